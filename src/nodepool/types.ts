@@ -1,0 +1,112 @@
+/** The objects the domain speaks of, cut down to the fields that are used. Shapes follow the Kubernetes API. */
+
+export const GROUP = 'nodes.lailin.xyz';
+export const VERSION = 'v1';
+export const API_VERSION = `${GROUP}/${VERSION}`;
+/** The finalizer of the operator that this product follows: its pools are released too. */
+export const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
+/** The annotation on a node that says what its pool applied there (see record.ts). */
+export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
+
+export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+
+/** Identity is key + effect, as on the API server. An absent value equals "". */
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: TaintEffect;
+  timeAdded?: string;
+}
+
+export interface ObjectMeta {
+  name: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+export interface NodePoolSpec {
+  labels?: Record<string, string>;
+  taints?: Taint[];
+  handler?: string;
+  nodeSelector?: Record<string, string>;
+  unmanaged?: 'Keep' | 'Remove';
+}
+
+export interface Condition {
+  type: 'Ready' | 'Applied' | 'Conflict';
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration?: number;
+}
+
+/** Resource name to quantity string, as in the API. */
+export type ResourceList = Record<string, string>;
+
+export interface NodePoolStatus {
+  /** 200 = normal; 409 conflict, 422 invalid spec, 500 writes failing, 503 no member is Ready. */
+  status: number;
+  nodeCount: number;
+  readyNodeCount?: number;
+  unschedulableNodeCount?: number;
+  podCount?: number;
+  allocatable?: ResourceList;
+  observedGeneration?: number;
+  conditions?: Condition[];
+}
+
+export interface NodePool {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: NodePoolSpec;
+  status?: NodePoolStatus;
+}
+
+/** What is kept of a v1 Node: never the 11 kB object. */
+export interface Node {
+  name: string;
+  uid: string;
+  resourceVersion: string;
+  creationTimestamp: string;
+  labels: Record<string, string>;
+  taints: Taint[];
+  /** The raw value of RECORD_ANNOTATION. */
+  record?: string;
+  ready: boolean;
+  unschedulable: boolean;
+  allocatable: ResourceList;
+}
+
+export interface Toleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}
+
+/** node.k8s.io/v1. */
+export interface RuntimeClass {
+  metadata: ObjectMeta;
+  handler: string;
+  overhead?: unknown;
+  scheduling?: { nodeSelector?: Record<string, string>; tolerations?: Toleration[] };
+}

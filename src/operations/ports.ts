@@ -1,0 +1,57 @@
+/** What the use cases ask of a cluster beyond what the reconciler does. src/kube implements it. */
+import type { NodePool } from '../nodepool/types.ts';
+
+/** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
+export type DryRun = 'none' | 'client' | 'server';
+
+/** A NodePool exactly as the server sent it, unknown fields included: what is printed and edited. */
+export type RawPool = NodePool & Record<string, unknown>;
+
+/** One event of a pool, from events.k8s.io/v1 or core/v1 (the server serves both from one store). */
+export interface PoolEventRecord {
+  pool: string;
+  poolUid: string | undefined;
+  type: string;
+  reason: string;
+  note: string;
+  /** RFC 3339. */
+  lastSeen: string;
+  firstSeen: string;
+  count: number;
+  reporter: string;
+}
+
+export interface PoolsPort {
+  list(options?: { labelSelector?: string }): Promise<RawPool[]>;
+  get(name: string): Promise<RawPool | undefined>;
+  /** The body goes to the server as it is, with fieldValidation=Strict. `exists` when the name is taken. */
+  create(pool: RawPool, options: { dryRun: boolean }): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
+  /** JSON merge patch. It carries metadata.resourceVersion, so that a moved-on pool gives `conflict`. */
+  patch(
+    name: string,
+    patch: Record<string, unknown>,
+    options: { dryRun: boolean },
+  ): Promise<{ kind: 'written'; pool: RawPool } | { kind: 'conflict' } | { kind: 'gone' }>;
+  /** Guarded by the UID. The pool stays, marked, while it has finalizers. */
+  delete(pool: RawPool, options: { dryRun: boolean }): Promise<'deleted' | 'marked' | 'gone'>;
+}
+
+export interface EventsPort {
+  /** All events about NodePools, or about one. Unsorted. */
+  list(pool?: string): Promise<PoolEventRecord[]>;
+}
+
+export interface DefinitionPort {
+  /** The installed CRD, raw, or undefined. */
+  get(): Promise<Record<string, unknown> | undefined>;
+  /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
+  apply(
+    definition: Record<string, unknown>,
+    options: { dryRun: boolean },
+  ): Promise<'created' | 'configured' | 'unchanged'>;
+  /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
+  waitUntilEstablished(timeoutMs: number): Promise<void>;
+  delete(options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
+  /** Resolves when the definition is gone; throws after the timeout. */
+  waitUntilGone(timeoutMs: number): Promise<void>;
+}

@@ -1,0 +1,57 @@
+/** What the reconciler asks of a cluster. src/kube implements it; expected refusals are values, everything else throws. */
+import type { Node, NodePool, NodePoolStatus, RuntimeClass, Taint } from '../nodepool/types.ts';
+
+/** A merge patch of one node. `null` deletes. `resourceVersion` makes the server refuse it when the node moved on. */
+export interface NodePatch {
+  resourceVersion: string;
+  labels?: Record<string, string | null>;
+  /** The whole list: spec.taints is atomic on the server. */
+  taints?: Taint[];
+  /** The new value of RECORD_ANNOTATION. */
+  record?: string | null;
+}
+
+export type NodeWrite = { kind: 'written'; node: Node } | { kind: 'conflict' } | { kind: 'gone' };
+export type PoolWrite = { kind: 'written'; pool: NodePool } | { kind: 'conflict' } | { kind: 'gone' };
+
+/** An events.k8s.io/v1 Event about one pool. */
+export interface PoolEvent {
+  type: 'Normal' | 'Warning';
+  /** CamelCase, at most 128 bytes. */
+  reason: string;
+  /** What the reporter did, CamelCase: `Reconcile`, `Delete`. */
+  action: string;
+  /** At most 1,024 bytes. */
+  note: string;
+}
+
+export interface ClusterPort {
+  listPools(): Promise<NodePool[]>;
+  /** Every node, as the server has them now; never from a possibly stale cache. */
+  listNodes(): Promise<Node[]>;
+  /** Every RuntimeClass. */
+  listRuntimeClasses(): Promise<RuntimeClass[]>;
+
+  getNode(name: string): Promise<Node | undefined>;
+  patchNode(name: string, patch: NodePatch): Promise<NodeWrite>;
+
+  getPool(name: string): Promise<NodePool | undefined>;
+  /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
+  setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
+  /** Merge patch of the status subresource. `null` members delete. Not guarded: the status has one writer. */
+  patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
+
+  getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;
+  createRuntimeClass(
+    runtimeClass: RuntimeClass,
+  ): Promise<{ kind: 'created'; runtimeClass: RuntimeClass } | { kind: 'exists' }>;
+  /** Replaces `scheduling`, guarded by resourceVersion. The handler is immutable on the server. */
+  patchRuntimeClass(
+    current: RuntimeClass,
+    scheduling: NonNullable<RuntimeClass['scheduling']>,
+  ): Promise<'written' | 'conflict' | 'gone'>;
+  /** Guarded by the UID: never deletes another object of that name. */
+  deleteRuntimeClass(current: RuntimeClass): Promise<'deleted' | 'conflict' | 'gone'>;
+
+  createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
+}
