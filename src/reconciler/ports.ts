@@ -1,15 +1,8 @@
 /** What the reconciler asks of a cluster. src/kube implements it; expected refusals are values, everything else throws. */
-import type { Node, NodePool, NodePoolStatus, RuntimeClass, Taint } from '../nodepool/types.ts';
+import type { NodePatch } from '../nodepool/plan.ts';
+import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
-/** A merge patch of one node. `null` deletes. `resourceVersion` makes the server refuse it when the node moved on. */
-export interface NodePatch {
-  resourceVersion: string;
-  labels?: Record<string, string | null>;
-  /** The whole list: spec.taints is atomic on the server. */
-  taints?: Taint[];
-  /** The new value of RECORD_ANNOTATION. */
-  record?: string | null;
-}
+export type { NodePatch };
 
 export type NodeWrite = { kind: 'written'; node: Node } | { kind: 'conflict' } | { kind: 'gone' };
 export type PoolWrite = { kind: 'written'; pool: NodePool } | { kind: 'conflict' } | { kind: 'gone' };

@@ -1,0 +1,135 @@
+/** Fails on an import against the direction of the rooms (docs/architecture.md). Cycles are Biome's noImportCycles. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+interface Room {
+  /** The rooms it may import. */
+  rooms: string[];
+  /** What is said of a wrong arrow out of it. */
+  rule: string;
+}
+
+/** A room is a folder of src/; main.ts, which joins all, is the room "main". */
+const ROOMS: Record<string, Room> = {
+  nodepool: { rooms: [], rule: 'nodepool/ imports nothing of ours' },
+  controller: { rooms: [], rule: 'controller/ imports nothing of ours' },
+  reconciler: { rooms: ['nodepool', 'controller'], rule: 'reconciler/ imports controller/ and nodepool/ alone' },
+  operations: {
+    rooms: ['reconciler', 'controller', 'nodepool', 'render'],
+    rule: 'operations/ know neither the command line nor the Kubernetes client',
+  },
+  render: {
+    rooms: ['operations', 'reconciler', 'nodepool'],
+    rule: 'render/ shows what nodepool/, reconciler/ and operations/ give',
+  },
+  kube: { rooms: ['operations', 'reconciler', 'nodepool'], rule: 'kube/ imports nodepool/ and the ports alone' },
+  cli: {
+    rooms: ['operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    rule: 'cli/ does not import commands/, and kube/ only by await import() in its factory',
+  },
+  commands: {
+    rooms: ['cli', 'operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    rule: 'commands/ reach kube/ through deps.connect() alone',
+  },
+  main: { rooms: ['cli', 'commands', 'nodepool'], rule: 'main.ts joins cli/ and commands/' },
+};
+
+/** Arrows that may carry types alone. */
+const TYPES_ONLY: Record<string, string[]> = {
+  kube: ['operations', 'reconciler'],
+  render: ['operations', 'reconciler'],
+};
+
+/** The files of another room that kube/ may know. */
+const PORTS = ['operations/ports.ts', 'reconciler/ports.ts'];
+
+/** Packages, and who may import them. node: modules are free, but the pure rooms have none that touch the world. */
+const PACKAGES: Record<string, string[]> = {
+  '@kubernetes/client-node': ['kube'],
+  '@oclif/core': ['cli', 'commands', 'main'],
+  'cli-table3': ['render'],
+  chalk: ['render'],
+  'js-yaml': ['cli', 'commands', 'render', 'kube', 'operations'],
+  ora: ['cli'],
+};
+
+const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;
+const BARE = /^import\s*['"]([^'"]+)['"]/gm;
+const DYNAMIC = /^(.*)\bimport\(\s*['"]([^'"]+)['"]/gm;
+
+interface Import {
+  specifier: string;
+  kind: 'value' | 'type' | 'dynamic';
+}
+
+/** The wrong arrows below a directory that has src/, a line each. */
+export function checkImports(root: string): string[] {
+  const src = join(root, 'src');
+  return sourceFiles(src).flatMap(file =>
+    importsOf(readFileSync(join(src, file), 'utf8')).flatMap(({ specifier, kind }) => {
+      const target = specifier.startsWith('.')
+        ? join('src', dirname(file), specifier).replaceAll('\\', '/')
+        : specifier;
+      const inside = target.startsWith('src/');
+      // Outside src/ are package.json and the manifest, which main.ts joins.
+      if (specifier.startsWith('.') && !inside) return [];
+      const rule = inside ? arrowRule(file, target.slice('src/'.length), kind) : packageRule(file, specifier);
+      return rule === undefined ? [] : [`src/${file} -> ${target}: ${rule}`];
+    }),
+  );
+}
+
+/** The files of src/, with forward slashes, sorted. */
+function sourceFiles(src: string): string[] {
+  const files = readdirSync(src, { recursive: true }).map(file => String(file).replaceAll('\\', '/'));
+  return files.filter(file => file.endsWith('.ts')).sort();
+}
+
+function roomOf(file: string): string {
+  return file === 'main.ts' ? 'main' : (file.split('/', 1)[0] ?? '');
+}
+
+function arrowRule(file: string, target: string, kind: Import['kind']): string | undefined {
+  const [from, to] = [roomOf(file), roomOf(target)];
+  const room = ROOMS[from];
+  if (room === undefined) return `${from}/ is not in the table of scripts/check-imports.ts`;
+  if (from === to) return undefined;
+  if (file === 'cli/factory.ts' && to === 'kube' && kind === 'dynamic') return undefined;
+  if (!room.rooms.includes(to)) return room.rule;
+  if (from === 'kube' && to !== 'nodepool' && !PORTS.includes(target)) return room.rule;
+  if (kind !== 'type' && TYPES_ONLY[from]?.includes(to)) return `${from}/ may import types of ${to}/ alone`;
+  return undefined;
+}
+
+function packageRule(file: string, specifier: string): string | undefined {
+  const room = roomOf(file);
+  if (specifier.startsWith('node:')) {
+    return room === 'nodepool' ? 'nodepool/ is pure: no node: module' : undefined;
+  }
+  const name = specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+  const allowed = PACKAGES[name];
+  if (allowed === undefined) return 'a package that is not in the table of scripts/check-imports.ts';
+  return allowed.includes(room) ? undefined : `only ${allowed.map(each => `${each}/`).join(', ')} may import ${name}`;
+}
+
+/** Every import and re-export of a module. Statements begin a line; a line of a comment never does so. */
+export function importsOf(source: string): Import[] {
+  const found: Import[] = [];
+  for (const [, typed, specifier = ''] of source.matchAll(FROM))
+    found.push({ specifier, kind: typed ? 'type' : 'value' });
+  for (const [, specifier = ''] of source.matchAll(BARE)) found.push({ specifier, kind: 'value' });
+  for (const [, before = '', specifier = ''] of source.matchAll(DYNAMIC)) {
+    if (!/^\s*\*|\/\/|\/\*/.test(before)) found.push({ specifier, kind: 'dynamic' });
+  }
+  return found;
+}
+
+if (import.meta.main) {
+  const wrong = checkImports(fileURLToPath(new URL('..', import.meta.url)));
+  for (const line of wrong) console.error(line);
+  if (wrong.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,46 @@
+/** `npm run check`: everything that needs no cluster, in parallel. One line each; a failing step shows its output. */
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** What each step gives to node. */
+const STEPS: Record<string, string[]> = {
+  lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
+  types: ['node_modules/typescript/bin/tsc', '-p', '.'],
+  imports: ['scripts/check-imports.ts'],
+  surface: tests('test/contract/{manifest,command-surface,imports}.test.ts'),
+  unit: tests('test/unit/**/*.test.ts'),
+};
+
+function tests(pattern: string): string[] {
+  return ['--test', '--test-reporter=dot', ...globSync(pattern, { cwd: ROOT }).sort()];
+}
+
+/** Runs one step and says how it went. */
+async function check(name: string, args: string[]): Promise<boolean> {
+  const start = performance.now();
+  const { code, output } = await node(args);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(8)} ${seconds.padStart(5)} s`);
+  if (code !== 0) console.log(output.trimEnd());
+  return code === 0;
+}
+
+function node(args: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        output += chunk;
+      });
+    }
+    child.once('error', reject);
+    child.once('close', code => resolve({ code, output }));
+  });
+}
+
+const results = await Promise.all(Object.entries(STEPS).map(([name, args]) => check(name, args)));
+if (results.includes(false)) process.exitCode = 1;

@@ -1,0 +1,55 @@
+/** Writes oclif.manifest.json: what each verb is called and takes, so that help and start-up load no verb. */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Command, Interfaces } from '@oclif/core';
+import pjson from '../package.json' with { type: 'json' };
+import { globalFlags } from '../src/cli/flags.ts';
+import { verbs } from '../src/commands/index.ts';
+
+export const MANIFEST = fileURLToPath(new URL('../oclif.manifest.json', import.meta.url));
+
+/** What of a flag or an argument is data; the rest are functions, which only the verb's own module has. */
+const FLAG = [
+  'name',
+  'char',
+  'aliases',
+  'summary',
+  'description',
+  'helpGroup',
+  'helpValue',
+  'hidden',
+  'type',
+  'default',
+];
+const FLAG_RULES = ['options', 'multiple', 'required', 'allowNo', 'dependsOn', 'exclusive', 'relationships'];
+const ARG = ['name', 'description', 'required', 'multiple', 'options', 'default', 'hidden'];
+
+/** The manifest's text, made from the verbs' classes. */
+export async function manifestText(): Promise<string> {
+  const commands: Record<string, unknown> = {};
+  for (const [id, { load }] of Object.entries(verbs)) commands[id] = describe(id, (await load()).default);
+  return `${JSON.stringify({ version: pjson.version, commands }, null, 2)}\n`;
+}
+
+function describe(id: string, verb: Command.Class): Record<string, unknown> {
+  const flags = { ...verb.flags, ...globalFlags } as Interfaces.FlagInput;
+  return {
+    id,
+    aliases: [],
+    hiddenAliases: [],
+    ...pick(verb, ['summary', 'description', 'usage', 'examples', 'strict', 'hidden']),
+    args: mapValues(verb.args, (arg, name) => pick({ ...arg, name }, ARG)),
+    flags: mapValues(flags, (flag, name) => pick({ ...flag, name }, [...FLAG, ...FLAG_RULES])),
+  };
+}
+
+function pick(from: object, names: string[]): Record<string, unknown> {
+  const values = new Map<string, unknown>(Object.entries(from));
+  return Object.fromEntries(names.filter(name => values.get(name) !== undefined).map(name => [name, values.get(name)]));
+}
+
+function mapValues<T>(from: Record<string, T>, change: (value: T, name: string) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, change(value, name)]));
+}
+
+if (import.meta.main) writeFileSync(MANIFEST, await manifestText());

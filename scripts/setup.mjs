@@ -1,0 +1,91 @@
+/**
+ * The bootstrap of every npm script: installs the packages if they are missing or out of date, then runs on the
+ * project's own Node, whichever Node started this. It needs Node 20 and npm, and nothing installed.
+ *
+ *   node scripts/setup.mjs scripts/X.ts [ARGS…]    runs a script
+ *   node scripts/setup.mjs --exec BIN [ARGS…]      runs an executable of node_modules/.bin
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const TICK_MS = 1000;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const bin = join(root, 'node_modules', '.bin');
+const node = join(bin, 'node');
+
+const [first, ...rest] = process.argv.slice(2);
+const program = first === '--exec' ? rest.shift() : first;
+if (program === undefined) {
+  process.stderr.write('usage: node scripts/setup.mjs SCRIPT [ARGS…] | --exec BIN [ARGS…]\n');
+  process.exit(2);
+}
+if (!isInstalled()) await install();
+if (first === '--exec') run(join(bin, program), rest);
+else run(node, [resolve(root, program), ...rest]);
+
+/** Whether what npm wrote down about node_modules is what package-lock.json asks for. */
+function isInstalled() {
+  const record = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(node) || !existsSync(record)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(readFileSync(record, 'utf8')).packages;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '') return true;
+    const found = installed[path];
+    // Optional packages are those of other platforms.
+    return found === undefined ? entry.optional === true : found.version === entry.version;
+  });
+}
+
+async function install() {
+  const start = performance.now();
+  const seconds = () => `${((performance.now() - start) / 1000).toFixed(1)} s`;
+  const { isTTY } = process.stderr;
+  const clear = isTTY ? '\r\u001b[2K' : '';
+  process.stderr.write(`installing the npm packages …${isTTY ? '' : '\n'}`);
+  const ticker = isTTY
+    ? setInterval(() => process.stderr.write(`${clear}installing the npm packages … ${seconds()}`), TICK_MS)
+    : undefined;
+  // What npm has to say (the engines of the host's Node, for one) matters only if it fails.
+  const npm = spawn('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.setEncoding('utf8').on('data', text => {
+      output += text;
+    });
+  }
+  const code = await new Promise(done => {
+    npm.on('error', error => {
+      output += error.message;
+      done(127);
+    });
+    npm.on('close', done);
+  });
+  clearInterval(ticker);
+  const installed = code === 0 && existsSync(node);
+  process.stderr.write(`${clear}installing the npm packages: ${installed ? 'done' : 'failed'}, ${seconds()}\n`);
+  if (installed) return;
+  process.stderr.write(`${output.trimEnd()}\n`);
+  if (code === 0) process.stderr.write('npm did not run the install script of the package `node`: see allowScripts\n');
+  process.exit(1);
+}
+
+/** Runs it with our streams, passes signals on, and ends as it ends. */
+function run(path, args) {
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
+  const child = spawn(path, args, { stdio: 'inherit', env });
+  child.on('error', error => {
+    process.stderr.write(`${path}: ${error.message}\n`);
+    process.exitCode = 127;
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      // A terminal's Ctrl-C has reached the child already, and a second one would cut its cleaning up short.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}

@@ -1,0 +1,47 @@
+/**
+ * The frame of a verb: parses, makes the dependencies, runs, closes. A verb states its flags and args, and implements
+ * execute(). Errors pass through: src/main.ts turns them into a line and an exit code (see report-error.ts).
+ */
+import { Command, type Interfaces } from '@oclif/core';
+import { createFactory, type Deps } from './factory.ts';
+import { globalFlags } from './flags.ts';
+import type { Io } from './io.ts';
+
+export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<
+  (typeof BaseCommand)['baseFlags'] & T['flags']
+>;
+export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>;
+
+/** oclif keeps a Config's options when it reloads it, so they carry the streams from main() to the verb. */
+export type RunOptions = { io: Io; root: string };
+
+export abstract class BaseCommand<T extends typeof Command> extends Command {
+  static override baseFlags = globalFlags;
+
+  /** Does the work and returns the exit code (DESIGN: 0 done, 1 error, 2 usage, 3 some pool is not 200). */
+  protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;
+
+  override async run(): Promise<number> {
+    const { flags, args } = await this.parse(this.ctor, withBareDryRun(this.argv, this.ctor.flags ?? {}));
+    const { io } = this.config.options as unknown as RunOptions;
+    const { version, root } = this.config;
+    const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>);
+    try {
+      return await this.execute(flags as FlagsOf<T>, args as ArgsOf<T>, factory.deps);
+    } finally {
+      await factory.close();
+    }
+  }
+
+  /** oclif's own would set process.exitCode; main() decides alone. */
+  protected override async catch(error: Error): Promise<never> {
+    throw error;
+  }
+}
+
+/** `--dry-run` alone is `--dry-run=client`, as for kubectl; oclif has no flag with an optional value. */
+function withBareDryRun(argv: string[], flags: Interfaces.FlagInput): string[] {
+  if (flags['dry-run']?.type !== 'option') return argv;
+  const end = argv.indexOf('--');
+  return argv.map((arg, i) => (arg === '--dry-run' && (end < 0 || i < end) ? '--dry-run=client' : arg));
+}

@@ -1,0 +1,21 @@
+import { createInterface } from 'node:readline';
+import type { Io } from './io.ts';
+
+/**
+ * Asks on stderr and reads a line from stdin: only y or yes is a yes. Scripts are not asked: without a terminal on both
+ * ends the answer is yes, as for `kubectl delete`.
+ */
+export async function confirm(io: Io, question: string): Promise<boolean> {
+  if (!io.stdinIsTTY || !io.stderrIsTTY) return true;
+  // Not readline's own terminal mode: it would take Ctrl-C for itself.
+  const lines = createInterface({ input: io.stdin, terminal: false });
+  io.stderr.write(`${question} [y/N] `);
+  try {
+    for await (const line of lines) return /^y(es)?$/i.test(line.trim());
+    // The end of the input (Ctrl-D) leaves the cursor behind the question.
+    io.err('');
+    return false;
+  } finally {
+    lines.close();
+  }
+}

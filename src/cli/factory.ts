@@ -1,0 +1,103 @@
+/** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
+import type { DefinitionPort, EventsPort, PoolsPort } from '../operations/ports.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { parseDuration } from './duration.ts';
+import type { Io } from './io.ts';
+import { type Progress, progress } from './progress.ts';
+
+export interface Connection {
+  cluster: ClusterPort;
+  pools: PoolsPort;
+  events: EventsPort;
+  definition: DefinitionPort;
+  /** The server's git version, as `v1.36.3`. */
+  serverVersion(): Promise<string>;
+  /** Ends the sockets, so that the process can end. */
+  close(): void;
+}
+
+export interface ConnectOptions {
+  /** Adds dryRun=All to every write of the cluster port. */
+  dryRun?: boolean;
+  /** Requests in flight at most. */
+  concurrency?: number;
+}
+
+/** What a verb's execute() gets. */
+export interface Deps {
+  io: Io;
+  /** This program's version. */
+  version: string;
+  /** The package's directory. */
+  root: string;
+  /** A spinner on stderr; silent without a terminal, and with -v, whose lines it would tear. */
+  progress(text: string): Promise<Progress>;
+  /** The one connection of this process; the first call's options decide. Throws NodepoolError. */
+  connect(options?: ConnectOptions): Promise<Connection>;
+}
+
+export interface GlobalFlags {
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+  cluster?: string | undefined;
+  user?: string | undefined;
+  as?: string | undefined;
+  'as-group'?: string[] | undefined;
+  'request-timeout'?: string | undefined;
+  verbosity: number;
+}
+
+/** The dependencies of one run; close() ends what was opened. */
+export function createFactory(
+  { io, version, root }: Pick<Deps, 'io' | 'version' | 'root'>,
+  flags: GlobalFlags,
+): { deps: Deps; close(): Promise<void> } {
+  let connection: Promise<Connection> | undefined;
+  const timeout = flags['request-timeout'];
+  const requestTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout, '--request-timeout');
+
+  async function open(options: ConnectOptions): Promise<Connection> {
+    const { connect } = await import('../kube/connect.ts');
+    return connect({
+      ...defined({
+        kubeconfig: flags.kubeconfig,
+        context: flags.context,
+        cluster: flags.cluster,
+        user: flags.user,
+        as: flags.as,
+        asGroup: flags['as-group'],
+        requestTimeoutMs,
+      }),
+      ...options,
+      log: (level: number, text: string) => {
+        if (level <= flags.verbosity) io.err(text);
+      },
+      env: io.env,
+      version,
+    });
+  }
+
+  return {
+    deps: {
+      io,
+      version,
+      root,
+      progress: text => progress(flags.verbosity > 0 ? { ...io, stderrIsTTY: false } : io, text),
+      connect: (options = {}) => {
+        connection ??= open(options);
+        return connection;
+      },
+    },
+    async close() {
+      const opened = await connection?.catch(() => undefined);
+      opened?.close();
+    },
+  };
+}
+
+/** Without the members that are undefined: an absent flag is an absent option. */
+function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,85 @@
+/** The flags that every verb has, and the shapes of those that several share. */
+import { Args, Flags } from '@oclif/core';
+import type { DryRun } from '../operations/ports.ts';
+
+/** The definition's name in messages, as kubectl writes it. */
+export const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';
+
+const GLOBAL = { helpGroup: 'GLOBAL' };
+
+/** Named as kubectl's own, since flags before the plugin's name never reach a plugin. */
+export const globalFlags = {
+  kubeconfig: Flags.string({ ...GLOBAL, summary: 'Path to the kubeconfig file.', helpValue: 'FILE' }),
+  context: Flags.string({ ...GLOBAL, summary: 'Context of the kubeconfig to use.', helpValue: 'NAME' }),
+  cluster: Flags.string({ ...GLOBAL, summary: 'Cluster of the kubeconfig to use.', helpValue: 'NAME' }),
+  user: Flags.string({ ...GLOBAL, summary: 'User of the kubeconfig to use.', helpValue: 'NAME' }),
+  as: Flags.string({ ...GLOBAL, summary: 'User name to impersonate.', helpValue: 'USER' }),
+  'as-group': repeatedFlag({ ...GLOBAL, summary: 'Group to impersonate; repeatable.', helpValue: 'GROUP' }),
+  'request-timeout': Flags.string({
+    ...GLOBAL,
+    summary: 'Longest wait for one request: 5s, 2m; 0 waits for ever.',
+    helpValue: 'TIME',
+  }),
+  verbosity: Flags.integer({
+    ...GLOBAL,
+    char: 'v',
+    aliases: ['v'],
+    default: 0,
+    min: 0,
+    summary: 'Log more to stderr: 6 requests, 8 their bodies, 9 stack traces.',
+    helpValue: 'N',
+  }),
+};
+
+type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' };
+
+/** A flag that may be given several times, one value each: `--label a=b --label c=d`. */
+export function repeatedFlag(text: FlagText) {
+  return Flags.string({ ...text, multiple: true, multipleNonGreedy: true });
+}
+
+/** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
+export function dryRunFlag(summary = 'Change nothing: "client" sends nothing, "server" has the server validate it.') {
+  return Flags.option({
+    options: ['none', 'client', 'server'] as const,
+    default: 'none' as const,
+    summary,
+    helpValue: 'none|client|server',
+  })();
+}
+
+/** What follows an object's name in a message, as kubectl writes it. */
+export function dryRunSuffix(dryRun: DryRun): string {
+  return { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
+}
+
+/** `-o json|yaml`. */
+export function outputFlag(summary: string) {
+  return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
+}
+
+export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not ask.' });
+
+/** A pool's name as an argument. Without ignoreStdin oclif would fill a missing one from a pipe. */
+export function nameArg(description: string) {
+  return Args.string({ description, required: true, ignoreStdin: true });
+}
+
+/** The same where no name is a name, too. */
+export function optionalNameArg(description: string) {
+  return Args.string({ description, ignoreStdin: true });
+}
+
+/** Pool names as arguments, none or several. */
+export function namesArg(description: string) {
+  return Args.string({ description, multiple: true, ignoreStdin: true });
+}
+
+/** How many requests are under way at most. More than 32 hardly helps: the API server is the limit then. */
+export const concurrencyFlag = Flags.integer({
+  default: 32,
+  min: 1,
+  max: 256,
+  summary: 'Requests under way at most.',
+  helpValue: 'N',
+});

@@ -1,0 +1,106 @@
+/** The help screens: verbs in groups, and a verb's examples before its flags. */
+import { type Command, CommandHelp, type Config, Help, type Interfaces } from '@oclif/core';
+import type { Io } from './io.ts';
+import type { VerbTable } from './plugin.ts';
+
+/** Lines longer than this are hard to read, however wide the terminal is. */
+const MAX_WIDTH = 100;
+
+const ORDER = ['USAGE', 'DESCRIPTION', 'EXAMPLES', 'ARGUMENTS', 'FLAGS', 'FLAG DESCRIPTIONS'];
+
+/** What is asked for when these arguments ask for help: a verb, '' for the whole program; undefined when they do not. */
+export function helpSubject(argv: string[]): string | undefined {
+  const end = argv.indexOf('--');
+  const own = end < 0 ? argv : argv.slice(0, end);
+  const words = own.filter(arg => !arg.startsWith('-'));
+  if (argv.length === 0) return '';
+  if (own[0] === 'help') return words[1] ?? '';
+  if (own.includes('--help') || own.includes('-h')) return own[0]?.startsWith('-') ? '' : own[0];
+  return undefined;
+}
+
+class VerbHelp extends CommandHelp {
+  protected override sections() {
+    return super.sections().sort((a, b) => ORDER.indexOf(a.header) - ORDER.indexOf(b.header));
+  }
+
+  /** The arguments; the flags have their own section, and a dozen of them here would hide the arguments. */
+  protected override defaultUsage(): string {
+    const args = Object.values(this.command.args).filter(arg => !arg.hidden);
+    const words = args.map(arg => {
+      const name = `${arg.name.toUpperCase()}${arg.multiple ? '...' : ''}`;
+      return arg.required ? name : `[${name}]`;
+    });
+    return [...words, '[FLAGS]'].join(' ');
+  }
+
+  /** oclif's would begin with the summary, which stands above already. */
+  protected override description(): string | undefined {
+    const { description } = this.command;
+    return description === undefined ? undefined : this.wrap(this.render(description));
+  }
+
+  /** Without the room for a short name: oclif trims it from the first flag of a section alone. */
+  protected override flagHelpLabel(flag: Command.Flag.Any, showOptions?: boolean): string {
+    return super.flagHelpLabel(flag, showOptions).trimStart();
+  }
+
+  /** As kubectl prints them: ready to be copied. */
+  protected override examples(examples: Command.Example[] | undefined | string): string | undefined {
+    if (!Array.isArray(examples) || examples.length === 0) return undefined;
+    return examples
+      .map(example => (typeof example === 'string' ? example : `# ${example.description}\n${example.command}`))
+      .map(example => this.render(example))
+      .join('\n\n');
+  }
+}
+
+export class ProgramHelp extends Help {
+  protected override CommandHelpClass = VerbHelp;
+  readonly #io: Io;
+  readonly #verbs: VerbTable;
+
+  constructor(config: Config, verbs: VerbTable, io: Io) {
+    super(config as Interfaces.Config, {
+      maxWidth: Math.min(io.columns, MAX_WIDTH),
+      stripAnsi: !io.color,
+      flagSortOrder: 'none',
+    });
+    this.#io = io;
+    this.#verbs = verbs;
+  }
+
+  /** Prints the help of the program. */
+  override async showRootHelp(): Promise<void> {
+    const { bin, pjson } = this.config;
+    this.log(this.wrap(`${pjson.description}.`));
+    this.log(`\n${this.section('USAGE', `$ ${bin} VERB [ARGUMENTS] [FLAGS]`)}`);
+    for (const [title, commands] of this.#groups()) {
+      const rows: [string, string | undefined][] = commands.map(command => [command.id, command.summary]);
+      this.log(`\n${this.section(title, this.renderList(rows, { indentation: 2 }))}`);
+    }
+    this.log(`\nSee '${bin} VERB --help' for the flags and examples of a verb.`);
+  }
+
+  /** Prints the help of one verb. */
+  async showVerbHelp(command: Command.Loadable): Promise<void> {
+    this.log(`${command.summary ?? ''}\n`);
+    this.log(this.formatCommand(command));
+  }
+
+  /** Groups and verbs in the order of the table; the columns of all groups line up. */
+  #groups(): Map<string, Command.Loadable[]> {
+    const widest = Math.max(...Object.keys(this.#verbs).map(id => id.length));
+    const groups = new Map<string, Command.Loadable[]>();
+    for (const [id, { group }] of Object.entries(this.#verbs)) {
+      const command = this.config.findCommand(id);
+      if (command === undefined || command.hidden) continue;
+      groups.set(group, [...(groups.get(group) ?? []), { ...command, id: id.padEnd(widest) }]);
+    }
+    return groups;
+  }
+
+  protected override log(...lines: string[]): void {
+    for (const line of lines) this.#io.out(line);
+  }
+}

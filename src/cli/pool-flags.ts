@@ -1,0 +1,82 @@
+/** The flags that state a pool's spec, for create and edit. */
+import { Flags } from '@oclif/core';
+import type { SpecEdits } from '../nodepool/edits.ts';
+import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../nodepool/flag-syntax.ts';
+import type { NodePoolSpec } from '../nodepool/types.ts';
+import { repeatedFlag } from './flags.ts';
+
+const GROUP = { helpGroup: 'POOL' };
+
+export const createPoolFlags = {
+  label: repeatedFlag({ ...GROUP, summary: 'Label that every member gets.', helpValue: 'KEY=VALUE' }),
+  taint: repeatedFlag({ ...GROUP, summary: 'Taint that every member gets.', helpValue: 'KEY[=VALUE]:EFFECT' }),
+  handler: Flags.string({
+    ...GROUP,
+    summary: 'Runtime handler: pods that name RuntimeClass node-pool-NAME run on the pool.',
+    helpValue: 'NAME',
+  }),
+  'node-selector': repeatedFlag({
+    ...GROUP,
+    summary: 'Label by which nodes belong to the pool; default node-role.kubernetes.io/NAME="".',
+    helpValue: 'KEY=VALUE',
+  }),
+  unmanaged: Flags.option({
+    ...GROUP,
+    options: ['Keep', 'Remove'] as const,
+    summary: 'What happens to labels and taints of members that the pool does not set; default Keep.',
+    helpValue: 'Keep|Remove',
+  })(),
+};
+
+export const editPoolFlags = {
+  ...createPoolFlags,
+  label: repeatedFlag({ ...GROUP, summary: 'Set a label, or remove it.', helpValue: 'KEY=VALUE|KEY-' }),
+  taint: repeatedFlag({ ...GROUP, summary: 'Set a taint, or remove it.', helpValue: 'KEY[=VALUE]:EFFECT[-]' }),
+  handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),
+  'node-selector': repeatedFlag({
+    ...GROUP,
+    summary: 'Set a selector label, or remove it.',
+    helpValue: 'KEY=VALUE|KEY-',
+  }),
+};
+
+interface PoolFlags {
+  label?: string[] | undefined;
+  taint?: string[] | undefined;
+  handler?: string | undefined;
+  'node-selector'?: string[] | undefined;
+  unmanaged?: 'Keep' | 'Remove' | undefined;
+}
+
+/** Whether any of these flags was given. */
+export function hasPoolFlags(flags: PoolFlags): boolean {
+  return Object.keys(createPoolFlags).some(name => flags[name as keyof PoolFlags] !== undefined);
+}
+
+/** The spec that create's flags state. Throws NodepoolError that quotes the flag. */
+export function specFromFlags(flags: PoolFlags): NodePoolSpec {
+  return {
+    ...(flags.label ? { labels: parseLabels(flags.label) } : {}),
+    ...(flags.taint ? { taints: parseTaints(flags.taint) } : {}),
+    ...(flags.handler === undefined ? {} : { handler: flags.handler }),
+    ...(flags['node-selector'] ? { nodeSelector: parseLabels(flags['node-selector'], '--node-selector') } : {}),
+    ...(flags.unmanaged ? { unmanaged: flags.unmanaged } : {}),
+  };
+}
+
+/** The changes that edit's flags state. Throws NodepoolError that quotes the flag. */
+export function editsFromFlags(flags: PoolFlags): SpecEdits {
+  const taints = parseTaintEdits(flags.taint ?? []);
+  return {
+    labels: mapEdits(parseLabelEdits(flags.label ?? [])),
+    nodeSelector: mapEdits(parseLabelEdits(flags['node-selector'] ?? [], '--node-selector')),
+    setTaints: taints.set,
+    removeTaints: taints.remove,
+    handler: flags.handler,
+    unmanaged: flags.unmanaged,
+  };
+}
+
+function mapEdits({ set, remove }: ReturnType<typeof parseLabelEdits>): Record<string, string | null> {
+  return { ...set, ...Object.fromEntries(remove.map(key => [key, null])) };
+}

@@ -1,0 +1,33 @@
+import type { Io } from './io.ts';
+
+export interface Progress {
+  /** Replaces the text. May be called as often as one likes: it is drawn twelve times a second at most. */
+  update(text: string): void;
+  /** Takes the spinner away; the final text, if any, stays on its line. */
+  stop(finalText?: string): void;
+}
+
+const SILENT: Progress = { update() {}, stop() {} };
+
+/** A spinner on stderr while something lasts. Silent, both calls included, unless stderr is a terminal. */
+export async function progress(io: Io, text: string): Promise<Progress> {
+  if (!io.stderrIsTTY || io.env.TERM === 'dumb' || io.env.CI) return SILENT;
+  const { default: ora } = await import('ora');
+  const spinner = ora({
+    text,
+    stream: io.stderr as NodeJS.WriteStream,
+    color: io.errorColor ? 'cyan' : false,
+    isEnabled: true,
+    // ora's raw mode on stdin would swallow Ctrl-C.
+    discardStdin: false,
+  }).start();
+  return {
+    update(next) {
+      spinner.text = next;
+    },
+    stop(finalText) {
+      spinner.stop();
+      if (finalText !== undefined) io.err(finalText);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReconcileDeps } from '../operations/reconcile.ts';
+import type { Connection, Deps } from './factory.ts';
+
+/** What an operation that writes nodes needs, with a spinner that counts them. stop() takes the spinner away. */
+export async function reconcileDeps(
+  { io, progress }: Deps,
+  { cluster }: Connection,
+  text: string,
+): Promise<ReconcileDeps & { stop(): void }> {
+  const spinner = await progress(text);
+  const started = io.now().getTime();
+  let [done, total] = [0, 0];
+  const show = () => {
+    const seconds = (io.now().getTime() - started) / 1000;
+    const rate = done > 0 && seconds > 0.5 ? `, ${Math.round(done / seconds)}/s` : '';
+    spinner.update(`${text}: ${done}/${total} nodes${rate}`);
+  };
+  return {
+    cluster,
+    now: io.now,
+    sleep: ms => sleep(ms),
+    progress: {
+      planned(nodes) {
+        total += nodes;
+        show();
+      },
+      done() {
+        done++;
+        show();
+      },
+    },
+    warn: warnings => {
+      for (const warning of warnings) io.err(`warning: ${warning}`);
+    },
+    stop: () => spinner.stop(),
+  };
+}

@@ -1,0 +1,34 @@
+/** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
+import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
+import type { Connection, Deps } from './factory.ts';
+import { reconcileDeps } from './reconcile-deps.ts';
+import { EXIT } from './report-error.ts';
+
+/** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
+export async function showReconcile(options: ReconcileOptions, deps: Deps, connection: Connection): Promise<number> {
+  const { io } = deps;
+  const work = await reconcileDeps(deps, connection, options.dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
+  const summaries = await reconcile(options, work).finally(work.stop);
+  if (summaries.length === 0) {
+    io.err('No pools found. Create one with `kubectl nodepool create`.');
+    return EXIT.done;
+  }
+  const { renderSummaries } = await import('../render/summary.ts');
+  const { makeStyle } = await import('../render/style.ts');
+  io.out(renderSummaries(summaries, { dryRun: options.dryRun }, makeStyle(io.color)));
+  for (const { pool, outcome, error } of summaries) {
+    for (const warning of outcome?.warnings ?? []) io.err(`warning: ${pool}: ${warning}`);
+    for (const failure of outcome?.failures ?? []) io.err(`error: ${pool}: ${failure}`);
+    if (error !== undefined) {
+      io.err(`error: ${pool}: ${error.message}${error.next === undefined ? '' : `; next: ${error.next}`}`);
+    }
+  }
+  return Math.max(EXIT.done, ...summaries.map(exitCode));
+}
+
+/** 1 wins over nothing, 3 (a pool is not 200) over 1: DESIGN's exit codes, the most specific one. */
+function exitCode({ outcome, error }: PoolSummary): number {
+  if (error !== undefined || outcome === undefined) return EXIT.error;
+  if (outcome.kind === 'released') return outcome.failures.length > 0 ? EXIT.error : EXIT.done;
+  return outcome.status?.status === 200 ? EXIT.done : EXIT.unhealthy;
+}

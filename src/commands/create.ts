@@ -1,0 +1,105 @@
+import { Flags } from '@oclif/core';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
+import { createPoolFlags, hasPoolFlags, specFromFlags } from '../cli/pool-flags.ts';
+import { showReconcile } from '../cli/show-reconcile.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { API_VERSION, type NodePool } from '../nodepool/types.ts';
+
+export default class Create extends BaseCommand<typeof Create> {
+  static override summary = 'Create pools, from flags or from files.';
+  static override description =
+    'Creating a pool changes no node by itself: `reconcile` (or --reconcile here) gives the members its labels and taints.';
+  static override examples = [
+    {
+      description: 'A pool of the nodes with role "worker"',
+      command: '<%= config.bin %> create worker --label tier=gold --taint dedicated=worker:NoSchedule',
+    },
+    {
+      description: 'Make two nodes its members, and apply it at once',
+      command: '<%= config.bin %> create gpu --handler nvidia --nodes node-a,node-b --reconcile',
+    },
+    {
+      description: 'Members found by a label that is there already',
+      command: '<%= config.bin %> create spot --node-selector cloud.example.com/lifecycle=spot',
+    },
+    { description: 'From a file, a URL or stdin', command: '<%= config.bin %> create -f pools.yaml' },
+    {
+      description: 'See what would be sent',
+      command: '<%= config.bin %> create worker --label tier=gold --dry-run=client -o yaml',
+    },
+  ];
+  static override args = { name: optionalNameArg('Name of the pool.') };
+  static override flags = {
+    ...createPoolFlags,
+    filename: repeatedFlag({
+      char: 'f',
+      summary: 'File, directory or URL with pools; - reads stdin.',
+      helpValue: 'FILE',
+    }),
+    nodes: Flags.string({ summary: 'Nodes to make members, separated by commas.', helpValue: 'A,B' }),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools that were created.' }),
+    'dry-run': dryRunFlag(),
+    output: outputFlag('Print the pools instead of a message.'),
+    concurrency: concurrencyFlag,
+  };
+
+  protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
+    const { io, connect } = deps;
+    const dryRun = flags['dry-run'];
+    const pools = await poolsToCreate(flags, args.name, deps);
+    for (const { metadata, spec } of pools) if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
+
+    const { createPools } = await import('../operations/create.ts');
+    const nodes = splitNames(flags.nodes);
+    let connection: Connection | undefined;
+    const created = await createPools({ pools, nodes, concurrency: flags.concurrency, dryRun }, async () => {
+      connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
+      return connection;
+    });
+    if (flags.output !== undefined) {
+      const { printObjects } = await import('../render/printers.ts');
+      io.out(printObjects(created, flags.output, created.length > 1));
+    } else {
+      for (const { metadata } of created) {
+        io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+      }
+    }
+    if (!flags.reconcile || dryRun !== 'none' || connection === undefined) return 0;
+    const names = created.map(pool => pool.metadata.name);
+    return showReconcile({ names, concurrency: flags.concurrency, dryRun: false }, deps, connection);
+  }
+}
+
+async function poolsToCreate(
+  flags: FlagsOf<typeof Create>,
+  name: string | undefined,
+  { io }: Deps,
+): Promise<NodePool[]> {
+  if (flags.filename === undefined) {
+    if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
+    return [{ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: specFromFlags(flags) }];
+  }
+  if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {
+    throw new NodepoolError(
+      'usage',
+      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+    );
+  }
+  const { readInput } = await import('../cli/input.ts');
+  const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
+  const documents = await readInput(flags.filename, io);
+  return documents.map(({ value, source }) => withoutServerFields(decodePool(value, source)));
+}
+
+function splitNames(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '');
+}
+
+function unmanagedWarning(name: string): string {
+  return `warning: pool ${name} has unmanaged: Remove: reconciling it takes every label and taint off its members that it does not set and whose key does not contain "kubernetes", those of cloud, CNI and GPU software too`;
+}

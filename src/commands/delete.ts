@@ -1,0 +1,92 @@
+import { Flags } from '@oclif/core';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { confirm } from '../cli/confirm.ts';
+import type { Deps } from '../cli/factory.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '../cli/flags.ts';
+import { reconcileDeps } from '../cli/reconcile-deps.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
+
+export default class Delete extends BaseCommand<typeof Delete> {
+  static override summary = 'Delete pools and release their nodes.';
+  static override description =
+    "The pools' labels and taints leave the nodes, what they displaced comes back, and the RuntimeClass goes: all by this command, no controller is needed. The membership labels stay unless --detach-nodes is given.";
+  static override examples = [
+    { description: 'Delete one pool', command: '<%= config.bin %> delete worker' },
+    {
+      description: 'Without being asked, and take the nodes out of the role',
+      command: '<%= config.bin %> delete worker --detach-nodes --yes',
+    },
+    { description: 'See what would happen', command: '<%= config.bin %> delete worker --dry-run=server' },
+  ];
+  static override args = { name: namesArg('Names of the pools.') };
+  static override flags = {
+    'detach-nodes': Flags.boolean({ summary: 'Also remove the membership labels from the nodes.' }),
+    'ignore-not-found': Flags.boolean({ summary: 'Pass over names that do not exist.' }),
+    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
+    concurrency: concurrencyFlag,
+    yes: yesFlag,
+  };
+
+  protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
+    const { io, connect } = deps;
+    const names = args.name ?? [];
+    if (names.length === 0) throw new NodepoolError('usage', 'delete needs the name of a pool');
+    const dryRun = flags['dry-run'];
+    const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
+    const pools = await findPools(names, connection.pools, flags['ignore-not-found']);
+    if (dryRun === 'client') {
+      for (const { metadata } of pools) io.out(message(metadata.name, 'deleted', dryRunSuffix(dryRun)));
+      return 0;
+    }
+    if (pools.length > 0 && dryRun === 'none' && !flags.yes && !(await confirm(io, question(pools)))) {
+      io.err('nothing was deleted');
+      return 1;
+    }
+    const work = await reconcileDeps(deps, connection, 'Releasing');
+    const results = await deletePools(
+      {
+        names,
+        detachNodes: flags['detach-nodes'],
+        concurrency: flags.concurrency,
+        dryRun: dryRun === 'server',
+        ignoreNotFound: flags['ignore-not-found'],
+      },
+      { ...work, pools: connection.pools },
+    ).finally(work.stop);
+    const codes = results.map(result => report(result, dryRunSuffix(dryRun), deps));
+    return Math.max(0, ...codes);
+  }
+}
+
+function question(pools: { metadata: { name: string }; status?: { nodeCount: number } }[]): string {
+  const what = pools.map(({ metadata, status }) => {
+    const nodes = status?.nodeCount ?? 0;
+    return `${metadata.name} (${nodes === 1 ? '1 node' : `${nodes} nodes`})`;
+  });
+  return `Delete ${pools.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
+}
+
+/** Prints what became of one pool; returns the exit code it stands for. */
+function report({ pool, summary, detached, finalizers }: DeleteResult, suffix: string, { io }: Deps): number {
+  const { outcome, error } = summary;
+  for (const warning of outcome?.warnings ?? []) io.err(`warning: ${warning}`);
+  const failures = error === undefined ? (outcome?.failures ?? []) : [error.message];
+  if (failures.length > 0) {
+    for (const failure of failures) io.err(`error: ${failure}`);
+    io.err(message(pool, 'is not deleted yet: run the command again to finish', ''));
+    return 1;
+  }
+  if (finalizers.length > 0) {
+    io.err(message(pool, `is released and waits for finalizers of others: ${finalizers.join(', ')}`, suffix));
+    return 1;
+  }
+  const released = summary.left === 1 ? '1 node released' : `${summary.left} nodes released`;
+  const off = detached > 0 ? `, ${detached} detached` : '';
+  io.out(message(pool, `deleted (${released}${off})`, suffix));
+  return 0;
+}
+
+function message(pool: string, what: string, suffix: string): string {
+  return `nodepool.nodes.lailin.xyz/${pool} ${what}${suffix}`;
+}

@@ -1,0 +1,30 @@
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Deps } from '../cli/factory.ts';
+import { namesArg } from '../cli/flags.ts';
+
+export default class Diff extends BaseCommand<typeof Diff> {
+  static override summary = 'Show what reconcile would change on the nodes, and why.';
+  static override description =
+    'Exit status, as of kubectl diff: 0 no difference, 1 some difference, 2 or more an error.';
+  static override examples = [
+    { description: 'All pools', command: '<%= config.bin %> diff' },
+    { description: 'One pool; in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },
+  ];
+  static override args = { name: namesArg('Names of the pools; none means all.') };
+
+  protected async execute(
+    _flags: FlagsOf<typeof Diff>,
+    args: ArgsOf<typeof Diff>,
+    { io, connect }: Deps,
+  ): Promise<number> {
+    const { diff } = await import('../operations/diff.ts');
+    const { renderDiff } = await import('../render/diff.ts');
+    const { makeStyle } = await import('../render/style.ts');
+    const result = await diff(args.name ?? [], await connect());
+    for (const warning of result.warnings) io.err(`warning: ${warning}`);
+    const text = renderDiff(result, makeStyle(io.color));
+    if (text !== '') io.out(text);
+    const changed = result.plans.length + result.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+    return changed > 0 ? 1 : 0;
+  }
+}

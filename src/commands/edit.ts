@@ -1,0 +1,84 @@
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Deps } from '../cli/factory.ts';
+import { dryRunFlag, dryRunSuffix, nameArg, outputFlag } from '../cli/flags.ts';
+import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { EditResult } from '../operations/edit.ts';
+import type { PoolsPort } from '../operations/ports.ts';
+
+export default class Edit extends BaseCommand<typeof Edit> {
+  static override summary = 'Edit a pool, in your editor or by flags.';
+  static override description =
+    'Without flags it opens KUBE_EDITOR, EDITOR or vi. With flags it changes what they say and leaves the rest. A pool that somebody else changed meanwhile is never overwritten.';
+  static override examples = [
+    { description: 'In the editor', command: '<%= config.bin %> edit worker' },
+    {
+      description: 'Set one label, remove another',
+      command: '<%= config.bin %> edit worker --label tier=silver --label team-',
+    },
+    {
+      description: 'Set a taint, remove another, remove the handler',
+      command: '<%= config.bin %> edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""',
+    },
+  ];
+  static override args = { name: nameArg('Name of the pool.') };
+  static override flags = {
+    ...editPoolFlags,
+    'dry-run': dryRunFlag('With flags: change nothing; "client" sends nothing, "server" has the server validate it.'),
+    output: outputFlag('Print the pool instead of a message.'),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
+    const { io, connect } = deps;
+    const dryRun = flags['dry-run'];
+    const byFlags = hasPoolFlags(flags);
+    if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
+    const edits = editsFromFlags(flags);
+    const { pools } = await connect();
+    const result = byFlags
+      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, pools)
+      : await editInEditor(args.name, pools, deps);
+    if (result.kind === 'cancelled') {
+      io.err(`Edit cancelled: ${result.why}.`);
+      return 0;
+    }
+    for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
+    await show(result, flags.output, dryRunSuffix(dryRun), deps);
+    return 0;
+  }
+}
+
+async function editInEditor(name: string, pools: PoolsPort, { io }: Deps): Promise<EditResult> {
+  const { createEditSession } = await import('../cli/editor.ts');
+  const { parseDocuments } = await import('../cli/yaml.ts');
+  const { decodePool } = await import('../nodepool/decode.ts');
+  const { editAsText } = await import('../operations/edit.ts');
+  const { printYaml } = await import('../render/printers.ts');
+  return editAsText(name, {
+    pools,
+    print: printYaml,
+    editor: createEditSession(io.env),
+    decode(text) {
+      const [document, ...more] = parseDocuments(text, 'edit');
+      if (document === undefined || more.length > 0) {
+        throw new NodepoolError('input', `expected one pool, found ${more.length + (document ? 1 : 0)} documents`);
+      }
+      return decodePool(document.value, document.source);
+    },
+  });
+}
+
+async function show(
+  result: Exclude<EditResult, { kind: 'cancelled' }>,
+  output: 'json' | 'yaml' | undefined,
+  suffix: string,
+  { io }: Deps,
+): Promise<void> {
+  if (output !== undefined) {
+    const { printObjects } = await import('../render/printers.ts');
+    io.out(printObjects([result.pool], output, false));
+    return;
+  }
+  const verb = result.kind === 'edited' ? 'edited' : 'not changed';
+  io.out(`nodepool.nodes.lailin.xyz/${result.pool.metadata.name} ${verb}${suffix}`);
+}

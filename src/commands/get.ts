@@ -1,0 +1,50 @@
+import { Flags } from '@oclif/core';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Deps } from '../cli/factory.ts';
+import { namesArg } from '../cli/flags.ts';
+
+export default class Get extends BaseCommand<typeof Get> {
+  static override summary = 'List pools: status, nodes, allocatable resources, taints.';
+  static override examples = [
+    { description: 'All pools', command: '<%= config.bin %> get' },
+    { description: 'With handler, selector and more', command: '<%= config.bin %> get -o wide' },
+    { description: 'One pool as YAML', command: '<%= config.bin %> get worker -o yaml' },
+    { description: 'Names of the pools of a team', command: '<%= config.bin %> get -l team=a -o name' },
+  ];
+  static override args = { name: namesArg('Names of the pools; none means all.') };
+  static override flags = {
+    output: Flags.option({
+      options: ['wide', 'json', 'yaml', 'name'] as const,
+      char: 'o',
+      summary: 'Output format.',
+      helpValue: 'wide|json|yaml|name',
+    })(),
+    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+  };
+
+  protected async execute(
+    flags: FlagsOf<typeof Get>,
+    args: ArgsOf<typeof Get>,
+    { io, connect }: Deps,
+  ): Promise<number> {
+    const { getPools } = await import('../operations/get.ts');
+    const names = args.name ?? [];
+    const { output, selector } = flags;
+    const { pools, missing } = await getPools({ names, selector }, await connect());
+    if (output === 'json' || output === 'yaml' || output === 'name') {
+      const { printObjects } = await import('../render/printers.ts');
+      const text = printObjects(pools, output, names.length !== 1);
+      if (text !== '' && (pools.length > 0 || names.length === 0)) io.out(text);
+    } else if (pools.length > 0) {
+      const { renderPools } = await import('../render/pools.ts');
+      const { makeStyle } = await import('../render/style.ts');
+      const options = { wide: output === 'wide', headers: !flags['no-headers'], now: io.now() };
+      io.out(renderPools(pools, options, makeStyle(io.color)));
+    } else if (names.length === 0) {
+      io.err('No pools found.');
+    }
+    for (const error of missing) io.err(`error: ${error.message}`);
+    return missing.length > 0 ? 1 : 0;
+  }
+}

@@ -1,0 +1,50 @@
+import { Flags } from '@oclif/core';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Deps } from '../cli/factory.ts';
+import { outputFlag } from '../cli/flags.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+
+export default class Version extends BaseCommand<typeof Version> {
+  static override summary = 'Print the versions of this program and of the cluster.';
+  static override examples = [
+    { description: 'Both versions', command: '<%= config.bin %> version' },
+    { description: 'Without asking a cluster', command: '<%= config.bin %> version --client' },
+  ];
+  static override flags = {
+    client: Flags.boolean({ summary: 'Print the version of this program alone.' }),
+    output: outputFlag('Print both as an object.'),
+  };
+
+  protected async execute(
+    flags: FlagsOf<typeof Version>,
+    _args: ArgsOf<typeof Version>,
+    { io, version, connect }: Deps,
+  ): Promise<number> {
+    let refusal: NodepoolError | undefined;
+    let server: string | undefined;
+    if (!flags.client) {
+      try {
+        server = await (await connect()).serverVersion();
+      } catch (error) {
+        if (!(error instanceof NodepoolError)) throw error;
+        refusal = error;
+      }
+    }
+    const versions = { clientVersion: version, ...(server === undefined ? {} : { serverVersion: server }) };
+    if (flags.output === 'json') {
+      io.out(JSON.stringify(versions, null, 2));
+    } else if (flags.output === 'yaml') {
+      io.out(
+        Object.entries(versions)
+          .map(([key, value]) => `${key}: ${value}`)
+          .join('\n'),
+      );
+    } else {
+      io.out(`Client Version: ${version}`);
+      if (server !== undefined) io.out(`Server Version: ${server}`);
+    }
+    // As kubectl: the client's version is printed whatever becomes of the cluster.
+    if (refusal !== undefined) throw refusal;
+    return 0;
+  }
+}

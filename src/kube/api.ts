@@ -1,0 +1,132 @@
+/** Verbs on resources over the transport: answers that the caller names are values, all others throw NodepoolError. */
+import { type Asked, isMissingObject, refusal } from './errors.ts';
+import type { Answer } from './exchange.ts';
+import { pathOf, type Resource } from './resource.ts';
+import type { Transport } from './transport.ts';
+import type { WireList } from './wire.ts';
+
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const JSON_PATCH = 'application/json-patch+json';
+export const APPLY_PATCH = 'application/apply-patch+yaml';
+
+/** Items of one page of a list: 500 nodes are about 5 MB. */
+const PAGE_SIZE = '500';
+
+/** For messages only. */
+const VERSION_INFO: Resource = { group: '', version: '', plural: 'the version', kind: 'version' };
+
+export type Query = Record<string, string | undefined>;
+export type PatchRequest = {
+  contentType: string;
+  body: unknown;
+  query?: Query;
+  subresource?: string;
+  replayable: boolean;
+};
+export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
+
+export class Api {
+  readonly #transport: Transport;
+  readonly #now: () => Date;
+
+  /** @param now the wall clock, for certificates */
+  constructor(transport: Transport, now: () => Date) {
+    this.#transport = transport;
+    this.#now = now;
+  }
+
+  /** Undefined when there is no such object; throws when the resource itself is missing. */
+  async get<T>(resource: Resource, name: string): Promise<T | undefined> {
+    const answer = await this.#transport.request({ path: pathOf(resource, name) });
+    if (isMissingObject(answer)) return undefined;
+    return this.#body({ verb: 'get', resource, name }, answer);
+  }
+
+  /** Reads page by page and keeps only what `map` returns of each item. A token that expired starts it over, once. */
+  async list<Item, T>(resource: Resource, map: (item: Item) => T, query: Query = {}): Promise<T[]> {
+    const path = pathOf(resource);
+    const items: T[] = [];
+    let restarted = false;
+    for (let token: string | undefined; ; ) {
+      const answer = await this.#transport.request({ path, query: { ...query, limit: PAGE_SIZE, continue: token } });
+      if (answer.status === 410 && token !== undefined && !restarted) {
+        restarted = true;
+        token = undefined;
+        items.length = 0;
+        continue;
+      }
+      const page: WireList<Item> = await this.#body({ verb: 'list', resource }, answer);
+      for (const item of page.items) items.push(map(item));
+      token = page.metadata?.continue || undefined;
+      if (token === undefined) return items;
+    }
+  }
+
+  /** `exists` when the name is taken. */
+  async create<T>(
+    resource: Resource,
+    body: unknown,
+    name: string,
+    query: Query = {},
+    replayable = false,
+  ): Promise<{ kind: 'created'; object: T } | { kind: 'exists' }> {
+    const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, query, replayable });
+    if (answer.status === 409) return { kind: 'exists' };
+    return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer) };
+  }
+
+  async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
+    const { subresource, ...rest } = request;
+    const path = pathOf(resource, name, subresource);
+    const answer = await this.#transport.request({ method: 'PATCH', path, ...rest });
+    if (answer.status === 409) return { kind: 'conflict' };
+    if (isMissingObject(answer)) return { kind: 'gone' };
+    const asked = subresource === undefined ? resource : { ...resource, plural: `${resource.plural}/${subresource}` };
+    const object = await this.#body<T>({ verb: 'patch', resource: asked, name }, answer);
+    return { kind: 'written', object, created: answer.status === 201 };
+  }
+
+  /** Guarded by the UID, when there is one. `marked`: it stays while it has finalizers. */
+  async delete(
+    resource: Resource,
+    { name, uid }: { name: string; uid?: string },
+    query: Query = {},
+  ): Promise<'deleted' | 'marked' | 'conflict' | 'gone'> {
+    const answer = await this.#transport.request({
+      method: 'DELETE',
+      path: pathOf(resource, name),
+      query,
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        propagationPolicy: 'Background',
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      },
+      replayable: true,
+    });
+    if (answer.status === 409) return 'conflict';
+    if (isMissingObject(answer)) return 'gone';
+    const body = await this.#body<{ metadata?: { finalizers?: string[] } }>({ verb: 'delete', resource, name }, answer);
+    return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
+  }
+
+  /** Whether the server answers for this resource; throws when it is not known (401, 403, …). */
+  async isServed(resource: Resource): Promise<boolean> {
+    const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
+    if (answer.status === 404) return false;
+    await this.#body({ verb: 'list', resource }, answer);
+    return true;
+  }
+
+  /** The server's git version, as `v1.36.3`. */
+  async serverVersion(): Promise<string> {
+    const answer = await this.#transport.request({ path: '/version' });
+    const { gitVersion } = await this.#body<{ gitVersion: string }>({ verb: 'get', resource: VERSION_INFO }, answer);
+    return gitVersion;
+  }
+
+  async #body<T>(asked: Asked, answer: Answer): Promise<T> {
+    if (answer.status >= 200 && answer.status < 300) return JSON.parse(answer.text) as T;
+    throw refusal(asked, answer, this.#transport.access, await this.#transport.certificateEnds(), this.#now());
+  }
+}

@@ -1,0 +1,22 @@
+/** Time as a parameter, so that deadlines and delays can be tried without waiting. */
+export interface Clock {
+  /** Milliseconds that only grow. */
+  now(): number;
+  /** Calls back once after `ms`; returns what cancels it. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `ms`. */
+export function sleep(clock: Clock, ms: number): Promise<void> {
+  return new Promise(resolve => {
+    clock.after(ms, resolve);
+  });
+}

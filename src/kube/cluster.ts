@@ -1,0 +1,32 @@
+/** ClusterPort: what the reconciler asks of a cluster. */
+import { hostname } from 'node:os';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import type { Api } from './api.ts';
+import { createEvent, toEvent } from './events.ts';
+import { dryRunQuery, NodePools } from './node-pools.ts';
+import { Nodes } from './nodes.ts';
+import { RuntimeClasses } from './runtime-classes.ts';
+
+/** With `dryRun` the server checks every write and keeps none. */
+export function clusterPort(api: Api, dryRun: boolean, now: () => Date): ClusterPort {
+  const query = { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool' };
+  const nodes = new Nodes(api, query);
+  const pools = new NodePools(api, query);
+  const runtimeClasses = new RuntimeClasses(api, query);
+  const source = { hostname: hostname(), now };
+  return {
+    listPools: () => pools.list(),
+    listNodes: () => nodes.list(),
+    listRuntimeClasses: () => runtimeClasses.list(),
+    getNode: name => nodes.get(name),
+    patchNode: (name, patch) => nodes.patch(name, patch),
+    getPool: name => pools.get(name),
+    setFinalizers: (pool, finalizers) => pools.setFinalizers(pool, finalizers),
+    patchStatus: (pool, status) => pools.patchStatus(pool, status),
+    getRuntimeClass: name => runtimeClasses.get(name),
+    createRuntimeClass: runtimeClass => runtimeClasses.create(runtimeClass),
+    patchRuntimeClass: (current, scheduling) => runtimeClasses.patch(current, scheduling),
+    deleteRuntimeClass: current => runtimeClasses.delete(current),
+    createEvent: (pool, event) => createEvent(api, toEvent(pool, event, source), query),
+  };
+}

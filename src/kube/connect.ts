@@ -1,0 +1,70 @@
+/** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
+import type { DefinitionPort, EventsPort, PoolsPort } from '../operations/ports.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { Api } from './api.ts';
+import { systemClock } from './clock.ts';
+import { clusterPort } from './cluster.ts';
+import { loadCredentials } from './credentials.ts';
+import { definitionPort } from './definition.ts';
+import { eventsPort } from './events.ts';
+import { type AccessOptions, loadAccess } from './kubeconfig.ts';
+import { poolsPort } from './node-pools.ts';
+import type { RequestLog } from './request-log.ts';
+import { Transport } from './transport.ts';
+
+export interface ConnectionOptions extends AccessOptions {
+  /** Longest wait for one request; 0 waits for ever. Default 30,000. */
+  requestTimeoutMs?: number;
+  /** Adds dryRun=All to every write of the cluster port. The other ports take it with each call. */
+  dryRun?: boolean;
+  /** Sockets, and requests in flight. Default 32. */
+  concurrency?: number;
+  /** Gets every line with its level; it decides what is shown. */
+  log: RequestLog;
+  /** This program's version, for the User-Agent. */
+  version: string;
+}
+
+export interface Connection {
+  cluster: ClusterPort;
+  pools: PoolsPort;
+  events: EventsPort;
+  definition: DefinitionPort;
+  /** The server's git version, as `v1.36.3`. */
+  serverVersion(): Promise<string>;
+  /** Ends the sockets, so that the process can end. */
+  close(): void;
+}
+
+/** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
+export async function connect(options: ConnectionOptions): Promise<Connection> {
+  const { requestTimeoutMs, concurrency, dryRun = false, log, env, version } = options;
+  const access = loadAccess(options);
+  const transport = new Transport({
+    access,
+    credentials: () => loadCredentials(access),
+    userAgent: userAgent(version, process.platform, process.arch),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
+    env,
+    clock: systemClock,
+    log,
+  });
+  const now = () => new Date();
+  const api = new Api(transport, now);
+  return {
+    cluster: clusterPort(api, dryRun, now),
+    pools: poolsPort(api),
+    events: eventsPort(api),
+    definition: definitionPort(api, systemClock),
+    serverVersion: () => api.serverVersion(),
+    close: () => transport.close(),
+  };
+}
+
+/** As kubectl writes it, with Go's names: `kubectl-nodepool/1.2.3 (linux/amd64)`. */
+export function userAgent(version: string, platform: string, arch: string): string {
+  const os = platform === 'win32' ? 'windows' : platform;
+  const cpu = { x64: 'amd64', ia32: '386' }[arch] ?? arch;
+  return `kubectl-nodepool/${version} (${os}/${cpu})`;
+}

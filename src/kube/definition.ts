@@ -1,0 +1,103 @@
+/** The CRD of NodePool: applied, waited for, deleted. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { DefinitionPort } from '../operations/ports.ts';
+import { APPLY_PATCH, type Api } from './api.ts';
+import { type Clock, sleep } from './clock.ts';
+import { dryRunQuery } from './node-pools.ts';
+import { DEFINITIONS, NODE_POOLS, qualifiedName } from './resource.ts';
+import type { Wire } from './wire.ts';
+
+type WireDefinition = Wire<V1CustomResourceDefinition>;
+
+const NAME = qualifiedName(NODE_POOLS);
+const POLL_MS = 50;
+
+export function definitionPort(api: Api, clock: Clock): DefinitionPort {
+  const read = () => api.get<WireDefinition>(DEFINITIONS, NAME);
+  return {
+    get: () => api.get<Record<string, unknown>>(DEFINITIONS, NAME),
+    async apply(definition, { dryRun }) {
+      const before = await read();
+      const write = await api.patch<WireDefinition>(DEFINITIONS, NAME, {
+        contentType: APPLY_PATCH,
+        body: definition,
+        query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
+        replayable: true,
+      });
+      if (write.kind !== 'written') {
+        throw new NodepoolError(
+          'cluster',
+          `the definition ${NAME} changed while it was applied`,
+          'run the command again',
+        );
+      }
+      if (before === undefined || write.created) return 'created';
+      return isSame(before, write.object) ? 'unchanged' : 'configured';
+    },
+    async waitUntilEstablished(timeoutMs) {
+      const started = clock.now();
+      for (;;) {
+        const state = await establishing(api, await read());
+        if (state === 'established') return;
+        if (clock.now() - started >= timeoutMs) {
+          throw new NodepoolError(
+            'cluster',
+            `the definition ${NAME} is not ready after ${timeoutMs / 1000} s: ${state}`,
+            `look at it: kubectl describe crd ${NAME}`,
+          );
+        }
+        await sleep(clock, POLL_MS);
+      }
+    },
+    async delete({ dryRun }) {
+      const result = await api.delete(DEFINITIONS, { name: NAME }, dryRunQuery(dryRun));
+      return result === 'gone' ? 'gone' : 'deleted';
+    },
+    async waitUntilGone(timeoutMs) {
+      const started = clock.now();
+      while ((await read()) !== undefined) {
+        if (clock.now() - started >= timeoutMs) {
+          throw new NodepoolError(
+            'cluster',
+            `the definition ${NAME} is still there after ${timeoutMs / 1000} s`,
+            'some pool keeps a finalizer: kubectl nodepool get',
+          );
+        }
+        await sleep(clock, POLL_MS);
+      }
+    },
+  };
+}
+
+/** `established`, or what is missing. Another definition that holds the names is told at once. */
+async function establishing(api: Api, definition: WireDefinition | undefined): Promise<string> {
+  const conditions = definition?.status?.conditions ?? [];
+  const names = conditions.find(({ type }) => type === 'NamesAccepted');
+  if (names?.status === 'False') {
+    throw new NodepoolError(
+      'cluster',
+      `the names of the definition ${NAME} are taken: ${names.message ?? names.reason}`,
+      'remove or rename the other definition',
+    );
+  }
+  const established = conditions.find(({ type }) => type === 'Established');
+  if (names?.status !== 'True' || established?.status !== 'True') {
+    return established?.message ?? 'its conditions are not set';
+  }
+  return (await api.isServed(NODE_POOLS)) ? 'established' : 'the server does not serve nodepools yet';
+}
+
+/** A real write that changes nothing keeps the resourceVersion; a dry one may not, so contents decide. */
+function isSame(before: WireDefinition, after: WireDefinition): boolean {
+  if (before.metadata?.resourceVersion === after.metadata?.resourceVersion) {
+    return (
+      isDeepStrictEqual(before.spec, after.spec) &&
+      isDeepStrictEqual(before.metadata?.labels, after.metadata?.labels) &&
+      isDeepStrictEqual(before.metadata?.annotations, after.metadata?.annotations)
+    );
+  }
+  return false;
+}

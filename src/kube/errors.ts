@@ -1,0 +1,180 @@
+/** What the server refused, in words with a way out. The Status body is parsed here and nowhere else. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Answer } from './exchange.ts';
+import type { Access } from './kubeconfig.ts';
+import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
+
+/** The part of meta/v1 Status that is used. */
+export interface Status {
+  reason: string;
+  message: string;
+  /** Of the object that it is about. */
+  name: string | undefined;
+  causes: { field: string; message: string }[];
+}
+
+/** What was asked. */
+export interface Asked {
+  /** As RBAC names it: get, list, create, patch, delete. */
+  verb: string;
+  resource: Resource;
+  name?: string;
+}
+
+/** Undefined when the answer is no Status, as the plain text of a 404 for a resource that is not served. */
+export function parseStatus(text: string): Status | undefined {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(body) || body.kind !== 'Status') return undefined;
+  const details = isObject(body.details) ? body.details : {};
+  const causes = Array.isArray(details.causes) ? details.causes.filter(isObject) : [];
+  return {
+    reason: textOf(body.reason),
+    message: textOf(body.message),
+    name: textOf(details.name) || undefined,
+    causes: causes.map(cause => ({ field: textOf(cause.field), message: textOf(cause.message) })),
+  };
+}
+
+/** True when the object is missing; false when it is the whole resource that the server does not have. */
+export function isMissingObject(answer: Answer): boolean {
+  return answer.status === 404 && parseStatus(answer.text)?.name !== undefined;
+}
+
+/**
+ * The error for an answer that the caller did not expect.
+ * @param certificateEnds of the client certificate in use: a server answers 401 to one that has expired
+ * @param now for comparing with it
+ */
+export function refusal(
+  asked: Asked,
+  answer: Answer,
+  access: Access,
+  certificateEnds: Date | undefined,
+  now: Date,
+): NodepoolError {
+  const status = parseStatus(answer.text);
+  const subject = asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`;
+  const cannot = `cannot ${asked.verb} ${subject}`;
+  const reason = status?.message || answer.text.trim().split('\n', 1)[0] || 'no reason given';
+  const { server } = access.cluster;
+  switch (answer.status) {
+    case 400:
+      return badRequest(cannot, reason);
+    case 401:
+      return unauthorized(access, certificateEnds, now);
+    case 403:
+      return forbidden(asked, cannot, reason);
+    case 404:
+      return notFound(asked, status, subject, server);
+    case 409:
+      return status?.reason === 'AlreadyExists'
+        ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
+        : new NodepoolError('cluster', `${cannot}: somebody else changed it at the same time`, 'run the command again');
+    case 422:
+      return invalid(cannot, status, reason);
+    case 429:
+    case 503:
+      return new NodepoolError(
+        'cluster',
+        `${cannot}: the server ${server} is overloaded or not ready (${answer.status}): ${reason}`,
+        'try again in a moment',
+      );
+    case 504:
+      return new NodepoolError(
+        'cluster',
+        `${cannot}: the server ${server} ran out of time (504): ${reason}`,
+        'try again in a moment',
+      );
+    default:
+      return new NodepoolError(
+        'cluster',
+        `${cannot}: the server ${server} answered ${answer.status}: ${reason}`,
+        answer.status >= 500 ? "try again; if it stays, look at the server's log" : undefined,
+      );
+  }
+}
+
+function badRequest(cannot: string, reason: string): NodepoolError {
+  const fields = /strict decoding error: (.*)$/s.exec(reason)?.[1];
+  return fields === undefined
+    ? new NodepoolError('input', `${cannot}: ${reason}`)
+    : new NodepoolError('input', `${cannot}: ${fields}`, 'correct or remove that field');
+}
+
+function unauthorized({ cluster, user, source }: Access, ends: Date | undefined, now: Date): NodepoolError {
+  if (ends !== undefined && ends < now) {
+    const when = ends.toISOString().replace('.000Z', 'Z');
+    return new NodepoolError(
+      'cluster',
+      `the client certificate of user "${user.name}" in ${source} expired at ${when}`,
+      'renew it, or choose another user with --user or --context',
+    );
+  }
+  return user.name === ''
+    ? new NodepoolError(
+        'cluster',
+        `the server ${cluster.server} wants credentials and the context names no user`,
+        `choose one of ${source} with --user`,
+      )
+    : new NodepoolError(
+        'cluster',
+        `the server ${cluster.server} refused the credentials of user "${user.name}" (401)`,
+        `log in again, or choose another user of ${source} with --user or --context`,
+      );
+}
+
+/** The authorizer's sentence names what is missing; admission plugins write their own. */
+function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError {
+  const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
+  if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
+  const [, user = '', verb = asked.verb, plural = asked.resource.plural, group = ''] = missing;
+  const what = qualifiedName({ plural, group });
+  return new NodepoolError(
+    'cluster',
+    `${cannot}: user "${user}" lacks the permission`,
+    `ask for a role with verb ${verb} on ${what}`,
+  );
+}
+
+function notFound({ resource }: Asked, status: Status | undefined, subject: string, server: string): NodepoolError {
+  if (status?.name !== undefined) return new NodepoolError('cluster', `${subject} not found`);
+  if (resource === NODE_POOLS) {
+    return new NodepoolError(
+      'cluster',
+      `the server ${server} does not have the NodePool resource`,
+      'run `kubectl nodepool install`',
+    );
+  }
+  return new NodepoolError(
+    'cluster',
+    `the server ${server} does not have the resource ${qualifiedName(resource)} ${resource.version}`,
+    'check the address in the kubeconfig, and that the cluster is recent enough',
+  );
+}
+
+/** One cause in a line, several each on its own. */
+function invalid(cannot: string, status: Status | undefined, reason: string): NodepoolError {
+  const causes = [
+    ...new Set((status?.causes ?? []).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))),
+  ];
+  const text =
+    causes.length === 0
+      ? ` ${reason}`
+      : causes.length === 1
+        ? ` ${causes[0]}`
+        : `\n${causes.map(cause => `  ${cause}`).join('\n')}`;
+  return new NodepoolError('input', `${cannot}: invalid:${text}`, 'correct the object');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

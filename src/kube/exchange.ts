@@ -1,0 +1,63 @@
+/** One HTTP request and its whole answer over node:http(s). Knows nothing of Kubernetes, retries or errors' wording. */
+import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
+import type { Clock } from './clock.ts';
+
+export interface Exchange {
+  url: URL;
+  method: string;
+  headers: OutgoingHttpHeaders;
+  body: string | undefined;
+  agent: http.Agent;
+  /** From the first byte sent to the last received; undefined waits for ever. */
+  deadlineMs: number | undefined;
+  clock: Clock;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** The deadline passed before the whole answer was there. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/** The server closed a kept connection just as it was used again: it may or may not have seen the request. */
+export class StaleSocketError extends Error {
+  override readonly name = 'StaleSocketError';
+}
+
+const STALE = new Set(['ECONNRESET', 'EPIPE']);
+
+/** Rejects with DeadlineError, StaleSocketError, or what node:http gives. */
+export function exchange({ url, method, headers, body, agent, deadlineMs, clock }: Exchange): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { request: open } = url.protocol === 'http:' ? http : https;
+    const request = open(url, { method, headers, agent });
+    const cancel = deadlineMs && clock.after(deadlineMs, () => request.destroy(new DeadlineError()));
+    let answered = false;
+    const settle = (end: () => void) => {
+      if (cancel) cancel();
+      end();
+    };
+    const fail = (error: NodeJS.ErrnoException) => {
+      const stale = request.reusedSocket && !answered && STALE.has(error.code ?? '');
+      settle(() => reject(stale ? new StaleSocketError(error.message, { cause: error }) : error));
+    };
+    request.on('error', fail);
+    request.on('response', response => {
+      answered = true;
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', fail);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        settle(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      });
+    });
+    request.end(body);
+  });
+}

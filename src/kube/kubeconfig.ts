@@ -1,0 +1,150 @@
+/** Which cluster to speak to and as whom: kubectl's rules for finding, merging and overriding kubeconfig files. */
+import { existsSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import path from 'node:path';
+import { NodepoolError } from '../nodepool/errors.ts';
+import {
+  type ClusterEntry,
+  type ContextEntry,
+  type KubeconfigFile,
+  readKubeconfigFile,
+  type UserEntry,
+} from './kubeconfig-file.ts';
+
+export interface AccessOptions {
+  /** The one file to read, instead of KUBECONFIG and ~/.kube/config. It must exist. */
+  kubeconfig?: string;
+  context?: string;
+  cluster?: string;
+  user?: string;
+  as?: string;
+  asGroup?: string[];
+  env: Record<string, string | undefined>;
+}
+
+/** A cluster and a user, ready for credentials.ts. */
+export interface Access {
+  cluster: ClusterEntry;
+  user: UserEntry;
+  /** Where this comes from, for messages: a file, a list of files, or `the service account`. */
+  source: string;
+}
+
+/** Where a pod finds its service account. */
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Throws NodepoolError (input) that says what was looked at and what to set. */
+export function loadAccess(options: AccessOptions): Access {
+  const { files, missing } = readFiles(options);
+  const source = files.map(({ file }) => file).join(', ');
+  const merged = mergeKubeconfigs(files.map(({ content }) => content));
+  const access =
+    isEmpty(merged) && options.kubeconfig === undefined
+      ? inCluster(options, missing.length > 0 ? missing : files.map(({ file }) => file))
+      : { ...choose(merged, options, source), source };
+  return { ...access, user: impersonate(access.user, options) };
+}
+
+/** First occurrence of a name wins, and so does the first current-context: as kubectl merges a KUBECONFIG list. */
+export function mergeKubeconfigs(files: KubeconfigFile[]): KubeconfigFile {
+  const firsts = <T extends { name: string }>(items: T[]) =>
+    [...new Map(items.toReversed().map(item => [item.name, item])).values()].toReversed();
+  return {
+    currentContext: files.find(file => file.currentContext !== undefined)?.currentContext,
+    clusters: firsts(files.flatMap(file => file.clusters)),
+    users: firsts(files.flatMap(file => file.users)),
+    contexts: firsts(files.flatMap(file => file.contexts)),
+  };
+}
+
+function readFiles({ kubeconfig, env }: AccessOptions) {
+  const candidates = kubeconfig === undefined ? defaultFiles(env) : [kubeconfig];
+  const read = candidates.map(file => ({ file, content: readKubeconfigFile(file) }));
+  const files = read.filter((one): one is { file: string; content: KubeconfigFile } => one.content !== undefined);
+  const missing = read.filter(one => one.content === undefined).map(one => one.file);
+  if (kubeconfig !== undefined && files.length === 0) {
+    throw new NodepoolError('input', `--kubeconfig: there is no file ${kubeconfig}`, 'check the path');
+  }
+  return { files, missing };
+}
+
+function defaultFiles(env: AccessOptions['env']): string[] {
+  if (env.KUBECONFIG) return [...new Set(env.KUBECONFIG.split(path.delimiter).filter(file => file !== ''))];
+  const home = env.HOME || env.USERPROFILE;
+  return home ? [path.join(home, '.kube', 'config')] : [];
+}
+
+function isEmpty({ clusters, users, contexts }: KubeconfigFile): boolean {
+  return clusters.length + users.length + contexts.length === 0;
+}
+
+function choose(config: KubeconfigFile, options: AccessOptions, source: string): Omit<Access, 'source'> {
+  const context = chooseContext(config, options, source);
+  const clusterName = options.cluster ?? context?.cluster ?? '';
+  const userName = options.user ?? context?.user ?? '';
+  const of = context === undefined ? '' : ` of context "${context.name}"`;
+  const cluster = config.clusters.find(({ name }) => name === clusterName);
+  if (cluster === undefined) {
+    const flag = options.cluster === undefined ? `the cluster "${clusterName}"${of}` : `--cluster: "${clusterName}"`;
+    throw unknown(`${flag} is not in ${source}`, 'clusters', config.clusters, '--cluster');
+  }
+  const user = config.users.find(({ name }) => name === userName);
+  if (user !== undefined) return { cluster, user };
+  // A context may name no user at all: anonymous, as for kubectl.
+  if (userName === '') return { cluster, user: { name: '' } };
+  const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
+  throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
+}
+
+function chooseContext(config: KubeconfigFile, options: AccessOptions, source: string): ContextEntry | undefined {
+  const name = options.context ?? config.currentContext;
+  const context = config.contexts.find(one => one.name === name);
+  if (context !== undefined) return context;
+  if (name !== undefined) {
+    const flag = options.context === undefined ? `the current context "${name}"` : `--context: "${name}"`;
+    throw unknown(`${flag} is not in ${source}`, 'contexts', config.contexts, '--context');
+  }
+  if (options.cluster !== undefined) return undefined;
+  throw unknown(`no current context is set in ${source}`, 'contexts', config.contexts, '--context');
+}
+
+function unknown(problem: string, kind: string, known: { name: string }[], flag: string): NodepoolError {
+  const names = known.map(({ name }) => name).toSorted();
+  return names.length === 0
+    ? new NodepoolError('input', `${problem}, which has no ${kind}`, 'choose another file with --kubeconfig')
+    : new NodepoolError('input', problem, `choose one of its ${kind} with ${flag}: ${names.join(', ')}`);
+}
+
+function inCluster({ env }: AccessOptions, lookedAt: string[]): Access {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
+  const tokenFile = `${SERVICE_ACCOUNT}/token`;
+  if (!host || !port || !existsSync(tokenFile)) {
+    const files = lookedAt.length === 0 ? 'no HOME to look in' : `looked at ${lookedAt.join(', ')}`;
+    throw new NodepoolError(
+      'input',
+      `no kubeconfig found (${files}; not inside a cluster)`,
+      'name one with --kubeconfig FILE or the variable KUBECONFIG',
+    );
+  }
+  return {
+    cluster: {
+      name: 'in-cluster',
+      server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+      caFile: `${SERVICE_ACCOUNT}/ca.crt`,
+      skipTlsVerify: false,
+    },
+    user: { name: 'service account', tokenFile },
+    source: 'the service account',
+  };
+}
+
+function impersonate(user: UserEntry, { as, asGroup }: AccessOptions): UserEntry {
+  if (asGroup !== undefined && asGroup.length > 0 && as === undefined && user.as === undefined) {
+    throw new NodepoolError('usage', '--as-group needs a user to impersonate', 'add --as USER');
+  }
+  return {
+    ...user,
+    ...(as === undefined ? {} : { as }),
+    ...(asGroup === undefined || asGroup.length === 0 ? {} : { asGroups: asGroup }),
+  };
+}

@@ -1,0 +1,88 @@
+/** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
+import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import type { PoolsPort, RawPool } from '../operations/ports.ts';
+import type { PoolWrite } from '../reconciler/ports.ts';
+import { type Api, JSON_PATCH, MERGE_PATCH, type Patched, type Query } from './api.ts';
+import { NODE_POOLS } from './resource.ts';
+
+/** `status` and `finalizers` for the reconciler. */
+export class NodePools {
+  readonly #api: Api;
+  readonly #writeQuery: Query;
+
+  constructor(api: Api, writeQuery: Query) {
+    this.#api = api;
+    this.#writeQuery = writeQuery;
+  }
+
+  list(): Promise<NodePool[]> {
+    return this.#api.list(NODE_POOLS, (pool: NodePool) => pool);
+  }
+
+  get(name: string): Promise<NodePool | undefined> {
+    return this.#api.get(NODE_POOLS, name);
+  }
+
+  async setFinalizers({ metadata }: NodePool, finalizers: string[]): Promise<PoolWrite> {
+    const { name, resourceVersion } = metadata;
+    return poolWrite(
+      await this.#api.patch<NodePool>(NODE_POOLS, name, {
+        contentType: MERGE_PATCH,
+        body: { metadata: { resourceVersion, finalizers } },
+        query: this.#writeQuery,
+        replayable: true,
+      }),
+    );
+  }
+
+  /** Replaces it whole: a merge patch would keep the keys of maps that are no longer there. */
+  async patchStatus({ metadata }: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
+    return poolWrite(
+      await this.#api.patch<NodePool>(NODE_POOLS, metadata.name, {
+        contentType: JSON_PATCH,
+        body: [{ op: 'add', path: '/status', value: status }],
+        query: this.#writeQuery,
+        subresource: 'status',
+        replayable: true,
+      }),
+    );
+  }
+}
+
+/** What the use cases ask for. */
+export function poolsPort(api: Api): PoolsPort {
+  return {
+    list: ({ labelSelector } = {}) => api.list(NODE_POOLS, (pool: RawPool) => pool, { labelSelector }),
+    get: name => api.get(NODE_POOLS, name),
+    async create(pool, { dryRun }) {
+      const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(dryRun));
+      return made.kind === 'created' ? { kind: 'created', pool: made.object } : made;
+    },
+    async patch(name, patch, { dryRun }) {
+      const write = await api.patch<RawPool>(NODE_POOLS, name, {
+        contentType: MERGE_PATCH,
+        body: patch,
+        query: strictQuery(dryRun),
+        replayable: true,
+      });
+      return write.kind === 'written' ? { kind: 'written', pool: write.object } : write;
+    },
+    async delete({ metadata }, { dryRun }) {
+      const result = await api.delete(NODE_POOLS, metadata, dryRunQuery(dryRun));
+      // Another pool of that name has taken its place: the one that was meant is gone.
+      return result === 'conflict' ? 'gone' : result;
+    },
+  };
+}
+
+export function dryRunQuery(dryRun: boolean): Query {
+  return dryRun ? { dryRun: 'All' } : {};
+}
+
+function strictQuery(dryRun: boolean): Query {
+  return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: 'kubectl-nodepool' };
+}
+
+function poolWrite(write: Patched<NodePool>): PoolWrite {
+  return write.kind === 'written' ? { kind: 'written', pool: write.object } : write;
+}

@@ -1,0 +1,66 @@
+/** v1 Nodes, cut down to what is used as soon as they are read: one is 11 kB, and there are thousands. */
+import type { V1Node } from '@kubernetes/client-node';
+import { type Node, RECORD_ANNOTATION, type Taint } from '../nodepool/types.ts';
+import type { NodePatch, NodeWrite } from '../reconciler/ports.ts';
+import { type Api, MERGE_PATCH, type Query } from './api.ts';
+import { NODES } from './resource.ts';
+import type { Wire } from './wire.ts';
+
+export type WireNode = Wire<V1Node>;
+
+export function toNode({ metadata = {}, spec, status }: WireNode): Node {
+  const record = metadata.annotations?.[RECORD_ANNOTATION];
+  return {
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+    creationTimestamp: metadata.creationTimestamp ?? '',
+    labels: metadata.labels ?? {},
+    taints: (spec?.taints ?? []) as Taint[],
+    ...(record === undefined ? {} : { record }),
+    ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
+    unschedulable: spec?.unschedulable ?? false,
+    allocatable: status?.allocatable ?? {},
+  };
+}
+
+/** The body of the one merge patch that changes a node. */
+export function nodePatchBody({ resourceVersion, labels, taints, record }: NodePatch): Record<string, unknown> {
+  return {
+    metadata: {
+      resourceVersion,
+      ...(labels === undefined ? {} : { labels }),
+      ...(record === undefined ? {} : { annotations: { [RECORD_ANNOTATION]: record } }),
+    },
+    ...(taints === undefined ? {} : { spec: { taints } }),
+  };
+}
+
+export class Nodes {
+  readonly #api: Api;
+  readonly #writeQuery: Query;
+
+  constructor(api: Api, writeQuery: Query) {
+    this.#api = api;
+    this.#writeQuery = writeQuery;
+  }
+
+  list(): Promise<Node[]> {
+    return this.#api.list(NODES, toNode);
+  }
+
+  async get(name: string): Promise<Node | undefined> {
+    const node = await this.#api.get<WireNode>(NODES, name);
+    return node && toNode(node);
+  }
+
+  async patch(name: string, patch: NodePatch): Promise<NodeWrite> {
+    const write = await this.#api.patch<WireNode>(NODES, name, {
+      contentType: MERGE_PATCH,
+      body: nodePatchBody(patch),
+      query: this.#writeQuery,
+      replayable: true,
+    });
+    return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;
+  }
+}

@@ -1,0 +1,26 @@
+/** What `-v` shows of requests: 6 one line each, 8 headers and bodies too. Never a credential. */
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Answer } from './exchange.ts';
+
+export type RequestLog = (level: number, text: string) => void;
+
+/** Characters of a body that are shown. */
+const MOST_SHOWN = 10_240;
+
+export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: string | undefined): void {
+  const shown = Object.entries(headers).map(([name, value]) =>
+    name.toLowerCase() === 'authorization' ? `${name}: <hidden>` : `${name}: ${value}`,
+  );
+  log(8, `request headers: ${shown.join(', ')}`);
+  if (body !== undefined) log(8, `request body: ${cut(body)}`);
+}
+
+export function logAnswer(log: RequestLog, method: string, url: URL, answer: Answer, ms: number): void {
+  log(6, `${method} ${url} ${answer.status} in ${Math.round(ms)} ms`);
+  log(8, `answer headers: ${JSON.stringify(answer.headers)}`);
+  log(8, `answer body: ${cut(answer.text)}`);
+}
+
+function cut(text: string): string {
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}… (${text.length} characters)`;
+}

@@ -1,0 +1,16 @@
+/**
+ * The API's objects as they travel: client-node's own types with its Dates turned back into the strings that JSON has.
+ * Types only: importing the generated classes costs 400 ms, and their serializer drops fields it does not know.
+ */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends (infer Item)[]
+    ? Wire<Item>[]
+    : T extends object
+      ? { [Member in keyof T]: Wire<T[Member]> }
+      : T;
+
+export interface WireList<T> {
+  metadata?: { continue?: string };
+  items: T[];
+}

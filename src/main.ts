@@ -1,0 +1,64 @@
+/** The composition root: joins the verbs, the manifest and the process. */
+import { fileURLToPath } from 'node:url';
+import { run } from '@oclif/core';
+import manifest from '../oclif.manifest.json' with { type: 'json' };
+import pjson from '../package.json' with { type: 'json' };
+import { helpSubject, ProgramHelp } from './cli/help.ts';
+import { type Io, processIo } from './cli/io.ts';
+import { createConfig, type Program } from './cli/plugin.ts';
+import { EXIT, reportError } from './cli/report-error.ts';
+import { verbs } from './commands/index.ts';
+import { NodepoolError } from './nodepool/errors.ts';
+import { suggest } from './nodepool/suggest.ts';
+
+const program: Program = {
+  verbs,
+  manifest: manifest as unknown as Program['manifest'],
+  pjson,
+  root: fileURLToPath(new URL('..', import.meta.url)),
+};
+
+/** Runs one command line (without node and script) and returns the exit code. Never throws, never exits. */
+export async function main(argv: string[], io: Io): Promise<number> {
+  const config = await createConfig(program, io);
+  const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;
+  const subject = helpSubject(words);
+  const verb = subject ?? words[0] ?? '';
+  const command = config.findCommand(verb);
+  try {
+    if (subject !== '' && command === undefined) throw unknownVerb(verb, config.bin);
+    if (subject !== undefined) {
+      const help = new ProgramHelp(config, verbs, io);
+      await (command === undefined ? help.showRootHelp() : help.showVerbHelp(command));
+      return EXIT.done;
+    }
+    return Number(await run(words, config));
+  } catch (error) {
+    return reportError(error, {
+      io,
+      argv: words,
+      version: config.version,
+      command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
+      flags: Object.keys(command?.flags ?? {}),
+    });
+  }
+}
+
+/** The whole program: the exit code is set, and node ends once stdout is drained and nothing is left to do. */
+export async function start(): Promise<void> {
+  process.exitCode = await main(process.argv.slice(2), processIo(process));
+}
+
+function unknownVerb(verb: string, bin: string): NodepoolError {
+  if (verb.startsWith('-')) {
+    return new NodepoolError(
+      'usage',
+      `the verb comes before its flags, and ${verb} came first`,
+      `write ${bin} VERB ${verb}`,
+    );
+  }
+  const known = [...Object.keys(verbs), 'help'];
+  const begun = verb.length > 1 ? known.find(name => name.startsWith(verb)) : undefined;
+  const meant = begun ?? suggest(verb, known);
+  return new NodepoolError('usage', `unknown verb "${verb}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
+}

@@ -1,0 +1,114 @@
+/** Which node belongs to which pool. One node, one pool. */
+import { type AppliedRecord, type AppliedSlot, parseRecord } from './record.ts';
+import { matchesLabels, membershipSelector } from './selector.ts';
+import { taintId } from './taint.ts';
+import { FINALIZER, type Node, type NodePool } from './types.ts';
+import { type FieldError, validatePool } from './validation.ts';
+
+/** What the pools have to say about one node. */
+export interface Claim {
+  /** What is applied to the node now, and by which pool. */
+  record: AppliedRecord | undefined;
+  /** Name of the pool that the node belongs to. */
+  owner: string | undefined;
+  /** Names of the other pools that match the node and do not get it. */
+  losers: string[];
+}
+
+/** All pools, arranged so that one node's claim costs a look-up per label of the node, not one per pool. */
+export class PoolIndex {
+  readonly #errors = new Map<string, FieldError[]>();
+  /** By one `key=value` of the pool's selector; the rest of the selector is checked on a hit. */
+  readonly #byPair = new Map<string, NodePool[]>();
+
+  constructor(pools: Iterable<NodePool>) {
+    for (const pool of [...pools].sort(olderFirst)) {
+      this.#errors.set(pool.metadata.name, validatePool(pool));
+      const first = Object.entries(membershipSelector(pool))[0];
+      if (first === undefined) continue;
+      const pair = `${first[0]}=${first[1]}`;
+      const sharing = this.#byPair.get(pair);
+      if (sharing === undefined) this.#byPair.set(pair, [pool]);
+      else sharing.push(pool);
+    }
+  }
+
+  /** What is wrong with the pool's spec, as `validatePool` says. */
+  errors(name: string): FieldError[] {
+    return this.#errors.get(name) ?? [];
+  }
+
+  /**
+   * The pool that already holds the node keeps it while it matches; else the older pool, then the smaller name.
+   * A pool that is being deleted gets no node; a pool with an invalid spec keeps what it has and gets nothing new.
+   */
+  claim(node: Node): Claim {
+    const matching = this.#matching(node);
+    const record = parseRecord(node.record) ?? impliedRecord(node, matching);
+    const able = matching
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.name)
+      .filter(name => name === record?.pool || this.errors(name).length === 0);
+    const owner = able.find(name => name === record?.pool) ?? able[0];
+    return { record, owner, losers: able.filter(name => name !== owner) };
+  }
+
+  #matching(node: Node): NodePool[] {
+    const found: NodePool[] = [];
+    for (const [key, value] of Object.entries(node.labels)) {
+      for (const pool of this.#byPair.get(`${key}=${value}`) ?? []) {
+        if (matchesLabels(membershipSelector(pool), node.labels)) found.push(pool);
+      }
+    }
+    return found.length > 1 ? found.sort(olderFirst) : found;
+  }
+}
+
+function olderFirst(a: NodePool, b: NodePool): number {
+  const [aAge, bAge] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  if (aAge !== bAge) return aAge < bAge ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}
+
+/** Whether claims made with `before` still hold with `after`. */
+export function sameClaims(before: NodePool, after: NodePool): boolean {
+  return (
+    before.metadata.uid === after.metadata.uid &&
+    before.metadata.generation === after.metadata.generation &&
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    isInherited(before) === isInherited(after)
+  );
+}
+
+/**
+ * Whether only the operator that this product follows has reconciled the pool so far: its finalizer is there, and a
+ * status without observedGeneration, which ours sets (on such a pool only once all of it is applied).
+ */
+export function isInherited({ metadata, status }: NodePool): boolean {
+  return (
+    metadata.finalizers?.includes(FINALIZER) === true &&
+    status?.status !== undefined &&
+    status.observedGeneration === undefined
+  );
+}
+
+/** That operator wrote no records: an inherited pool holds what equals its spec on the nodes it matches. */
+function impliedRecord(node: Node, matching: NodePool[]): AppliedRecord | undefined {
+  if (node.record !== undefined) return undefined;
+  const pool = matching.find(isInherited);
+  if (pool === undefined) return undefined;
+  const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
+  return {
+    pool: pool.metadata.name,
+    labels: slots(Object.entries(pool.spec.labels ?? {}).filter(([key, value]) => node.labels[key] === value)),
+    taints: slots(
+      (pool.spec.taints ?? [])
+        .map(taint => [taintId(taint), taint.value ?? ''] as const)
+        .filter(([id, value]) => live.get(id) === value),
+    ),
+  };
+}
+
+function slots(pairs: (readonly [string, string])[]): Map<string, AppliedSlot> {
+  return new Map(pairs.map(([id, value]) => [id, { value }]));
+}

@@ -1,0 +1,171 @@
+/**
+ * The plan for one node: a three-way merge of what was applied (record), what is wanted (the owner's spec) and what
+ * is there (live), for labels and taints alike.
+ *
+ * - A slot the spec wants is set; what it displaced is remembered.
+ * - A slot that left the spec, or whose pool let the node go, gets back what it displaced, unless somebody else has
+ *   changed it since: what someone else set is kept.
+ * - A slot in neither the spec nor the record is never touched (but see `unmanaged: Remove`).
+ */
+import { type AppliedRecord, type AppliedSlot, formatRecord, isStrippable } from './record.ts';
+import { membershipSelector } from './selector.ts';
+import { taintFrom, taintId } from './taint.ts';
+import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
+
+export type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged';
+
+/** One label or taint that the plan changes. */
+export interface Change {
+  kind: 'label' | 'taint';
+  key: string;
+  effect?: TaintEffect;
+  action: 'add' | 'change' | 'remove' | 'restore';
+  from?: string;
+  to?: string;
+  reason: ChangeReason;
+}
+
+/** A merge patch of one node. `null` deletes. `resourceVersion` makes the server refuse it when the node moved on. */
+export interface NodePatch {
+  resourceVersion: string;
+  labels?: Record<string, string | null>;
+  /** The whole list: spec.taints is atomic on the server. */
+  taints?: Taint[];
+  /** The new value of the record annotation. */
+  record?: string | null;
+}
+
+export interface NodePlan {
+  node: Node;
+  /** The pool that the node belongs to after the plan. */
+  owner: string | undefined;
+  /** The pool that held it before. */
+  previous: string | undefined;
+  changes: Change[];
+  /** Absent when the node already is as it should be. */
+  patch: NodePatch | undefined;
+}
+
+/**
+ * @param record what is applied now, as `PoolIndex.claim` found it
+ * @param owner the pool the node belongs to; undefined lets the node go
+ */
+export function planNode(node: Node, record: AppliedRecord | undefined, owner: NodePool | undefined): NodePlan {
+  const plan: NodePlan = { node, owner: owner?.metadata.name, previous: record?.pool, changes: [], patch: undefined };
+  if (record === undefined && owner === undefined) return plan;
+
+  const leaving = record !== undefined && record.pool !== owner?.metadata.name;
+  const labels = merge(record?.labels, desiredLabels(node, record, owner), new Map(Object.entries(node.labels)));
+  const liveTaints = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const taints = merge(record?.taints, desiredTaints(node, record, owner), liveTaints);
+
+  plan.changes = [
+    ...labels.writes.map(write => describe('label', write, leaving)),
+    ...taints.writes.map(write => describe('taint', write, leaving)),
+  ];
+  const next = owner && formatRecord({ pool: owner.metadata.name, labels: labels.applied, taints: taints.applied });
+  if (plan.changes.length > 0 || next !== node.record) {
+    plan.patch = {
+      resourceVersion: node.resourceVersion,
+      ...(labels.writes.length > 0 ? { labels: Object.fromEntries(labels.writes.map(w => [w.id, w.to])) } : {}),
+      ...(taints.writes.length > 0 ? { taints: rewriteTaints(node.taints, taints.writes) } : {}),
+      ...(next !== node.record ? { record: next ?? null } : {}),
+    };
+  }
+  return plan;
+}
+
+interface SlotWrite {
+  id: string;
+  from: string | null;
+  to: string | null;
+  action: Change['action'];
+  /** What the merge itself knows of why; `released` becomes "spec" or "left the pool". */
+  why: 'spec' | 'drift' | 'unmanaged' | 'released';
+}
+
+function merge(
+  applied: ReadonlyMap<string, AppliedSlot> = new Map(),
+  desired: ReadonlyMap<string, string | null>,
+  live: ReadonlyMap<string, string>,
+): { applied: Map<string, AppliedSlot>; writes: SlotWrite[] } {
+  const next = new Map<string, AppliedSlot>();
+  const writes: SlotWrite[] = [];
+  for (const [id, to] of desired) {
+    const had = applied.get(id);
+    const from = live.get(id) ?? null;
+    // A stripped slot that came back carries a newer foreign value: that one is to be restored some day.
+    const displaced = had === undefined || (to === null && from !== null) ? (from ?? undefined) : had.displaced;
+    next.set(id, displaced === undefined ? { value: to } : { value: to, displaced });
+    if (from === to) continue;
+    const drifted = had !== undefined && had.value === to;
+    const why = to === null ? 'unmanaged' : drifted ? 'drift' : 'spec';
+    writes.push({ id, from, to, action: to === null ? 'remove' : from === null ? 'add' : 'change', why });
+  }
+  for (const [id, had] of applied) {
+    if (desired.has(id)) continue;
+    const from = live.get(id) ?? null;
+    const to = had.displaced ?? null;
+    if (from !== had.value || from === to) continue;
+    writes.push({ id, from, to, action: to === null ? 'remove' : 'restore', why: 'released' });
+  }
+  return { applied: next, writes };
+}
+
+function desiredLabels(node: Node, record: AppliedRecord | undefined, owner: NodePool | undefined) {
+  const desired = new Map<string, string | null>(Object.entries(owner?.spec.labels ?? {}));
+  if (owner?.spec.unmanaged === 'Remove') {
+    const membership = membershipSelector(owner);
+    strip(desired, [...Object.keys(node.labels)], record?.labels, key => !Object.hasOwn(membership, key));
+  }
+  return desired;
+}
+
+function desiredTaints(node: Node, record: AppliedRecord | undefined, owner: NodePool | undefined) {
+  const desired = new Map<string, string | null>(
+    (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? '']),
+  );
+  if (owner?.spec.unmanaged === 'Remove') strip(desired, node.taints.map(taintId), record?.taints, () => true);
+  return desired;
+}
+
+/** Wants every unmanaged slot empty: those that are there, and those already taken away (else they would return). */
+function strip(
+  desired: Map<string, string | null>,
+  live: string[],
+  applied: ReadonlyMap<string, AppliedSlot> | undefined,
+  mayStrip: (id: string) => boolean,
+): void {
+  const stripped = [...(applied ?? [])].filter(([, slot]) => slot.value === null).map(([id]) => id);
+  for (const id of [...live, ...stripped]) {
+    if (!desired.has(id) && isStrippable(id) && mayStrip(id)) desired.set(id, null);
+  }
+}
+
+function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
+  const colon = kind === 'taint' ? write.id.lastIndexOf(':') : -1;
+  return {
+    kind,
+    key: colon < 0 ? write.id : write.id.slice(0, colon),
+    ...(colon < 0 ? {} : { effect: write.id.slice(colon + 1) as TaintEffect }),
+    action: write.action,
+    ...(write.from === null ? {} : { from: write.from }),
+    ...(write.to === null ? {} : { to: write.to }),
+    reason: write.why === 'released' ? (leaving ? 'left the pool' : 'spec') : write.why,
+  };
+}
+
+/** The live list with the writes laid over it: order kept, untouched taints kept whole (timeAdded too). */
+function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
+  const pending = new Map(writes.map(write => [write.id, write.to]));
+  const taints: Taint[] = [];
+  for (const taint of live) {
+    const id = taintId(taint);
+    const to = pending.get(id);
+    if (to === undefined) taints.push(taint);
+    else if (to !== null) taints.push(taintFrom(id, to));
+    pending.delete(id);
+  }
+  for (const [id, to] of pending) if (to !== null) taints.push(taintFrom(id, to));
+  return taints;
+}

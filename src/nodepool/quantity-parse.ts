@@ -1,0 +1,114 @@
+/**
+ * Reading a quantity, with the very results of Go's k8s.io/apimachinery pkg/api/resource (ParseQuantity): its oddities
+ * are kept, since what the API server accepts and prints comes from there.
+ */
+
+export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
+
+/** The value is `unscaled * 10 ** exponent`, exactly. */
+export interface Quantity {
+  unscaled: bigint;
+  exponent: number;
+  format: QuantityFormat;
+}
+
+export class QuantityError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'QuantityError';
+  }
+}
+
+const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const WRONG_NUMBER = 'unable to parse numeric part of quantity';
+const WRONG_SUFFIX = "unable to parse quantity's suffix";
+
+/** Sign, leading zeros, digits, fraction, suffix. Go reads digits even where there are none: "-" is 0. */
+const PARTS = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+
+export const DECIMAL_SUFFIXES: ReadonlyMap<string, number> = new Map([
+  ['n', -9],
+  ['u', -6],
+  ['m', -3],
+  ['', 0],
+  ['k', 3],
+  ['M', 6],
+  ['G', 9],
+  ['T', 12],
+  ['P', 15],
+  ['E', 18],
+]);
+/** Powers of two. */
+export const BINARY_SUFFIXES: ReadonlyMap<string, number> = new Map([
+  ['Ki', 10],
+  ['Mi', 20],
+  ['Gi', 30],
+  ['Ti', 40],
+  ['Pi', 50],
+  ['Ei', 60],
+]);
+
+const MAX_INT64 = 2n ** 63n - 1n;
+const MIN_INT64 = -(2n ** 63n);
+/** The smallest unit, 1n, as a power of ten. */
+const NANO = -9;
+/** Ours: Go would build a number of this many digits; a node must not be able to make us do that. */
+const MAX_EXPONENT = 10_000;
+
+/** @throws QuantityError with Go's message */
+export function parseQuantity(text: string): Quantity {
+  const parts = text === '' ? null : PARTS.exec(text);
+  if (parts === null) throw new QuantityError(WRONG_FORMAT);
+  const [, sign, zeros = '', integer = '', fraction = '', suffix = ''] = parts;
+  const { format, power } = readSuffix(suffix);
+  const signed: Sign = magnitude => (sign === '-' ? -magnitude : magnitude);
+  const digits = (integer === '' ? '0' : integer) + fraction;
+  // Go has an int64 form for short numbers; the others are rounded and, when binary, capped.
+  if (format === 'BinarySI' && fraction === '' && digits.length + Math.trunc((power * 3) / 10) <= 14) {
+    return { unscaled: signed(BigInt(digits) << BigInt(power)), exponent: 0, format };
+  }
+  const exponent = (format === 'BinarySI' ? 0 : power) - fraction.length;
+  if (exponent > MAX_EXPONENT) throw new QuantityError(`quantity with an exponent above ${MAX_EXPONENT}`);
+  if (format !== 'BinarySI' && digits.length <= 18 && exponent >= NANO) {
+    return { unscaled: signed(BigInt(digits)), exponent, format };
+  }
+  if (zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);
+  if (format === 'BinarySI') return largeBinary(BigInt(digits) << BigInt(power), exponent, signed);
+  return { ...roundedToNano(BigInt(digits), exponent, signed), format };
+}
+
+type Sign = (magnitude: bigint) => bigint;
+
+/** Go caps binary quantities at the largest int64, and makes decimal what is below 1. */
+function largeBinary(digits: bigint, scale: number, signed: Sign): Quantity {
+  const { unscaled, exponent } = roundedToNano(digits, scale, magnitude => magnitude);
+  const one = 10n ** BigInt(-exponent);
+  if (unscaled > MAX_INT64 * one) return { unscaled: signed(MAX_INT64), exponent: 0, format: 'BinarySI' };
+  const format = unscaled > 0n && unscaled < one ? 'DecimalSI' : 'BinarySI';
+  return { unscaled: signed(unscaled), exponent, format };
+}
+
+/** Rounds away from zero to whole nanos: whoever wants some gets some. */
+function roundedToNano(digits: bigint, exponent: number, signed: Sign): Pick<Quantity, 'unscaled' | 'exponent'> {
+  if (exponent >= NANO) return { unscaled: signed(digits), exponent };
+  if (digits === 0n) return { unscaled: 0n, exponent: 0 };
+  // A number of so few digits is below one nano; its power of ten need not be built.
+  const tooFine = NANO - exponent > digits.toString().length;
+  const divisor = tooFine ? digits : 10n ** BigInt(NANO - exponent);
+  const rounded = tooFine ? 1n : (digits + divisor - 1n) / divisor;
+  return { unscaled: signed(rounded), exponent: NANO };
+}
+
+/** The power is one of two for BinarySI, else one of ten. */
+function readSuffix(suffix: string): { format: QuantityFormat; power: number } {
+  const decimal = DECIMAL_SUFFIXES.get(suffix);
+  if (decimal !== undefined) return { format: 'DecimalSI', power: decimal };
+  const binary = BINARY_SUFFIXES.get(suffix);
+  if (binary !== undefined) return { format: 'BinarySI', power: binary };
+  const power = /^[eE]([-+]?[0-9]+)$/.exec(suffix)?.[1];
+  if (power === undefined) throw new QuantityError(WRONG_SUFFIX);
+  const read = BigInt(power.replace('+', ''));
+  if (read > MAX_INT64 || read < MIN_INT64) throw new QuantityError(WRONG_SUFFIX);
+  // Go keeps the low 32 bits.
+  return { format: 'DecimalExponent', power: Number(BigInt.asIntN(32, read)) };
+}

@@ -1,0 +1,154 @@
+/**
+ * Kubernetes quantities ("7910m", "6129040Ki"): exact, and with the very results of Go's resource.Quantity.
+ * One difference: Go prints 1000E as "1", for want of a suffix; here it stays "1000E".
+ */
+import { NodepoolError } from './errors.ts';
+import { BINARY_SUFFIXES, DECIMAL_SUFFIXES, parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
+import type { ResourceList } from './types.ts';
+
+export { parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
+
+/** a + b, in the format of a, or of b when a is zero. */
+export function addQuantities(a: Quantity, b: Quantity): Quantity {
+  const format = a.unscaled === 0n ? b.format : a.format;
+  if (b.unscaled === 0n) return { unscaled: a.unscaled, exponent: a.exponent, format };
+  if (a.unscaled === 0n) return { unscaled: b.unscaled, exponent: b.exponent, format };
+  const exponent = Math.min(a.exponent, b.exponent);
+  return { unscaled: at(a, exponent) + at(b, exponent), exponent, format };
+}
+
+/** Below, equal to or above zero as a is below, equal to or above b. */
+export function compareQuantities(a: Quantity, b: Quantity): number {
+  const exponent = Math.min(a.exponent, b.exponent);
+  const [left, right] = [at(a, exponent), at(b, exponent)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** The canonical form. */
+export function formatQuantity(quantity: Quantity): string {
+  if (quantity.unscaled === 0n) return '0';
+  const whole = quantity.format === 'BinarySI' ? wholeValue(quantity) : undefined;
+  if (whole !== undefined && (whole <= -1024n || whole >= 1024n)) return formatBinary(whole);
+  return formatDecimal(quantity);
+}
+
+/** Near enough for bars and rounded columns; not exact. */
+export function quantityToNumber(quantity: Quantity): number {
+  return Number(`${quantity.unscaled}e${quantity.exponent}`);
+}
+
+/** The sum, as Go's `Add` in this order gives it; "0" for none. @throws QuantityError */
+export function sumQuantities(texts: readonly string[]): string {
+  const sum = new Sum();
+  for (const text of texts) sum.add(text);
+  return sum.format();
+}
+
+/** The sums by resource. @throws NodepoolError `cluster` for what is no quantity, naming the resource and the value */
+export function sumResourceLists(lists: Iterable<ResourceList>): ResourceList {
+  const sums = new Map<string, Sum>();
+  for (const list of lists) {
+    for (const name of Object.keys(list)) {
+      let sum = sums.get(name);
+      if (sum === undefined) {
+        sum = new Sum();
+        sums.set(name, sum);
+      }
+      addNamed(sum, name, list[name] ?? '0');
+    }
+  }
+  return Object.fromEntries([...sums].map(([name, sum]) => [name, sum.format()]));
+}
+
+function addNamed(sum: Sum, name: string, text: string): void {
+  try {
+    sum.add(text);
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    throw new NodepoolError('cluster', `allocatable ${name} ${JSON.stringify(text)}: ${error.message}`);
+  }
+}
+
+/** A running sum. Equal short suffixes, as nodes have them, are added as numbers while these are exact. */
+class Sum {
+  /** The sum while every term was a small count of the same suffix. */
+  #count: number | undefined;
+  #suffix = '';
+  /** The sum otherwise. */
+  #exact: Quantity | undefined;
+
+  add(text: string): void {
+    const suffix = simpleSuffix(text);
+    if (suffix !== undefined && this.#exact === undefined) {
+      const count = Number.parseInt(text, 10);
+      if (this.#count === undefined) {
+        this.#count = count;
+        this.#suffix = suffix;
+        return;
+      }
+      const total = this.#count + count;
+      if (suffix === this.#suffix && total <= Number.MAX_SAFE_INTEGER) {
+        this.#count = total;
+        return;
+      }
+    }
+    const current = this.#current();
+    const term = parseQuantity(text);
+    this.#exact = current === undefined ? term : addQuantities(current, term);
+  }
+
+  format(): string {
+    const current = this.#current();
+    return current === undefined ? '0' : formatQuantity(current);
+  }
+
+  #current(): Quantity | undefined {
+    if (this.#exact !== undefined) return this.#exact;
+    return this.#count === undefined ? undefined : parseQuantity(`${this.#count}${this.#suffix}`);
+  }
+}
+
+/** The suffix of a plain count, of milli or of Ki; undefined for what needs the whole parser. */
+function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
+  return /^(?:0|[1-9][0-9]{0,14})(|m|Ki)$/.exec(text)?.[1] as '' | 'm' | 'Ki' | undefined;
+}
+
+/** The unscaled value at that exponent, which is not above the quantity's. */
+function at({ unscaled, exponent }: Quantity, target: number): bigint {
+  return unscaled * 10n ** BigInt(exponent - target);
+}
+
+/** Undefined when there is a fraction. */
+function wholeValue({ unscaled, exponent }: Quantity): bigint | undefined {
+  if (exponent >= 0) return unscaled * 10n ** BigInt(exponent);
+  const divisor = 10n ** BigInt(-exponent);
+  return unscaled % divisor === 0n ? unscaled / divisor : undefined;
+}
+
+function formatBinary(whole: bigint): string {
+  let [mantissa, suffix] = [whole, ''];
+  for (const next of BINARY_SUFFIXES.keys()) {
+    if (mantissa % 1024n !== 0n) break;
+    mantissa /= 1024n;
+    suffix = next;
+  }
+  return `${mantissa}${suffix}`;
+}
+
+/** The shortest mantissa over a power of a thousand. */
+function formatDecimal(quantity: Quantity): string {
+  let { unscaled, exponent } = quantity;
+  while (unscaled % 10n === 0n) {
+    unscaled /= 10n;
+    exponent++;
+  }
+  const target = Math.floor(exponent / 3) * 3;
+  if (quantity.format === 'DecimalExponent') {
+    return `${at({ ...quantity, unscaled, exponent }, target)}${target === 0 ? '' : `e${target}`}`;
+  }
+  const power = Math.min(target, 18);
+  const mantissa = at({ ...quantity, unscaled, exponent }, power);
+  return `${mantissa}${DECIMAL_NAMES.get(power) ?? ''}`;
+}
+
+const DECIMAL_NAMES = new Map([...DECIMAL_SUFFIXES].map(([suffix, power]) => [power, suffix]));

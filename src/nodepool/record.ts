@@ -1,0 +1,87 @@
+/**
+ * The record: what a pool applied to a node, kept in one annotation on that node.
+ *
+ * Labels and taints are both slots: an identity (label key, or taint `key:Effect`) that holds one string. The record
+ * remembers for each slot the value the pool wrote (`null` = it took the slot away) and the value this displaced, so
+ * that letting go can put it back.
+ *
+ * Not guaranteed: that nobody forged it. A kubelet may write annotations of its own node; therefore a record can
+ * never bring a key of the cluster's own (one that contains "kubernetes") into being: see `parseRecord`.
+ */
+
+export interface AppliedSlot {
+  /** What the pool wrote; null when it took the slot away (`unmanaged: Remove`). */
+  value: string | null;
+  /** What stood there before; absent when the slot was empty. */
+  displaced?: string;
+}
+
+export interface AppliedRecord {
+  pool: string;
+  labels: ReadonlyMap<string, AppliedSlot>;
+  taints: ReadonlyMap<string, AppliedSlot>;
+}
+
+/** Labels and taints whose key contains "kubernetes" are never stripped: the rule of `unmanaged: Remove`. */
+export function isStrippable(key: string): boolean {
+  return !key.includes('kubernetes');
+}
+
+/** Reads the annotation. Undefined when there is none or when it cannot be understood. */
+export function parseRecord(raw: string | undefined): AppliedRecord | undefined {
+  if (raw === undefined) return undefined;
+  let json: unknown;
+  try {
+    json = JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(json) || typeof json.pool !== 'string' || json.pool === '') return undefined;
+  const displaced = isObject(json.displaced) ? json.displaced : {};
+  return {
+    pool: json.pool,
+    labels: parseSlots(json.labels, displaced.labels),
+    taints: parseSlots(json.taints, displaced.taints),
+  };
+}
+
+function parseSlots(values: unknown, displaced: unknown): Map<string, AppliedSlot> {
+  const slots = new Map<string, AppliedSlot>();
+  if (!isObject(values)) return slots;
+  for (const [id, value] of Object.entries(values)) {
+    if (typeof value !== 'string' && !(value === null && isStrippable(id))) continue;
+    const before = isObject(displaced) ? displaced[id] : undefined;
+    slots.set(id, typeof before === 'string' ? { value, displaced: before } : { value });
+  }
+  return slots;
+}
+
+/** Writes the annotation: the same record always gives the same bytes. */
+export function formatRecord(record: AppliedRecord): string {
+  const displaced = {
+    ...section('labels', record.labels, slot => slot.displaced),
+    ...section('taints', record.taints, slot => slot.displaced),
+  };
+  return JSON.stringify({
+    pool: record.pool,
+    ...section('labels', record.labels, slot => slot.value),
+    ...section('taints', record.taints, slot => slot.value),
+    ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
+  });
+}
+
+function section(
+  name: string,
+  slots: ReadonlyMap<string, AppliedSlot>,
+  pick: (slot: AppliedSlot) => string | null | undefined,
+): Record<string, unknown> {
+  const entries = [...slots]
+    .map(([id, slot]) => [id, pick(slot)] as const)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.length > 0 ? { [name]: Object.fromEntries(entries) } : {};
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

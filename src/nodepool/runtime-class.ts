@@ -1,0 +1,82 @@
+/** The RuntimeClass `node-pool-<pool>`: pods that name it land on the pool's nodes and tolerate its taints. */
+import { deepEqual } from './merge-patch.ts';
+import { membershipSelector } from './selector.ts';
+import { API_VERSION, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
+
+export function runtimeClassName(pool: string): string {
+  return `node-pool-${pool}`;
+}
+
+export type RuntimeClassPlan =
+  | { kind: 'none' }
+  | { kind: 'create'; desired: RuntimeClass }
+  /** The handler is immutable on the server, and a namesake's leftover has another owner: delete, then create. */
+  | { kind: 'replace'; current: RuntimeClass; desired: RuntimeClass }
+  | { kind: 'patch'; current: RuntimeClass; scheduling: NonNullable<RuntimeClass['scheduling']> }
+  | { kind: 'delete'; current: RuntimeClass }
+  /** One of that name exists that is not ours; it is not taken over. */
+  | { kind: 'foreign'; current: RuntimeClass };
+
+/** @param current the RuntimeClass of the pool's name, whoever made it */
+export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefined): RuntimeClassPlan {
+  const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool) : undefined;
+  const owned = current === undefined ? undefined : ownership(pool, current);
+  if (desired === undefined) {
+    return current !== undefined && owned !== 'foreign' ? { kind: 'delete', current } : { kind: 'none' };
+  }
+  if (current === undefined) return { kind: 'create', desired };
+  if (owned === 'foreign') return { kind: 'foreign', current };
+  if (owned === 'leftover' || current.handler !== desired.handler) return { kind: 'replace', current, desired };
+  const scheduling = desired.scheduling ?? {};
+  return sameScheduling(current.scheduling ?? {}, scheduling)
+    ? { kind: 'none' }
+    : { kind: 'patch', current, scheduling };
+}
+
+function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
+  const { handler, labels, taints = [] } = pool.spec;
+  if (handler === undefined || handler === '') return undefined;
+  return {
+    metadata: {
+      name: runtimeClassName(pool.metadata.name),
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: 'NodePool',
+          name: pool.metadata.name,
+          uid: pool.metadata.uid ?? '',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    handler,
+    scheduling: {
+      nodeSelector: { ...membershipSelector(pool), ...labels },
+      tolerations: taints.map(({ key, value, effect }) => ({
+        key,
+        operator: 'Equal',
+        ...(value === undefined || value === '' ? {} : { value }),
+        effect,
+      })),
+    },
+  };
+}
+
+/** `leftover`: made by an earlier pool of the same name that is gone, and not collected yet. */
+function ownership(pool: NodePool, runtimeClass: RuntimeClass): 'ours' | 'leftover' | 'foreign' {
+  const owner = runtimeClass.metadata.ownerReferences?.find(reference => reference.controller);
+  if (owner === undefined || owner.kind !== 'NodePool' || owner.name !== pool.metadata.name) return 'foreign';
+  return owner.uid === pool.metadata.uid ? 'ours' : 'leftover';
+}
+
+function sameScheduling(
+  a: NonNullable<RuntimeClass['scheduling']>,
+  b: NonNullable<RuntimeClass['scheduling']>,
+): boolean {
+  const normal = (tolerations: Toleration[] = []) =>
+    tolerations.map(toleration => ({ ...toleration, value: toleration.value || undefined }));
+  return (
+    deepEqual(a.nodeSelector ?? {}, b.nodeSelector ?? {}) && deepEqual(normal(a.tolerations), normal(b.tolerations))
+  );
+}

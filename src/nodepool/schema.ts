@@ -1,0 +1,92 @@
+/** The fields of a NodePool and their types, as the CRD has them: what strict decoding walks along. */
+
+export type Schema =
+  | { type: 'string' }
+  | { type: 'integer' }
+  | { type: 'boolean' }
+  /** A number or a string, such as a quantity. */
+  | { type: 'scalar' }
+  | { type: 'any' }
+  | { type: 'list'; of: Schema }
+  /** Keys are free. */
+  | { type: 'map'; of: Schema; what: string }
+  | { type: 'object'; fields: Readonly<Record<string, Schema>>; required?: readonly string[] };
+
+const string: Schema = { type: 'string' };
+const integer: Schema = { type: 'integer' };
+const boolean: Schema = { type: 'boolean' };
+
+const labels: Schema = { type: 'map', of: string, what: 'label values are strings' };
+
+const metadata: Schema = {
+  type: 'object',
+  required: ['name'],
+  fields: {
+    name: string,
+    labels,
+    annotations: { type: 'map', of: string, what: 'annotation values are strings' },
+    finalizers: { type: 'list', of: string },
+    ownerReferences: {
+      type: 'list',
+      of: {
+        type: 'object',
+        required: ['apiVersion', 'kind', 'name', 'uid'],
+        fields: {
+          apiVersion: string,
+          kind: string,
+          name: string,
+          uid: string,
+          controller: boolean,
+          blockOwnerDeletion: boolean,
+        },
+      },
+    },
+    uid: string,
+    resourceVersion: string,
+    generation: integer,
+    creationTimestamp: string,
+    deletionTimestamp: string,
+    deletionGracePeriodSeconds: integer,
+    generateName: string,
+    selfLink: string,
+    managedFields: { type: 'any' },
+  },
+};
+
+const spec: Schema = {
+  type: 'object',
+  fields: {
+    labels,
+    taints: {
+      type: 'list',
+      of: {
+        type: 'object',
+        required: ['key', 'effect'],
+        fields: { key: string, value: string, effect: string, timeAdded: string },
+      },
+    },
+    handler: string,
+    nodeSelector: labels,
+    unmanaged: string,
+  },
+};
+
+const status: Schema = {
+  type: 'object',
+  fields: {
+    status: integer,
+    nodeCount: integer,
+    readyNodeCount: integer,
+    unschedulableNodeCount: integer,
+    podCount: integer,
+    allocatable: { type: 'map', of: { type: 'scalar' }, what: 'quantities are strings or numbers' },
+    observedGeneration: integer,
+    conditions: { type: 'list', of: { type: 'any' } },
+  },
+};
+
+export const POOL_SCHEMA: Schema = {
+  type: 'object',
+  required: ['metadata'],
+  fields: { apiVersion: string, kind: string, metadata, spec, status },
+};

@@ -1,0 +1,12 @@
+import type { NodePool } from './types.ts';
+
+/** Every node whose labels contain these belongs to the pool. Default: `node-role.kubernetes.io/<pool>: ""`. */
+export function membershipSelector(pool: NodePool): Record<string, string> {
+  return pool.spec.nodeSelector ?? { [`node-role.kubernetes.io/${pool.metadata.name}`]: '' };
+}
+
+/** Whether the labels contain every pair of the selector. An empty selector matches nothing, never everything. */
+export function matchesLabels(selector: Record<string, string>, labels: Record<string, string>): boolean {
+  const pairs = Object.entries(selector);
+  return pairs.length > 0 && pairs.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+}

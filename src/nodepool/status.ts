@@ -1,0 +1,100 @@
+/** The status of a pool, computed anew from what was observed; nothing is carried over but transition times. */
+import { isInherited } from './membership.ts';
+import { sumResourceLists } from './quantity.ts';
+import type { Condition, Node, NodePool, NodePoolStatus } from './types.ts';
+import type { FieldError } from './validation.ts';
+
+/** The values of `status.status`. */
+export const STATUS_WORDS: Readonly<Record<number, string>> = {
+  200: 'Normal',
+  409: 'Conflict',
+  422: 'Invalid',
+  500: 'Failing',
+  503: 'NotReady',
+};
+
+const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict'];
+
+export interface Observation {
+  members: Node[];
+  specErrors: FieldError[];
+  /** Each a sentence: a node that another pool owns, a RuntimeClass that is not ours. */
+  conflicts: { reason: 'NodeConflict' | 'RuntimeClassConflict'; message: string }[];
+  /** Writes that failed, each a sentence. */
+  failures: string[];
+}
+
+/** @param now RFC 3339, for conditions that change */
+export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
+  const { members, specErrors, conflicts, failures } = observed;
+  const ready = members.filter(node => node.ready).length;
+  const status =
+    specErrors.length > 0
+      ? 422
+      : failures.length > 0
+        ? 500
+        : conflicts.length > 0
+          ? 409
+          : members.length > 0 && ready === 0
+            ? 503
+            : 200;
+  const firstConflict = conflicts[0];
+  const invalid = summarize(specErrors.map(error => `${error.field}: ${error.message}`));
+  const applied = specErrors.length === 0 && failures.length === 0;
+  const generation = pool.metadata.generation;
+  // Stays unset on a pool of the operator before us until all of it is ours (see membership.ts).
+  const observedGeneration = isInherited(pool) && !applied ? undefined : generation;
+
+  const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
+    const before = pool.status?.conditions?.find(candidate => candidate.type === type);
+    const value = holds ? 'True' : 'False';
+    return {
+      type,
+      status: value,
+      reason,
+      message,
+      lastTransitionTime: before?.status === value ? before.lastTransitionTime : now,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+    };
+  };
+  const readyText = `${ready} of ${members.length} ${members.length === 1 ? 'node is' : 'nodes are'} Ready`;
+  const readyReasons: Record<number, [string, string]> = {
+    200: ['PoolReady', readyText],
+    409: [firstConflict?.reason ?? 'Conflict', 'see condition Conflict'],
+    422: ['InvalidSpec', invalid],
+    500: ['WriteFailed', 'see condition Applied'],
+    503: ['NoReadyNode', readyText],
+  };
+  const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
+  return {
+    status,
+    nodeCount: members.length,
+    readyNodeCount: ready,
+    unschedulableNodeCount: members.filter(node => node.unschedulable).length,
+    allocatable: sumResourceLists(members.map(node => node.allocatable)),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    conditions: [
+      condition('Ready', status === 200, readyReason, readyMessage),
+      condition(
+        'Applied',
+        applied,
+        applied ? 'Applied' : specErrors.length > 0 ? 'InvalidSpec' : 'WriteFailed',
+        applied ? 'every member carries the labels and taints of the pool' : summarize([invalid, ...failures]),
+      ),
+      condition(
+        'Conflict',
+        conflicts.length > 0,
+        firstConflict?.reason ?? 'NoConflict',
+        summarize(conflicts.map(conflict => conflict.message)),
+      ),
+      ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
+    ],
+  };
+}
+
+/** The first few, and how many more: a condition is read by people and limited to 32 KiB by the server. */
+function summarize(sentences: string[], most = 5): string {
+  const said = sentences.filter(sentence => sentence !== '');
+  const shown = said.slice(0, most).join('; ');
+  return said.length > most ? `${shown}; and ${said.length - most} more` : shown;
+}

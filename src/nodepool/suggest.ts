@@ -1,0 +1,35 @@
+/** The known word that an unknown one was probably meant to be; undefined when none is near. */
+export function suggest(word: string, known: Iterable<string>): string | undefined {
+  const lower = word.toLowerCase();
+  // A third of the letters may be wrong: one typing error in short words, two or three in long ones.
+  const most = Math.max(1, Math.floor(word.length / 3));
+  let best: { candidate: string; distance: number } | undefined;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - word.length) > most) continue;
+    const distance = editDistance(lower, candidate.toLowerCase());
+    if (distance <= most && (best === undefined || distance < best.distance)) best = { candidate, distance };
+  }
+  return best?.candidate;
+}
+
+/** Insertions, deletions and substitutions, and swaps of neighbours, that turn one word into the other. */
+export function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = a[row - 1] === b[column - 1] ? 0 : 1;
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      current[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + substitution,
+        swapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[b.length] ?? 0;
+}

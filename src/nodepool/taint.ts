@@ -1,0 +1,13 @@
+import type { Taint, TaintEffect } from './types.ts';
+
+/** Identity of a taint in plans and records: `key:Effect`. */
+export function taintId(taint: { key: string; effect: TaintEffect }): string {
+  return `${taint.key}:${taint.effect}`;
+}
+
+/** The taint of that identity and value; "" is left out, as the API server prints it. */
+export function taintFrom(id: string, value: string): Taint {
+  const colon = id.lastIndexOf(':');
+  const effect = id.slice(colon + 1) as TaintEffect;
+  return { key: id.slice(0, colon), ...(value === '' ? {} : { value }), effect };
+}

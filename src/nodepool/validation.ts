@@ -1,0 +1,157 @@
+/**
+ * The rules of a pool that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server, repeated here
+ * so that the CLI refuses before it sends and the reconciler copes with pools older than the rules.
+ * test/contract/crd-validation.test.ts holds the two together.
+ */
+import type { FieldError } from './field-error.ts';
+import { membershipSelector } from './selector.ts';
+import { dnsLabelProblem, effectProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
+import { taintId } from './taint.ts';
+import type { NodePool, Taint } from './types.ts';
+
+export type { FieldError } from './field-error.ts';
+
+/** With every key and value at its longest, the record on a node stays below 160 KiB of the 256 KiB for annotations. */
+export const MAX_LABELS = 100;
+export const MAX_TAINTS = 100;
+export const MAX_SELECTOR_LABELS = 20;
+
+/** Set by the kubelet or a cloud's node controller, which would set them back. */
+const CLUSTER_LABELS = [
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'node.kubernetes.io/instance-type',
+  'node.kubernetes.io/windows-build',
+];
+const CLUSTER_LABEL_PREFIXES = ['beta.kubernetes.io/', 'failure-domain.beta.kubernetes.io/'];
+
+/** Set and lifted by the node lifecycle controller, the scheduler's helpers and cloud controllers. */
+const CLUSTER_TAINT_PREFIXES = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
+/** The one of them that people set by hand. */
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+/** Their default membership label is the one that kubeadm gives to control-plane nodes. */
+const RESERVED_NAMES = ['control-plane', 'master'];
+
+/** Everything that is wrong with the pool's name and spec, in the order of the fields; empty when nothing is. */
+export function validatePool(pool: NodePool): FieldError[] {
+  return [
+    ...nameErrors(pool),
+    ...labelErrors(pool),
+    ...taintErrors(pool),
+    ...selectorErrors(pool),
+    ...otherErrors(pool),
+  ];
+}
+
+function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
+  const field = 'metadata.name';
+  const problem = poolNameProblem(name);
+  if (problem !== undefined) return [{ field, message: problem }];
+  if (!RESERVED_NAMES.includes(name) || spec.nodeSelector !== undefined) return [];
+  return [
+    {
+      field,
+      message: `"${name}" is reserved: by default this pool would take the control-plane nodes`,
+      next: 'Choose another name, or say which nodes belong in spec.nodeSelector',
+    },
+  ];
+}
+
+function labelErrors(pool: NodePool): FieldError[] {
+  const labels = pool.spec.labels ?? {};
+  const errors: FieldError[] = Object.entries(labels).flatMap(([key, value]) =>
+    pairErrors(`spec.labels[${key}]`, key, value),
+  );
+  if (Object.keys(labels).length > MAX_LABELS) {
+    errors.push({ field: 'spec.labels', message: `more than ${MAX_LABELS} labels` });
+  }
+  const membership = [...Object.keys(membershipSelector(pool)), `node-role.kubernetes.io/${pool.metadata.name}`];
+  for (const key of Object.keys(labels)) {
+    const field = `spec.labels[${key}]`;
+    if (CLUSTER_LABELS.includes(key) || CLUSTER_LABEL_PREFIXES.some(prefix => key.startsWith(prefix))) {
+      errors.push({ field, message: 'this label is set by the cluster itself', next: 'Remove it from spec.labels' });
+    } else if (membership.includes(key)) {
+      errors.push({
+        field,
+        message: 'this label decides which nodes belong to the pool, so the pool cannot set it',
+        next: 'Remove it from spec.labels, and label the nodes themselves',
+      });
+    }
+  }
+  return errors;
+}
+
+function taintErrors({ spec: { taints = [] } }: NodePool): FieldError[] {
+  const errors: FieldError[] = [];
+  if (taints.length > MAX_TAINTS) errors.push({ field: 'spec.taints', message: `more than ${MAX_TAINTS} taints` });
+  const seen = new Set<string>();
+  for (const [index, taint] of taints.entries()) {
+    errors.push(...oneTaintErrors(`spec.taints[${index}]`, taint));
+    const id = taintId(taint);
+    if (seen.has(id)) {
+      errors.push({
+        field: `spec.taints[${index}]`,
+        message: `a second taint of key ${JSON.stringify(taint.key)} and effect ${taint.effect}`,
+        next: 'Keep one of the two',
+      });
+    }
+    seen.add(id);
+  }
+  return errors;
+}
+
+function oneTaintErrors(field: string, { key, value = '', effect }: Taint): FieldError[] {
+  const errors: FieldError[] = [];
+  push(errors, `${field}.key`, keyProblem(key));
+  push(errors, `${field}.value`, valueProblem(value));
+  push(errors, `${field}.effect`, effectProblem(effect));
+  if (key !== OUT_OF_SERVICE && CLUSTER_TAINT_PREFIXES.some(prefix => key.startsWith(prefix))) {
+    errors.push({
+      field: `${field}.key`,
+      message: `the cluster itself sets and lifts the taint ${key}`,
+      next: 'Remove it from spec.taints',
+    });
+  }
+  return errors;
+}
+
+function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
+  if (nodeSelector === undefined) return [];
+  const field = 'spec.nodeSelector';
+  const pairs = Object.entries(nodeSelector);
+  if (pairs.length === 0) {
+    return [
+      {
+        field,
+        message: 'an empty selector names no nodes',
+        next: 'Give at least one label, or leave nodeSelector out for the default',
+      },
+    ];
+  }
+  const errors = pairs.flatMap(([key, value]) => pairErrors(`${field}[${key}]`, key, value));
+  if (pairs.length > MAX_SELECTOR_LABELS) errors.push({ field, message: `more than ${MAX_SELECTOR_LABELS} labels` });
+  return errors;
+}
+
+function otherErrors({ spec: { handler = '', unmanaged } }: NodePool): FieldError[] {
+  const errors: FieldError[] = [];
+  // "" is no handler: that is how the Go type of the API writes an unset one.
+  if (handler !== '') push(errors, 'spec.handler', dnsLabelProblem(handler));
+  if (unmanaged !== undefined && unmanaged !== 'Keep' && unmanaged !== 'Remove') {
+    push(errors, 'spec.unmanaged', `${JSON.stringify(unmanaged)} must be Keep or Remove`);
+  }
+  return errors;
+}
+
+function pairErrors(field: string, key: string, value: string): FieldError[] {
+  const errors: FieldError[] = [];
+  push(errors, field, keyProblem(key));
+  push(errors, field, valueProblem(value));
+  return errors;
+}
+
+function push(errors: FieldError[], field: string, message: string | undefined): void {
+  if (message !== undefined) errors.push({ field, message });
+}

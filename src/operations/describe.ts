@@ -1,0 +1,60 @@
+/** Everything there is to know of pools: spec, members with their state, RuntimeClass, events. */
+import type { NodePlan } from '../nodepool/plan.ts';
+import { runtimeClassName } from '../nodepool/runtime-class.ts';
+import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
+import { NodeWriter } from '../reconciler/node-writer.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { loadView, selectPools } from './load-view.ts';
+import type { EventsPort, PoolEventRecord } from './ports.ts';
+
+export interface DescribedNode {
+  node: Node;
+  /** What the next reconcile would change on it. */
+  changes: NodePlan['changes'];
+  /** `leaving`: it still carries what the pool applied and is not a member any more. */
+  membership: { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
+}
+
+export interface Description {
+  pool: NodePool;
+  nodes: DescribedNode[];
+  runtimeClass: RuntimeClass | undefined;
+  events: PoolEventRecord[];
+}
+
+export async function describe(
+  names: string[],
+  deps: { cluster: ClusterPort; events: EventsPort },
+): Promise<Description[]> {
+  const [only] = names.length === 1 ? names : [];
+  const [view, events] = await Promise.all([loadView(deps.cluster), deps.events.list(only)]);
+  const writer = new NodeWriter(deps.cluster, view, async () => {});
+  return selectPools(view, names).flatMap(name => {
+    const pool = view.pool(name);
+    if (pool === undefined) return [];
+    const members = new Set(view.members(name));
+    const held = view.held(name).map((node): DescribedNode => {
+      const changes = writer.plan(node.name)?.changes ?? [];
+      return { node, changes, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
+    });
+    const lost = view.lost(name).map(({ node, owner }): DescribedNode => {
+      return { node, changes: [], membership: { kind: 'conflict', owner: owner.metadata.name } };
+    });
+    return [
+      {
+        pool,
+        nodes: [...held, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
+        runtimeClass: view.runtimeClass(runtimeClassName(name)),
+        events: eventsOf(pool, events),
+      },
+    ];
+  });
+}
+
+/** Newest last, as kubectl describes them. Events of an earlier pool of the same name are not this pool's. */
+function eventsOf(pool: NodePool, events: PoolEventRecord[]): PoolEventRecord[] {
+  return events
+    .filter(event => event.pool === pool.metadata.name)
+    .filter(event => event.poolUid === undefined || event.poolUid === '' || event.poolUid === pool.metadata.uid)
+    .toSorted((a, b) => (a.lastSeen < b.lastSeen ? -1 : 1));
+}

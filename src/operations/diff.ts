@@ -1,0 +1,43 @@
+/** What `reconcile` would write, without writing it. */
+import type { NodePlan } from '../nodepool/plan.ts';
+import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
+import type { FieldError } from '../nodepool/validation.ts';
+import { NodeWriter } from '../reconciler/node-writer.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { loadView, selectPools } from './load-view.ts';
+import { firstStripWarning } from './reconcile.ts';
+
+export interface DiffResult {
+  /** Nodes whose labels or taints would change, by name. */
+  plans: NodePlan[];
+  /** Nodes that a pool matches and does not get. */
+  conflicts: { node: string; pool: string; owner: string }[];
+  runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
+  /** Pools that are left as they are because their spec is wrong. */
+  invalid: { pool: string; errors: FieldError[] }[];
+  warnings: string[];
+}
+
+export async function diff(names: string[], deps: { cluster: ClusterPort }): Promise<DiffResult> {
+  const view = await loadView(deps.cluster);
+  const pools = selectPools(view, names);
+  const writer = new NodeWriter(deps.cluster, view, async () => {});
+  const nodes = new Set(pools.flatMap(pool => view.held(pool).map(node => node.name)));
+  return {
+    plans: [...nodes].toSorted().flatMap(name => {
+      const plan = writer.plan(name);
+      return plan !== undefined && plan.changes.length > 0 ? [plan] : [];
+    }),
+    conflicts: pools.flatMap(pool =>
+      view.lost(pool).map(({ node, owner }) => ({ node: node.name, pool, owner: owner.metadata.name })),
+    ),
+    runtimeClasses: pools.flatMap(name => {
+      const pool = view.pool(name);
+      if (pool === undefined || view.specErrors(name).length > 0) return [];
+      const { kind } = planRuntimeClass(pool, view.runtimeClass(runtimeClassName(name)));
+      return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
+    }),
+    invalid: pools.map(pool => ({ pool, errors: view.specErrors(pool) })).filter(({ errors }) => errors.length > 0),
+    warnings: pools.flatMap(pool => firstStripWarning(view, pool)),
+  };
+}

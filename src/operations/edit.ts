@@ -1,0 +1,152 @@
+/** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
+import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { mergePatch } from '../nodepool/merge-patch.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import { assertValid } from './create.ts';
+import { poolNotFound } from './load-view.ts';
+import type { PoolsPort, RawPool } from './ports.ts';
+
+export type EditResult =
+  | { kind: 'edited'; pool: RawPool; notFound: string[] }
+  | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
+  | { kind: 'cancelled'; why: string };
+
+/** Attempts of a flag edit that meets somebody else's writes: flags say what to change, so they are simply laid anew. */
+const MOST_ATTEMPTS = 10;
+
+export async function editByFlags(
+  name: string,
+  edits: SpecEdits,
+  options: { dryRun: 'none' | 'client' | 'server' },
+  pools: PoolsPort,
+): Promise<EditResult> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const before = await pools.get(name);
+    if (before === undefined) throw poolNotFound([name]);
+    const { spec, notFound } = applyEdits(before.spec, edits);
+    const after: RawPool = { ...before, spec };
+    assertValid(after);
+    const patch = mergePatch({ spec: before.spec }, { spec });
+    if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
+    if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
+    const result = await pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
+    if (result.kind === 'gone') throw poolNotFound([name]);
+    if (result.kind === 'written') return { kind: 'edited', pool: result.pool, notFound };
+  }
+  throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+}
+
+/** The user's editor on one file, which stays until it is removed. */
+export interface EditSession {
+  path: string;
+  /** Opens the text, resolves with what was saved. */
+  edit(text: string): Promise<string>;
+  remove(): Promise<void>;
+}
+
+export interface TextEditDeps {
+  pools: PoolsPort;
+  editor: EditSession;
+  /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
+  decode: (text: string) => NodePool;
+  /** The YAML to edit. */
+  print: (pool: object) => string;
+}
+
+const HEAD = [
+  'Edit the pool below. Lines that begin with # are ignored; an empty file, or one without a change, cancels the edit.',
+  'If the edit cannot be saved, this file opens again with the reason at its head.',
+];
+
+export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
+  const { pools, editor } = deps;
+  const original = await pools.get(name);
+  if (original === undefined) throw poolNotFound([name]);
+  const before = editable(original);
+  let body = deps.print(before);
+  let problem: NodepoolError | undefined;
+  while (true) {
+    const saved = withoutComments(await editor.edit(head(problem) + body));
+    if (saved.trim() === '') return cancel(editor, 'the saved file was empty');
+    if (saved === withoutComments(body)) {
+      if (problem === undefined) return cancel(editor, 'no changes made');
+      throw keep(editor, problem.message, 'no valid changes were saved');
+    }
+    body = saved;
+    try {
+      const patch = mergePatch(before, editable(decodeSame(saved, original, deps)));
+      if (patch === undefined) return cancel(editor, 'no changes made');
+      const result = await pools.patch(name, guarded(patch, original), { dryRun: false });
+      if (result.kind === 'written') {
+        await editor.remove();
+        return { kind: 'edited', pool: result.pool, notFound: [] };
+      }
+      const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
+      throw keep(editor, `nodepool ${name} ${what} while it was being edited`, 'nothing was overwritten');
+    } catch (error) {
+      if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
+      problem = error;
+    }
+  }
+}
+
+/** What a person edits: no status, no bookkeeping of the server. */
+function editable(pool: NodePool): Record<string, unknown> {
+  const { status: _status, ...rest } = pool as RawPool;
+  const {
+    managedFields: _managed,
+    creationTimestamp: _created,
+    generation: _generation,
+    resourceVersion: _version,
+    uid: _uid,
+    selfLink: _link,
+    ...metadata
+  } = rest.metadata as unknown as Record<string, unknown>;
+  return { ...rest, metadata };
+}
+
+function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {
+  const pool = deps.decode(text);
+  if (pool.metadata.name !== original.metadata.name) {
+    throw new NodepoolError(
+      'input',
+      `metadata.name: "${pool.metadata.name}" is another pool`,
+      'a pool cannot be renamed',
+    );
+  }
+  assertValid(pool);
+  return pool;
+}
+
+/** The server refuses the patch when the pool is no longer the one that was read. */
+function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
+  const metadata = (patch.metadata ?? {}) as Record<string, unknown>;
+  return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
+}
+
+function head(problem: NodepoolError | undefined): string {
+  const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
+  const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
+  return [...HEAD, ...reason, ...next, ''].map(line => `${`# ${line}`.trimEnd()}\n`).join('');
+}
+
+/** Comment lines of the head and of the user; YAML gives them no meaning. */
+function withoutComments(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .filter(line => !line.startsWith('#'))
+    .join('\n');
+}
+
+async function cancel(editor: EditSession, why: string): Promise<EditResult> {
+  await editor.remove();
+  return { kind: 'cancelled', why };
+}
+
+/** The text stays where it is, and the message says where. */
+class KeptError extends NodepoolError {}
+
+function keep(editor: EditSession, message: string, outcome: string): KeptError {
+  return new KeptError('input', `${message}: ${outcome}`, `your text is kept in ${editor.path}`);
+}

@@ -1,0 +1,38 @@
+/** What stands in a pool's way, in sentences that name both sides. */
+import type { Observation } from '../nodepool/status.ts';
+import { taintId } from '../nodepool/taint.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
+
+/** Nodes named in one sentence: the message stays readable, and the same from run to run. */
+const MOST_NAMED = 10;
+
+/** @param lost nodes that the pool matches and another pool owns */
+export function conflictMessages(
+  pool: NodePool,
+  lost: { node: Node; owner: NodePool }[],
+  runtimeClass: RuntimeClassOutcome,
+): Observation['conflicts'] {
+  const byOwner = Map.groupBy(lost, ({ owner }) => owner.metadata.name);
+  const conflicts: Observation['conflicts'] = [...byOwner].toSorted().map(([owner, nodes]) => ({
+    reason: 'NodeConflict',
+    message: nodeConflict(pool, owner, nodes.map(({ node }) => node.name).toSorted()),
+  }));
+  if (runtimeClass.kind === 'foreign') {
+    conflicts.push({
+      reason: 'RuntimeClassConflict',
+      message: `RuntimeClass ${runtimeClass.name} exists and does not belong to pool ${pool.metadata.name}; it is left alone`,
+    });
+  }
+  return conflicts;
+}
+
+function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
+  const named = nodes.slice(0, MOST_NAMED).join(', ');
+  const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
+  const noun = nodes.length === 1 ? 'node' : 'nodes';
+  const verb = nodes.length === 1 ? 'belongs' : 'belong';
+  const keys = [...Object.keys(pool.spec.labels ?? {}), ...(pool.spec.taints ?? []).map(taintId)];
+  const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
+  return `${noun} ${named}${more} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
+}

@@ -1,0 +1,88 @@
+/** The members of a pool, as `describe` shows them: those that need somebody's eye first when there are many. */
+import type { Change } from '../nodepool/plan.ts';
+import { membershipSelector } from '../nodepool/selector.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import { labelsText, resourceCell } from './cells.ts';
+import { sanitizeLine } from './sanitize.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+import { formatAge } from './time.ts';
+
+export interface DescribedNode {
+  node: Node;
+  /** What the next reconcile would change on it. */
+  changes: Change[];
+  /** `leaving`: it still carries what the pool applied and is not a member any more. */
+  membership: { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
+}
+
+const MOST_SHOWN = 50;
+const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
+
+/** @param nodes by name */
+export function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
+  if (nodes.length === 0) return ['Nodes:  0'];
+  const many = nodes.length > MOST_SHOWN;
+  const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_SHOWN) : nodes;
+  const dashes = COLUMNS.map(column => '-'.repeat(column.length));
+  const rows = shown.map(described => row(described, now, style));
+  return [
+    `Nodes:  ${countsText(nodes)}`,
+    renderTable(COLUMNS, [dashes, ...rows], { dense: true, indent: '  ' }),
+    ...(many ? [moreText(pool, nodes.length - MOST_SHOWN)] : []),
+  ];
+}
+
+/** `5, 4 ready, 1 unschedulable, 2 to be changed, 1 to be cleaned, 1 held by another pool` */
+function countsText(nodes: DescribedNode[]): string {
+  const members = nodes.filter(({ membership }) => membership.kind === 'member');
+  const count = (from: DescribedNode[], what: (described: DescribedNode) => boolean) => from.filter(what).length;
+  const others = [
+    [count(members, ({ node }) => node.unschedulable), 'unschedulable'],
+    [count(members, ({ changes }) => changes.length > 0), 'to be changed'],
+    [count(nodes, ({ membership }) => membership.kind === 'leaving'), 'to be cleaned'],
+    [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'held by another pool'],
+  ] as const;
+  return [
+    String(members.length),
+    `${count(members, ({ node }) => node.ready)} ready`,
+    ...others.flatMap(([number, what]) => (number > 0 ? [`${number} ${what}`] : [])),
+  ].join(', ');
+}
+
+function moreText(pool: NodePool, more: number): string {
+  const selector = sanitizeLine(labelsText(membershipSelector(pool)));
+  return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
+}
+
+function row({ node, changes, membership }: DescribedNode, now: Date, style: Style): Cell[] {
+  const status = `${node.ready ? 'Ready' : 'NotReady'}${node.unschedulable ? ',SchedulingDisabled' : ''}`;
+  return [
+    node.name,
+    node.ready && !node.unschedulable ? status : { text: status, paint: style.yellow },
+    resourceCell(node.allocatable, 'cpu'),
+    resourceCell(node.allocatable, 'memory'),
+    resourceCell(node.allocatable, 'pods'),
+    stateCell(changes.length, membership, style),
+    formatAge(node.creationTimestamp, now),
+  ];
+}
+
+function stateCell(changes: number, membership: DescribedNode['membership'], style: Style): Cell {
+  switch (membership.kind) {
+    case 'conflict':
+      return { text: `held by ${membership.owner}`, paint: style.red };
+    case 'leaving':
+      return { text: 'to be cleaned', paint: style.yellow };
+    case 'member':
+      if (changes === 0) return { text: 'in sync', paint: style.green };
+      return { text: changes === 1 ? '1 change due' : `${changes} changes due`, paint: style.yellow };
+  }
+}
+
+function urgency({ node, changes, membership }: DescribedNode): number {
+  if (membership.kind === 'conflict') return 4;
+  if (membership.kind === 'leaving') return 3;
+  if (changes.length > 0) return 2;
+  return node.ready && !node.unschedulable ? 0 : 1;
+}

@@ -1,0 +1,162 @@
+/** Everything there is to say of one pool, laid out as `kubectl describe` does. */
+import { planRuntimeClass } from '../nodepool/runtime-class.ts';
+import { membershipSelector } from '../nodepool/selector.ts';
+import { STATUS_WORDS } from '../nodepool/status.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
+import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
+import { NONE, pairs, shorten, statusPaint } from './cells.ts';
+import { type DescribedNode, nodesSection } from './describe-nodes.ts';
+import { describeEvents, type EventRow } from './events.ts';
+import { displayQuantity } from './quantity.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+import { formatAge, formatTimeAndAge } from './time.ts';
+
+export interface Description {
+  pool: NodePool;
+  nodes: DescribedNode[];
+  /** The RuntimeClass of the pool's name, whoever made it. */
+  runtimeClass: RuntimeClass | undefined;
+  /** In the order to show. */
+  events: EventRow[];
+}
+
+/** A label and what stands right of it, each entry on a line of its own. */
+type Field = [label: string, values: Cell | Cell[]];
+
+/** Values longer than this are cut in annotations: whole documents live there. */
+const ANNOTATION_WIDTH = 60;
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Without the last newline. */
+export function renderDescription(description: Description, now: Date, style: Style): string {
+  const { pool, nodes, events } = description;
+  return [
+    fields(headFields(pool, now, style)),
+    'Spec:',
+    fields(specFields(pool), '  '),
+    ...section('Allocatable', allocatableTable(pool)),
+    ...nodesSection(pool, nodes, now, style),
+    ...runtimeClassSection(description, style),
+    ...section('Conditions', conditionsTable(pool, now, style)),
+    ...section('Events', describeEvents(events, now, style)),
+  ].join('\n');
+}
+
+function headFields({ metadata, status }: NodePool, now: Date, style: Style): Field[] {
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
+  return [
+    ['Name', metadata.name],
+    ['Labels', lines(pairs(metadata.labels))],
+    ['Annotations', lines(annotations.map(([key, value]) => `${key}: ${shorten(value, ANNOTATION_WIDTH)}`))],
+    ['Created', formatTimeAndAge(metadata.creationTimestamp, now)],
+    ...(metadata.deletionTimestamp === undefined
+      ? []
+      : [
+          [
+            'Deleting',
+            { text: `since ${formatTimeAndAge(metadata.deletionTimestamp, now)}`, paint: style.yellow },
+          ] as Field,
+        ]),
+    ['Status', statusLine(status?.status, style)],
+  ];
+}
+
+function statusLine(status: number | undefined, style: Style): Cell {
+  const text = status === undefined ? `${NONE} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
+  return { text, paint: statusPaint(status, style) };
+}
+
+function specFields(pool: NodePool): Field[] {
+  const { labels, taints = [], handler, nodeSelector, unmanaged } = pool.spec;
+  const selector = pairs(membershipSelector(pool));
+  return [
+    ['Labels', lines(pairs(labels))],
+    ['Taints', lines(taints.map(formatTaint))],
+    ['Handler', handler || NONE],
+    ['Node Selector', nodeSelector === undefined ? selector.map(pair => `${pair} (default)`) : lines(selector)],
+    ['Unmanaged', unmanaged ?? 'Keep'],
+  ];
+}
+
+interface Table {
+  columns: string[];
+  rows: Cell[][];
+}
+
+/** Exact values, and what people call them. */
+function allocatableTable({ status }: NodePool): Table {
+  const rows = Object.entries(status?.allocatable ?? {})
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([resource, quantity]) => {
+      const shown = displayQuantity(resource, quantity);
+      return [resource, quantity, shown === quantity ? '' : `(${shown})`];
+    });
+  return { columns: ['Resource', 'Total', ''], rows };
+}
+
+function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
+  const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
+    const good = value === (type === 'Conflict' ? 'False' : 'True');
+    return [
+      type,
+      { text: value, paint: good ? style.green : style.red },
+      reason,
+      formatAge(lastTransitionTime, now),
+      message,
+    ];
+  });
+  return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };
+}
+
+function runtimeClassSection({ pool, runtimeClass }: Description, style: Style): string[] {
+  const plan = planRuntimeClass(pool, runtimeClass).kind;
+  if (runtimeClass === undefined || (plan === 'none' && !pool.spec.handler)) {
+    return [`RuntimeClass:  ${NONE}${plan === 'create' ? ' (the next reconcile creates it)' : ''}`];
+  }
+  const states: Record<typeof plan, Cell> = {
+    none: { text: 'in sync', paint: style.green },
+    create: '',
+    patch: { text: 'to be updated', paint: style.yellow },
+    replace: { text: 'to be deleted and created anew', paint: style.yellow },
+    delete: { text: 'to be deleted', paint: style.yellow },
+    foreign: { text: "not this pool's; it is left alone", paint: style.red },
+  };
+  const { nodeSelector, tolerations = [] } = runtimeClass.scheduling ?? {};
+  const rows: Field[] = [
+    ['Name', runtimeClass.metadata.name],
+    ['Handler', runtimeClass.handler],
+    ['State', states[plan]],
+    ['Node Selector', lines(pairs(nodeSelector))],
+    ['Tolerations', lines(tolerations.map(tolerationText))],
+  ];
+  return ['RuntimeClass:', fields(rows, '  ')];
+}
+
+/** As kubectl describes a pod's: `key=value:Effect op=Exists for 30s`. */
+function tolerationText({ key = '', operator = 'Equal', value, effect, tolerationSeconds }: Toleration): string {
+  return [
+    `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
+    ...(operator === 'Exists' ? ['op=Exists'] : []),
+    ...(tolerationSeconds === undefined ? [] : [`for ${tolerationSeconds}s`]),
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function section(title: string, { columns, rows }: Table): string[] {
+  if (rows.length === 0) return [`${title}:  ${NONE}`];
+  const dashes = columns.map(column => '-'.repeat(column.length));
+  return [`${title}:`, renderTable(columns, [dashes, ...rows], { dense: true, indent: '  ' })];
+}
+
+function fields(rows: Field[], indent = ''): string {
+  const cells = rows.flatMap(([label, values]) =>
+    [values].flat().map((value, i): Cell[] => [i === 0 ? `${label}:` : '', value]),
+  );
+  return renderTable(['', ''], cells, { headers: false, dense: true, indent });
+}
+
+function lines(texts: string[]): string[] {
+  return texts.length > 0 ? texts : [NONE];
+}

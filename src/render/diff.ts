@@ -1,0 +1,103 @@
+/** What the next reconcile would change, node by node, each change with its reason: the screen of `diff`. */
+import type { Change, NodePlan } from '../nodepool/plan.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
+import { sanitizeLine } from './sanitize.ts';
+import type { Style } from './style.ts';
+
+export interface Diff {
+  plans: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
+  /** Nodes that a pool matches and does not get. */
+  conflicts: { node: string; pool: string; owner: string }[];
+  runtimeClasses: { name: string; kind: 'create' | 'replace' | 'patch' | 'delete' | 'foreign' }[];
+  /** Pools that are left as they are because their spec is wrong. */
+  invalid: { pool: string; errors: { field: string; message: string }[] }[];
+}
+
+/** The empty string when there is nothing to tell. */
+export function renderDiff(diff: Diff, style: Style): string {
+  const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
+  const sections = [
+    ...diff.plans.map(plan => nodeSection(plan, style)),
+    ...changed.map(runtimeClass => runtimeClassLine(runtimeClass, style)),
+  ];
+  const notes = [
+    ...diff.invalid.map(({ pool, errors }) => {
+      const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      return `pool ${pool} is left as it is until its spec is mended: ${wrong}`;
+    }),
+    ...diff.conflicts.map(
+      ({ node, pool, owner }) => `node ${node} matches pool ${pool} and stays with pool ${owner}, which holds it`,
+    ),
+    ...diff.runtimeClasses
+      .filter(({ kind }) => kind === 'foreign')
+      .map(({ name }) => `RuntimeClass ${name} is not the pool's and is left alone`),
+  ].map(note => style.red(`! ${sanitizeLine(note)}`));
+  const summary = sections.length > 0 ? [summarize(diff.plans, changed.length)] : [];
+  return [...sections, ...(notes.length > 0 ? [notes.join('\n')] : []), ...summary].join('\n\n');
+}
+
+function nodeSection({ node, owner, previous, changes }: Diff['plans'][number], style: Style): string {
+  const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)})`));
+  return [head, ...changes.map(change => changeLine(change, style))].join('\n');
+}
+
+function move(from: string | undefined, to: string | undefined): string {
+  if (to === undefined) return `leaves pool ${from}`;
+  if (from === undefined) return `joins pool ${to}`;
+  return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;
+}
+
+/** `+` sets what was not there, `-` takes away, `~` changes. A value that comes back is one of these too. */
+function changeLine(change: Change, style: Style): string {
+  const { kind, from, to } = change;
+  const reason = style.dim(`(${change.action === 'restore' ? `${change.reason}, restored` : change.reason})`);
+  const line = (sign: string, text: string, paint: (text: string) => string) =>
+    `  ${paint(sanitizeLine(`${sign} ${kind} ${text}`))}  ${reason}`;
+  if (from === undefined) return line('+', slot(change, to ?? ''), style.green);
+  if (to === undefined) return line('-', slot(change, from), style.red);
+  const key = change.effect === undefined ? change.key : `${change.key}:${change.effect}`;
+  return line('~', `${key}: ${from || '""'} -> ${to || '""'}`, style.yellow);
+}
+
+/** As it is written on the command line: `a=b`, `key=value:Effect`. */
+function slot({ key, effect }: Change, value: string): string {
+  return effect === undefined ? `${key}=${value}` : formatTaint({ key, value, effect });
+}
+
+function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style: Style): string {
+  const text = (sign: string, what: string) => `${sign} RuntimeClass ${sanitizeLine(name)}${what}`;
+  switch (kind) {
+    case 'create':
+      return style.green(text('+', ''));
+    case 'delete':
+      return style.red(text('-', ''));
+    case 'replace':
+      return style.yellow(text('~', ': deleted and created anew (handlers cannot be changed)'));
+    default:
+      return style.yellow(text('~', ': node selector and tolerations follow the pool'));
+  }
+}
+
+/** `3 nodes would change: 4 set, 1 changed, 2 removed, 1 restored; 1 RuntimeClass would change` */
+function summarize(plans: Diff['plans'], runtimeClasses: number): string {
+  const changes = plans.flatMap(plan => plan.changes);
+  const counts = (
+    [
+      ['add', 'set'],
+      ['change', 'changed'],
+      ['remove', 'removed'],
+      ['restore', 'restored'],
+    ] as const
+  ).flatMap(([action, word]) => {
+    const count = changes.filter(change => change.action === action).length;
+    return count > 0 ? [`${count} ${word}`] : [];
+  });
+  return [
+    ...(plans.length > 0 ? [`${plural(plans.length, 'node')} would change: ${counts.join(', ')}`] : []),
+    ...(runtimeClasses > 0 ? [`${plural(runtimeClasses, 'RuntimeClass', 'RuntimeClasses')} would change`] : []),
+  ].join('; ');
+}
+
+function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

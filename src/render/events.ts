@@ -1,0 +1,53 @@
+/** Events about pools: the table of `kubectl nodepool events`, and the section of `describe`. */
+import { NONE } from './cells.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+import { formatAge } from './time.ts';
+
+export interface EventRow {
+  pool: string;
+  type: string;
+  reason: string;
+  note: string;
+  /** RFC 3339. */
+  lastSeen: string;
+  firstSeen: string;
+  count: number;
+  reporter: string;
+}
+
+/** In the order given. */
+export function renderEvents(events: EventRow[], options: { headers: boolean; now: Date }, style: Style): string {
+  const rows = events.map(event => [
+    seen(event, options.now),
+    typeCell(event, style),
+    event.reason,
+    event.pool,
+    event.note.trim(),
+  ]);
+  return renderTable(['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'], rows, { headers: options.headers });
+}
+
+/** Columns and rows as `kubectl describe` has them. */
+export function describeEvents(events: EventRow[], now: Date, style: Style): { columns: string[]; rows: Cell[][] } {
+  return {
+    columns: ['Type', 'Reason', 'Age', 'From', 'Message'],
+    rows: events.map(event => [
+      typeCell(event, style),
+      event.reason,
+      seen(event, now),
+      event.reporter || NONE,
+      event.note.trim(),
+    ]),
+  };
+}
+
+function typeCell({ type }: EventRow, style: Style): Cell {
+  return type === 'Warning' ? { text: type, paint: style.yellow } : type;
+}
+
+/** `5m`, or `5m (x3 over 2h)` for an event that came again. */
+function seen({ lastSeen, firstSeen, count }: EventRow, now: Date): string {
+  const age = formatAge(lastSeen, now);
+  return count > 1 ? `${age} (x${count} over ${formatAge(firstSeen, now)})` : age;
+}

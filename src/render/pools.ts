@@ -1,0 +1,69 @@
+/** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
+import { membershipSelector } from '../nodepool/selector.ts';
+import type { NodePool, ResourceList } from '../nodepool/types.ts';
+import { labelsText, NONE, resourceCell, statusCell, taintsText, troubleOf } from './cells.ts';
+import { displayQuantity, isPositive } from './quantity.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+import { formatAge } from './time.ts';
+
+export interface PoolsTableOptions {
+  wide: boolean;
+  headers: boolean;
+  now: Date;
+}
+
+const COLUMNS = ['NAME', 'STATUS', 'NODES', 'READY', 'CPU', 'MEMORY', 'PODS', 'TAINTS', 'AGE'];
+const WIDE_COLUMNS = ['HANDLER', 'UNSCHEDULABLE', 'STORAGE', 'DEVICES', 'SELECTOR', 'REASON'];
+
+/** Taints beyond this many characters are counted, not listed; wide lists all. */
+const TAINTS_WIDTH = 32;
+
+/** What a pool has not been given yet by a reconcile shows as `<none>`. */
+export function renderPools(pools: NodePool[], options: PoolsTableOptions, style: Style): string {
+  const { wide, headers, now } = options;
+  const columns = wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS;
+  const rows = pools.map(pool =>
+    wide ? [...row(pool, Infinity, now, style), ...wideRow(pool)] : row(pool, TAINTS_WIDTH, now, style),
+  );
+  return renderTable(columns, rows, { headers });
+}
+
+function row(pool: NodePool, taintsWidth: number, now: Date, style: Style): Cell[] {
+  const { metadata, spec, status } = pool;
+  return [
+    metadata.name,
+    statusCell(pool, style),
+    count(status?.nodeCount),
+    count(status?.readyNodeCount),
+    resourceCell(status?.allocatable, 'cpu'),
+    resourceCell(status?.allocatable, 'memory'),
+    resourceCell(status?.allocatable, 'pods'),
+    taintsText(spec.taints, taintsWidth),
+    formatAge(metadata.creationTimestamp, now),
+  ];
+}
+
+function wideRow(pool: NodePool): Cell[] {
+  const { spec, status } = pool;
+  return [
+    spec.handler || NONE,
+    count(status?.unschedulableNodeCount),
+    resourceCell(status?.allocatable, 'ephemeral-storage'),
+    devices(status?.allocatable),
+    labelsText(membershipSelector(pool)),
+    troubleOf(status)?.reason ?? NONE,
+  ];
+}
+
+function count(value: number | undefined): string {
+  return value === undefined ? NONE : String(value);
+}
+
+/** Extended resources and huge pages, those there are any of: `nvidia.com/gpu=8`. */
+function devices(list: ResourceList = {}): string {
+  const found = Object.entries(list)
+    .filter(([name, quantity]) => (name.includes('/') || name.startsWith('hugepages')) && isPositive(quantity))
+    .map(([name, quantity]) => `${name}=${displayQuantity(name, quantity)}`);
+  return found.toSorted().join(',') || NONE;
+}

@@ -1,0 +1,69 @@
+/** Objects as `kubectl get -o json|yaml|name` prints them, to the byte; managedFields are left out as there. */
+import { GROUP } from '../nodepool/types.ts';
+import { sanitizeJson, sanitizeLine } from './sanitize.ts';
+import { toYaml } from './yaml.ts';
+
+export type ObjectFormat = 'json' | 'yaml' | 'name';
+
+/** An object of the API, as the server sent it. */
+export interface ApiObject {
+  metadata: { name: string };
+}
+
+/**
+ * Pools in one format, without the last newline.
+ * @param asList false prints the one object itself, as kubectl does when one name was asked for
+ */
+export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, asList: boolean): string {
+  if (format === 'name') return objects.map(printName).join('\n');
+  const shown = objects.map(withoutManagedFields);
+  const [first] = shown;
+  const value =
+    asList || first === undefined || shown.length > 1
+      ? { apiVersion: 'v1', items: shown, kind: 'List', metadata: { resourceVersion: '' } }
+      : first;
+  return format === 'json' ? printJson(value) : toYaml(value);
+}
+
+/** `nodepool.nodes.lailin.xyz/worker` */
+export function printName(object: ApiObject): string {
+  return `nodepool.${GROUP}/${sanitizeLine(object.metadata.name)}`;
+}
+
+/** Four spaces, keys in order, `<`, `>` and `&` escaped. Without the last newline. */
+export function printJson(value: unknown): string {
+  return sanitizeJson(toJson(value, ''));
+}
+
+/** A whole YAML file, its last newline included: for files and editors. */
+export function printYaml(object: object): string {
+  return `${toYaml(withoutManagedFields(object))}\n`;
+}
+
+function withoutManagedFields(object: object): Record<string, unknown> {
+  if (!('metadata' in object) || typeof object.metadata !== 'object' || object.metadata === null) return { ...object };
+  return {
+    ...object,
+    metadata: Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields')),
+  };
+}
+
+/** Not JSON.stringify alone: an object cannot hold keys that look like numbers in any order but theirs. */
+function toJson(value: unknown, pad: string): string {
+  const inner = `${pad}    `;
+  const block = (open: string, items: string[], close: string) =>
+    items.length === 0 ? open + close : `${open}\n${inner}${items.join(`,\n${inner}`)}\n${pad}${close}`;
+  if (Array.isArray(value)) {
+    return block(
+      '[',
+      value.map(item => toJson(item ?? null, inner)),
+      ']',
+    );
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => `${JSON.stringify(key)}: ${toJson(member, inner)}`);
+  return block('{', members, '}');
+}

@@ -1,0 +1,44 @@
+/** Quantities for people: rounded, with the unit that reads best. Exact values are in `-o json` and `-o yaml`. */
+import { parseQuantity, QuantityError, quantityToNumber } from '../nodepool/quantity.ts';
+
+const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+
+/** The quantity as is right for its resource; text that is no quantity is given back. */
+export function displayQuantity(resource: string, quantity: string): string {
+  const value = numberOf(quantity);
+  if (value === undefined) return quantity;
+  return isBytes(resource) ? displayBytes(value) : decimals(value, 2);
+}
+
+/** Whether the quantity is above zero. */
+export function isPositive(quantity: string): boolean {
+  return (numberOf(quantity) ?? 0) > 0;
+}
+
+function isBytes(resource: string): boolean {
+  return /^(memory|storage|ephemeral-storage|hugepages(-.*)?)$/.test(resource);
+}
+
+/** `5.8Gi`: one decimal, the largest unit of which there is at least one. */
+function displayBytes(value: number): string {
+  let [scaled, unit] = [value, 0];
+  // Rounded first: 1023.97Mi is 1Gi, not 1024Mi.
+  while (Math.abs(Number(scaled.toFixed(1))) >= 1024 && unit < BINARY_UNITS.length - 1) {
+    scaled /= 1024;
+    unit++;
+  }
+  return `${decimals(scaled, 1)}${BINARY_UNITS[unit]}`;
+}
+
+function decimals(value: number, digits: number): string {
+  return String(Number(value.toFixed(digits)));
+}
+
+function numberOf(quantity: string): number | undefined {
+  try {
+    return quantityToNumber(parseQuantity(quantity));
+  } catch (error) {
+    if (error instanceof QuantityError) return undefined;
+    throw error;
+  }
+}

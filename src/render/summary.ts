@@ -1,0 +1,77 @@
+/** One line a pool after a reconcile. */
+import type { NodePoolStatus } from '../nodepool/types.ts';
+import { resourceCell, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+
+export interface ReconciledPool {
+  pool: string;
+  /** Undefined when the pool could not be reconciled at all. */
+  outcome:
+    | {
+        kind: 'reconciled' | 'released';
+        status: NodePoolStatus | undefined;
+        runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
+        failures: string[];
+      }
+    | undefined;
+  joined: number;
+  left: number;
+  updated: number;
+  deleted: number;
+}
+
+/** The longest reason that is shown: the whole of it is in `describe`. */
+const NOTE_WIDTH = 120;
+
+/** The lines, without the last newline. Why writes failed is not in them. */
+export function renderSummaries(pools: ReconciledPool[], options: { dryRun: boolean }, style: Style): string {
+  const rows = pools.map(pool => {
+    const text = [note(pool), options.dryRun ? '(server dry run)' : ''].filter(Boolean).join('  ');
+    return [...summaryCells(pool, style), text];
+  });
+  return renderTable(['', '', '', '', '', ''], rows, { headers: false, dense: true });
+}
+
+function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
+  const { pool, outcome } = summary;
+  if (outcome === undefined) return [pool, { text: 'error', paint: style.red }, '-', '-', '-'];
+  const { kind, status, failures } = outcome;
+  if (kind === 'released') {
+    const state =
+      failures.length > 0 ? { text: 'failing', paint: style.red } : { text: 'released', paint: style.green };
+    return [pool, state, `${plural(summary.left)} let go`, '-', '-'];
+  }
+  return [
+    pool,
+    { text: statusText(status?.status), paint: statusPaint(status?.status, style) },
+    `${plural(status?.nodeCount ?? 0)} (${changes(summary)})`,
+    `cpu ${resourceCell(status?.allocatable, 'cpu')}`,
+    `memory ${resourceCell(status?.allocatable, 'memory')}`,
+  ];
+}
+
+function changes({ joined, left, updated, deleted, outcome }: ReconciledPool): string {
+  const runtimeClass = outcome?.runtimeClass.kind ?? 'unchanged';
+  const said = [
+    ...(joined > 0 ? [`${joined} joined`] : []),
+    ...(left > 0 ? [`${left} left`] : []),
+    ...(deleted > 0 ? [`${deleted} deleted`] : []),
+    ...(updated > 0 ? [`${updated} updated`] : []),
+    ...(runtimeClass === 'unchanged' || runtimeClass === 'foreign' ? [] : [`RuntimeClass ${runtimeClass}`]),
+  ];
+  return said.join(', ') || 'unchanged';
+}
+
+/** Why a pool is not 200. */
+function note({ outcome }: ReconciledPool): string {
+  if (outcome === undefined) return 'not reconciled';
+  const failed = outcome.failures.length;
+  if (failed > 0) return failed === 1 ? '1 write failed' : `${failed} writes failed`;
+  const trouble = outcome.status?.status === 200 ? undefined : troubleOf(outcome.status)?.message;
+  return shorten(trouble ?? '', NOTE_WIDTH);
+}
+
+function plural(count: number): string {
+  return count === 1 ? '1 node' : `${count} nodes`;
+}

@@ -1,0 +1,94 @@
+/**
+ * YAML as `kubectl get -o yaml` prints it: keys in natural order, lists not indented under their key, long lines folded.
+ *
+ * Not guaranteed: the notation of numbers that are no integers; the Kubernetes API avoids them.
+ */
+import { yamlKey, yamlScalar } from './yaml-scalar.ts';
+
+/** Go's writer puts longer keys behind a `? `. */
+const LONGEST_SIMPLE_KEY = 128;
+
+/** @param object plain JSON data; members that are undefined are left out. @returns without the last newline */
+export function toYaml(object: Record<string, unknown>): string {
+  const members = defined(object);
+  return members.length === 0 ? '{}' : mapping(members, 0);
+}
+
+type Member = [key: string, value: unknown];
+
+/** The first line is not indented: it may stand behind a `- `. */
+function mapping(members: Member[], indent: number): string {
+  return members
+    .toSorted(([a], [b]) => compareKeys(a, b))
+    .map(([key, value]) => member(key, value, indent))
+    .join(`\n${' '.repeat(indent)}`);
+}
+
+function member(key: string, value: unknown, indent: number): string {
+  if (Buffer.byteLength(key) > LONGEST_SIMPLE_KEY || /[\n\r]/.test(key)) return longMember(key, value, indent);
+  const name = yamlKey(key);
+  const nested = Array.isArray(value) ? indent : indent + 2;
+  const inner = block(value, nested);
+  return inner === undefined
+    ? `${name}: ${scalar(value, indent + [...name].length + 1, indent + 2)}`
+    : `${name}:\n${' '.repeat(nested)}${inner}`;
+}
+
+function longMember(key: string, value: unknown, indent: number): string {
+  const below = { column: indent + 1, indent: indent + 2 };
+  return `? ${yamlScalar(key, below)}\n${' '.repeat(indent)}: ${item(value, indent)}`;
+}
+
+/** A list or mapping with something in it; undefined for everything else. */
+function block(value: unknown, indent: number): string | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : list(value, indent);
+  const members = isObject(value) ? defined(value) : [];
+  return members.length === 0 ? undefined : mapping(members, indent);
+}
+
+function list(items: unknown[], indent: number): string {
+  return items.map(entry => `- ${item(entry, indent)}`).join(`\n${' '.repeat(indent)}`);
+}
+
+/** What stands behind a `- ` or `: ` that is indented by so much. */
+function item(value: unknown, indent: number): string {
+  return block(value, indent + 2) ?? scalar(value, indent + 1, indent + 2);
+}
+
+function scalar(value: unknown, column: number, indent: number): string {
+  if (typeof value === 'string') return yamlScalar(value, { column, indent });
+  if (Array.isArray(value)) return '[]';
+  return isObject(value) ? '{}' : String(value ?? null);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function defined(object: Record<string, unknown>): Member[] {
+  return Object.entries(object).filter(([, value]) => value !== undefined);
+}
+
+/** Go's order: letters by code point and after everything else, runs of digits by their number, then by length. */
+function compareKeys(a: string, b: string): number {
+  const [x, y] = [[...a], [...b]];
+  for (let i = 0; i < x.length && i < y.length; i++) {
+    const [p = '', q = ''] = [x[i], y[i]];
+    if (p === q) continue;
+    const [pLetter, qLetter] = [/\p{L}/u.test(p), /\p{L}/u.test(q)];
+    if (pLetter !== qLetter) return qLetter ? -1 : 1;
+    return (pLetter ? 0 : compareDigits(x, y, i)) || (p.codePointAt(0) ?? 0) - (q.codePointAt(0) ?? 0);
+  }
+  return x.length - y.length;
+}
+
+function compareDigits(x: string[], y: string[], at: number): number {
+  const [xRun, yRun] = [digitsFrom(x, at), digitsFrom(y, at)];
+  // A zero inside a number is not a leading one: a 1 in front of both keeps its place value.
+  const inside = (x[at] === '0' || y[at] === '0') && /[1-9]\p{Nd}*$/u.test(x.slice(0, at).join('')) ? '1' : '';
+  return Number(inside + xRun) - Number(inside + yRun) || xRun.length - yRun.length;
+}
+
+function digitsFrom(characters: string[], at: number): string {
+  return /^[0-9]*/.exec(characters.slice(at).join(''))?.[0] ?? '';
+}

@@ -1,0 +1,45 @@
+/** The API server's audit log: who asked for what, to count requests from outside of the code under test. */
+import { readFile } from 'node:fs/promises';
+
+/** Every request once, when it is answered (a watch: when it ends), without bodies and the server's own. */
+export const AUDIT_POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived', 'ResponseStarted', 'Panic'],
+  rules: [{ level: 'None', users: ['system:apiserver'] }, { level: 'Metadata' }],
+};
+
+export interface AuditEvent {
+  verb: string;
+  user: string;
+  userAgent: string;
+  /** For example nodes, nodepools/status; '' for a path that is no resource. */
+  resource: string;
+  name: string;
+  uri: string;
+  code: number;
+}
+
+/** All requests so far, oldest first. The cluster must have been started with `audit`. */
+export async function readAudit(cluster: { auditLog: string | undefined }): Promise<AuditEvent[]> {
+  if (cluster.auditLog === undefined) throw new Error('the control plane was started without `audit`');
+  const lines = (await readFile(cluster.auditLog, 'utf8')).split('\n').filter(line => line !== '');
+  return lines.map(line => {
+    const event = JSON.parse(line);
+    const { resource = '', subresource, name = '' } = event.objectRef ?? {};
+    return {
+      verb: event.verb,
+      user: event.user.username,
+      userAgent: event.userAgent ?? '',
+      resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+      name,
+      uri: event.requestURI,
+      code: event.responseStatus?.code ?? 0,
+    };
+  });
+}
+
+/** Whether a request changes anything: not get, list or watch, and no dry run. */
+export function isWrite(event: AuditEvent): boolean {
+  return !['get', 'list', 'watch'].includes(event.verb) && !event.uri.includes('dryRun=');
+}

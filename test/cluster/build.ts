@@ -1,0 +1,62 @@
+/** Builds programs from the Go modules pinned under go/. */
+import { spawn } from 'node:child_process';
+import { chmod, rename, rm } from 'node:fs/promises';
+import type { Binary, Wanted } from './programs.ts';
+import { type ProgressStream, step } from './progress.ts';
+
+const VERSION_PACKAGE = 'k8s.io/component-base/version';
+const ERROR_LINES = 20;
+
+/** The module folder under go/ and the package of each program. */
+const SOURCES: Record<Binary, { module: string; package: string }> = {
+  'kube-apiserver': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
+  kubectl: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
+  'kube-controller-manager': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
+  'kube-scheduler': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
+  etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
+};
+
+/** Without Go in the PATH it does nothing. A failing build throws, with the end of what Go said. */
+export async function buildFromSource(wanted: readonly Wanted[], progress: ProgressStream): Promise<void> {
+  if ((await go(['version'])).code !== 0) return;
+  // Short builds first, so that the progress lines start to move.
+  const order = [...wanted].sort((a, b) => Number(a.name !== 'etcd') - Number(b.name !== 'etcd'));
+  for (const one of order) {
+    await step(progress, `building ${one.name} ${one.version} from source (minutes, once)`, () => build(one));
+  }
+}
+
+async function build({ name, version, path }: Wanted): Promise<void> {
+  const source = SOURCES[name];
+  const temporary = `${path}.tmp`;
+  await rm(temporary, { force: true });
+  const [major = '', minor = ''] = version.slice(1).split('.');
+  const flags = ['-s', '-w'];
+  // Without its version kubectl refuses to compare itself with the server.
+  if (source.module === 'kubernetes') {
+    const values = [`gitVersion=${version}`, `gitMajor=${major}`, `gitMinor=${minor}`];
+    flags.push(...values.map(value => `-X ${VERSION_PACKAGE}.${value}`));
+  }
+  const cwd = new URL(`go/${source.module}/`, import.meta.url);
+  const built = await go(['build', '-trimpath', '-ldflags', flags.join(' '), '-o', temporary, source.package], cwd);
+  if (built.code !== 0) {
+    const tail = built.stderr.trimEnd().split('\n').slice(-ERROR_LINES).join('\n');
+    throw new Error(`go build of ${source.package} failed:\n${tail}`);
+  }
+  await chmod(temporary, 0o755);
+  await rename(temporary, path);
+}
+
+function go(args: string[], cwd?: URL): Promise<{ code: number; stderr: string }> {
+  const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' };
+  return new Promise(resolve => {
+    const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', text => {
+      stderr += text;
+    });
+    child.on('error', error => resolve({ code: 127, stderr: error.message }));
+    child.on('close', code => resolve({ code: code ?? 1, stderr }));
+  });
+}

@@ -1,0 +1,192 @@
+/** Starts and stops a real kube-apiserver and etcd on loopback, for the tests, the demo and the benchmarks. */
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AUDIT_POLICY } from './audit.ts';
+import { ensureBinaries, findBinary } from './binaries.ts';
+import { type Authority, clientCertificate, createAuthority, type KeyPair, serverCertificate } from './certificates.ts';
+import { writeKubeconfig } from './credentials.ts';
+import { type Daemon, startDaemon, startWatcher, type Watcher } from './daemon.ts';
+import type { ProgressStream } from './progress.ts';
+import { rawClient } from './raw.ts';
+
+const READY_MS = 60_000;
+const POLL_MS = 50;
+/** After SIGTERM the API server waits for its watches; nothing of a test's is worth that. */
+const APISERVER_GRACE_MS = 500;
+const ETCD_GRACE_MS = 500;
+const ATTEMPTS = 3;
+
+export interface ControlPlaneOptions {
+  /** Writes an audit log of every request (see audit.ts). */
+  audit?: boolean;
+  /** Where the making of missing programs is reported. Default: stderr. */
+  progress?: ProgressStream;
+}
+
+export interface ControlPlane {
+  /** Path of the administrator's kubeconfig, context nodepool-demo. */
+  kubeconfig: string;
+  /** https://127.0.0.1:PORT */
+  server: string;
+  /** Everything it wrote; gone after stop(). */
+  dir: string;
+  /** Path of kubectl where it is already there; ensureBinaries makes it. */
+  kubectl: string | undefined;
+  /** Path of the audit log, one JSON object a line, if it was asked for. */
+  auditLog: string | undefined;
+  authority: Authority;
+  /** PEM of the certificate authority. */
+  ca: string;
+  admin: KeyPair;
+  /** Process ids of etcd and the API server. */
+  pids: readonly number[];
+  /** Stops both and removes the folder. */
+  stop(): Promise<void>;
+  /** Leaves it running after this process; gives the shell command that ends it. */
+  keep(): Promise<string>;
+}
+
+/** Resolves when /readyz says ok. It never outlives this process, unless kept; failing to start, it throws with the end of the log. */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const programs = await ensureBinaries(
+    ['etcd', 'kube-apiserver'],
+    options.progress === undefined ? {} : { progress: options.progress },
+  );
+  const kubectl = await findBinary('kubectl');
+  for (let attempt = 1; ; attempt++) {
+    const dir = await mkdtemp(join(tmpdir(), 'nodepool-cluster-'));
+    const watcher = startWatcher(dir);
+    const daemons: Daemon[] = [];
+    const stop = async () => {
+      for (const daemon of [...daemons].reverse())
+        await daemon.stop(daemon === daemons[0] ? ETCD_GRACE_MS : APISERVER_GRACE_MS);
+      await watcher.release();
+      await rm(dir, { recursive: true, force: true });
+    };
+    try {
+      const started = await start(programs, dir, watcher, daemons, options.audit ?? false);
+      const pids = daemons.map(({ pid }) => pid);
+      const keep = async () => {
+        await watcher.release();
+        return `kill -9 ${pids.join(' ')}; rm -rf ${dir}`;
+      };
+      return { ...started, dir, kubectl, pids, stop, keep };
+    } catch (error) {
+      await stop();
+      // A port that was free may be taken by the time it is bound.
+      const taken = error instanceof Error && error.message.includes('address already in use');
+      if (!taken || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function start(
+  programs: { etcd: string; 'kube-apiserver': string },
+  dir: string,
+  watcher: Watcher,
+  daemons: Daemon[],
+  audit: boolean,
+): Promise<Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stop' | 'keep'>> {
+  const [clientPort = 0, peerPort = 0, securePort = 0] = await freePorts(3);
+  const etcdUrl = `http://127.0.0.1:${clientPort}`;
+  const server = `https://127.0.0.1:${securePort}`;
+  const file = (name: string) => join(dir, name);
+  daemons.push(startDaemon(programs.etcd, etcdFlags(file('etcd'), etcdUrl, peerPort), file('etcd.log'), watcher));
+
+  const authority = createAuthority('nodepool-demo-ca');
+  const serving = serverCertificate(authority, ['127.0.0.1', '10.0.0.1', 'localhost', 'kubernetes.default.svc']);
+  const admin = clientCertificate(authority, 'nodepool-demo-admin', ['system:masters']);
+  const serviceAccount = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const kubeconfig = file('kubeconfig');
+  const secret = { mode: 0o600 };
+  await Promise.all([
+    writeFile(file('ca.crt'), authority.cert),
+    writeFile(file('apiserver.crt'), serving.cert),
+    writeFile(file('apiserver.key'), serving.key, secret),
+    writeFile(file('service-account.key'), serviceAccount.export({ type: 'sec1', format: 'pem' }), secret),
+    writeFile(file('audit-policy.json'), JSON.stringify(AUDIT_POLICY)),
+    writeKubeconfig(kubeconfig, server, authority.cert, admin),
+  ]);
+  const flags = apiserverFlags(file, etcdUrl, securePort);
+  const auditLog = audit ? file('audit.log') : undefined;
+  if (auditLog !== undefined) {
+    flags.push(
+      `--audit-log-path=${auditLog}`,
+      `--audit-policy-file=${file('audit-policy.json')}`,
+      '--audit-log-mode=blocking',
+    );
+  }
+  daemons.push(startDaemon(programs['kube-apiserver'], flags, file('apiserver.log'), watcher));
+  await ready(server, authority.cert, admin, daemons);
+  return { kubeconfig, server, auditLog, authority, ca: authority.cert, admin };
+}
+
+function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {
+  return [
+    `--data-dir=${data}`,
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
+    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+function apiserverFlags(file: (name: string) => string, etcdUrl: string, port: number): string[] {
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--cert-dir=${file('certs')}`,
+    `--tls-cert-file=${file('apiserver.crt')}`,
+    `--tls-private-key-file=${file('apiserver.key')}`,
+    `--client-ca-file=${file('ca.crt')}`,
+    '--authorization-mode=Node,RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${file('service-account.key')}`,
+    `--service-account-signing-key-file=${file('service-account.key')}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--allow-privileged',
+    // TaintNodesByCondition marks every new node as not ready, for a node controller to unmark: there is none.
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    // The endpoints of the service "kubernetes" may not be a loopback address.
+    '--endpoint-reconciler-type=none',
+  ];
+}
+
+async function ready(server: string, ca: string, admin: KeyPair, daemons: readonly Daemon[]): Promise<void> {
+  const client = rawClient(server, ca, admin);
+  const deadline = Date.now() + READY_MS;
+  for (;;) {
+    const dead = daemons.find(daemon => daemon.exited());
+    if (dead !== undefined) throw new Error(`the control plane did not start:\n${dead.logTail()}`);
+    const response = await client.request('GET', '/readyz').catch(() => undefined);
+    if (response?.status === 200) return;
+    if (Date.now() > deadline) {
+      throw new Error(`the control plane was not ready after ${READY_MS} ms:\n${daemons.at(-1)?.logTail() ?? ''}`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** Ports that were free a moment ago, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  return Promise.all(
+    servers.map(async server => {
+      const address = server.address();
+      await new Promise(resolve => server.close(resolve));
+      return typeof address === 'object' && address !== null ? address.port : 0;
+    }),
+  );
+}

@@ -1,0 +1,99 @@
+/** Fetches the release that setup-envtest uses (kube-apiserver, etcd and kubectl in one archive) and checks its SHA-512. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { load } from 'js-yaml';
+import type { Binary, Wanted } from './programs.ts';
+import { type ProgressStream, step } from './progress.ts';
+
+const INDEX_URL = 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
+const IN_ARCHIVE: readonly Binary[] = ['kube-apiserver', 'etcd', 'kubectl'];
+/** How long the index may take to answer: many machines cannot reach it. */
+const PROBE_MS = 2_000;
+const DOWNLOAD_MS = 600_000;
+
+/** Release -> archive name -> where it is and its hash. */
+export interface ReleaseIndex {
+  releases: Record<string, Record<string, { hash: string; selfLink: string }>>;
+}
+
+let unreachable = false;
+
+/** Does nothing where the index cannot be reached or has no such release; throws when what came is not what it names. */
+export async function downloadRelease(wanted: readonly Wanted[], progress: ProgressStream): Promise<void> {
+  const here = wanted.filter(({ name }) => IN_ARCHIVE.includes(name));
+  const kubernetes = here.find(({ name }) => name !== 'etcd')?.version;
+  // One attempt a process, and none for etcd alone, whose own version the index does not tell.
+  if (kubernetes === undefined || unreachable) return;
+  const index = await readIndex();
+  if (index === undefined) {
+    unreachable = true;
+    progress.write('the release download cannot be reached from here\n');
+    return;
+  }
+  const archive = chooseArchive(index, kubernetes, process.platform, process.arch);
+  if (archive === undefined) return;
+  await step(progress, `downloading ${here.map(({ name }) => name).join(', ')} of Kubernetes ${archive.release}`, () =>
+    fetchInto(archive, here),
+  );
+}
+
+/** The archive for this platform: the wanted release, else the newest patch of its minor version. */
+export function chooseArchive(
+  index: ReleaseIndex,
+  version: string,
+  platform: string,
+  arch: string,
+): { release: string; url: string; sha512: string } | undefined {
+  const os = platform === 'win32' ? 'windows' : platform;
+  const machine = arch === 'x64' ? 'amd64' : arch;
+  const minor = version.slice(0, version.lastIndexOf('.') + 1);
+  const patch = (release: string) => Number(release.slice(minor.length));
+  const releases = Object.keys(index.releases)
+    .filter(release => release.startsWith(minor) && /^\d+$/.test(release.slice(minor.length)))
+    .sort((a, b) => Number(b === version) - Number(a === version) || patch(b) - patch(a));
+  for (const release of releases) {
+    const found = index.releases[release]?.[`envtest-${release}-${os}-${machine}.tar.gz`];
+    if (found !== undefined) return { release, url: found.selfLink, sha512: found.hash };
+  }
+  return undefined;
+}
+
+async function readIndex(): Promise<ReleaseIndex | undefined> {
+  try {
+    const response = await fetch(INDEX_URL, { signal: AbortSignal.timeout(PROBE_MS) });
+    return response.ok ? (load(await response.text()) as ReleaseIndex) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function fetchBytes(url: string): Promise<Buffer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS) });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+async function fetchInto(archive: { url: string; sha512: string }, wanted: readonly Wanted[]): Promise<void> {
+  const bytes = await fetchBytes(archive.url);
+  const sha512 = createHash('sha512').update(bytes).digest('hex');
+  if (sha512 !== archive.sha512) {
+    throw new Error(`${archive.url} has the SHA-512 ${sha512}, not ${archive.sha512} as its index says`);
+  }
+  const [first] = wanted;
+  if (first === undefined) return;
+  const folder = await mkdtemp(`${dirname(first.path)}.download-`);
+  try {
+    const file = join(folder, 'archive.tar.gz');
+    await writeFile(file, bytes);
+    await promisify(execFile)('tar', ['-xzf', file, '--strip-components=2', '-C', folder]);
+    for (const { name, path } of wanted) {
+      await chmod(join(folder, name), 0o755);
+      await rename(join(folder, name), path);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

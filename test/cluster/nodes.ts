@@ -1,0 +1,169 @@
+/** Simulated nodes: objects as a kubelet keeps them, about 11 kB of JSON each, with no machine behind. */
+import { createHash } from 'node:crypto';
+import type { Taint } from '../../src/nodepool/types.ts';
+import { raw } from './raw.ts';
+
+const IMAGES = 40;
+const CONCURRENCY = 32;
+const KUBELET_VERSION = 'v1.36.3';
+
+export interface NodeSpec {
+  name: string;
+  labels?: Record<string, string>;
+  /** Besides the ones that a cluster itself puts on a node that is not ready or is cordoned. */
+  taints?: readonly Taint[];
+  /** Default true. */
+  ready?: boolean;
+  unschedulable?: boolean;
+  /** Over the default of 4 cpu, 3064520Ki of memory and 110 pods. */
+  allocatable?: Record<string, string>;
+}
+
+type Target = Parameters<typeof raw>[0];
+
+/** Creates all of them, 32 at a time unless told; throws on the first refusal. One request each: create keeps the status. */
+export async function createNodes(
+  cluster: Target,
+  specs: readonly NodeSpec[],
+  options: { concurrency?: number } = {},
+): Promise<void> {
+  const client = raw(cluster);
+  await inParallel(specs, options.concurrency ?? CONCURRENCY, spec =>
+    client.expect('POST', '/api/v1/nodes?fieldManager=kubelet', nodeObject(spec)),
+  );
+}
+
+/** Sets labels; null removes one. */
+export async function labelNode(cluster: Target, name: string, labels: Record<string, string | null>): Promise<void> {
+  await raw(cluster).expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } });
+}
+
+/** Replaces the Ready condition's status, as a kubelet that stops or comes back would. */
+export async function setReady(cluster: Target, name: string, ready: boolean): Promise<void> {
+  await raw(cluster).expect(
+    'PATCH',
+    `/api/v1/nodes/${name}/status`,
+    { status: { conditions: [readyCondition(ready, new Date().toISOString())] } },
+    'application/strategic-merge-patch+json',
+  );
+}
+
+/** Those names, or every node; a node that is already gone is fine. */
+export async function deleteNodes(cluster: Target, names?: readonly string[]): Promise<void> {
+  const client = raw(cluster);
+  if (names === undefined) {
+    await client.expect('DELETE', '/api/v1/nodes');
+    return;
+  }
+  await inParallel(names, CONCURRENCY, async name => {
+    const { status, body } = await client.request('DELETE', `/api/v1/nodes/${name}`);
+    if (status >= 300 && status !== 404) throw new Error(`DELETE node ${name}: ${status} ${JSON.stringify(body)}`);
+  });
+}
+
+/** The node as its kubelet would send it. */
+export function nodeObject(spec: NodeSpec): Record<string, unknown> {
+  const { name, ready = true, unschedulable = false } = spec;
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const allocatable = {
+    cpu: '4',
+    'ephemeral-storage': '92013256Ki',
+    'hugepages-1Gi': '0',
+    'hugepages-2Mi': '0',
+    memory: '3064520Ki',
+    pods: '110',
+    ...spec.allocatable,
+  };
+  const taints: Taint[] = [...(spec.taints ?? [])];
+  if (!ready) taints.push({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' });
+  if (unschedulable) taints.push({ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' });
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'beta.kubernetes.io/arch': 'amd64',
+        'beta.kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'node.kubernetes.io/instance-type': 'standard-4',
+        'topology.kubernetes.io/region': 'region-1',
+        'topology.kubernetes.io/zone': `region-1-${'abc'[digest(name, 0) % 3]}`,
+        ...spec.labels,
+      },
+      annotations: {
+        'node.alpha.kubernetes.io/ttl': '0',
+        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+      },
+    },
+    spec: {
+      providerID: `demo://region-1/${name}`,
+      ...(taints.length > 0 ? { taints } : {}),
+      ...(unschedulable ? { unschedulable } : {}),
+    },
+    status: {
+      addresses: [
+        { type: 'InternalIP', address: `10.${digest(name, 1)}.${digest(name, 2)}.${digest(name, 3)}` },
+        { type: 'Hostname', address: name },
+      ],
+      allocatable,
+      capacity: { ...allocatable, 'ephemeral-storage': '101430960Ki', memory: '3166920Ki' },
+      conditions: [
+        condition('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available', now),
+        condition('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure', now),
+        condition('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available', now),
+        readyCondition(ready, now),
+      ],
+      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+      images: images(),
+      nodeInfo: {
+        architecture: 'amd64',
+        bootID: uuid(`${name}/boot`),
+        containerRuntimeVersion: 'containerd://2.2.1',
+        kernelVersion: '6.12.48-cloud-amd64',
+        kubeProxyVersion: '',
+        kubeletVersion: KUBELET_VERSION,
+        machineID: hash(`${name}/machine`).slice(0, 32),
+        operatingSystem: 'linux',
+        osImage: 'Debian GNU/Linux 13 (trixie)',
+        systemUUID: uuid(`${name}/system`),
+      },
+    },
+  };
+}
+
+/** As a kubelet reports them: by digest and by tag, the largest first. */
+function images() {
+  return Array.from({ length: IMAGES }, (_, index) => {
+    const image = `images.example.com/platform/service-${index}`;
+    return {
+      names: [`${image}@sha256:${hash(image)}`, `${image}:v1.${index}.0`],
+      sizeBytes: 600_000_000 - index * 12_345_678,
+    };
+  });
+}
+
+function condition(type: string, reason: string, message: string, now: string, status = 'False') {
+  return { type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime: now };
+}
+
+function readyCondition(ready: boolean, now: string) {
+  return ready
+    ? condition('Ready', 'KubeletReady', 'kubelet is posting ready status', now, 'True')
+    : condition('Ready', 'KubeletNotReady', 'container runtime network not ready', now);
+}
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex');
+const digest = (text: string, index: number) => createHash('sha256').update(text).digest()[index] ?? 0;
+const uuid = (text: string) => hash(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+
+async function inParallel<T>(items: readonly T[], limit: number, work: (item: T) => Promise<unknown>): Promise<void> {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: limit }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+}

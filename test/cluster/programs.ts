@@ -1,0 +1,24 @@
+/** The programs a control plane is made of. */
+import type { ProgressStream } from './progress.ts';
+
+/** Each program's release: what is built, and what the cache is keyed by. */
+export const VERSIONS = {
+  'kube-apiserver': 'v1.36.3',
+  kubectl: 'v1.36.3',
+  'kube-controller-manager': 'v1.36.3',
+  'kube-scheduler': 'v1.36.3',
+  etcd: 'v3.7.3',
+  kwok: 'v0.8.0',
+} as const;
+
+export type Binary = keyof typeof VERSIONS;
+
+/** A program to be put at `path`, whole or not at all. */
+export interface Wanted {
+  name: Binary;
+  version: string;
+  path: string;
+}
+
+/** Puts what it can of `wanted` in place. Leaves the rest; throws only for what the user must know. */
+export type Provider = (wanted: readonly Wanted[], progress: ProgressStream) => Promise<void>;

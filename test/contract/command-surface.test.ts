@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Command } from '@oclif/core';
+import { globalFlags } from '../../src/cli/flags.ts';
+import { verbs } from '../../src/commands/index.ts';
+
+const SNAPSHOT = new URL('./command-surface.txt', import.meta.url);
+
+/** Verbs, arguments and flags, one a line: what scripts of users may rely on. */
+async function surface(): Promise<string> {
+  const blocks: string[] = [];
+  for (const [id, { load }] of Object.entries(verbs)) {
+    const verb = (await load()).default;
+    blocks.push([id, ...args(verb), ...flags(verb.flags ?? {})].join('\n  '));
+  }
+  blocks.push(['(every verb)', ...flags(globalFlags)].join('\n  '));
+  return `${blocks.join('\n\n')}\n`;
+}
+
+function args(verb: Command.Class): string[] {
+  return Object.entries(verb.args).map(([name, { required, multiple }]) => {
+    const shown = `${name.toUpperCase()}${multiple ? '...' : ''}`;
+    return required ? shown : `[${shown}]`;
+  });
+}
+
+function flags(all: Command.Class['flags']): string[] {
+  return Object.entries(all).map(([name, flag]) => {
+    const short = flag.char === undefined ? '' : `-${flag.char}, `;
+    if (flag.type === 'boolean') return `${short}--${name}`;
+    const value = flag.options?.join('|') ?? flag.helpValue ?? 'VALUE';
+    const fallback = flag.default === undefined ? '' : ` (default ${flag.default})`;
+    return `${short}--${name}=${value}${flag.multiple ? ' (repeatable)' : ''}${fallback}`;
+  });
+}
+
+// A change of the surface is made on purpose: UPDATE_SURFACE=1 node --test test/contract/command-surface.test.ts
+test('the command surface is the one that is written down', async () => {
+  const actual = await surface();
+  if (process.env.UPDATE_SURFACE) writeFileSync(SNAPSHOT, actual);
+  assert.equal(actual, readFileSync(SNAPSHOT, 'utf8'));
+});
+
+test('every verb has a summary of one line and examples that begin with the program', async () => {
+  for (const [id, { load }] of Object.entries(verbs)) {
+    const { summary, examples } = (await load()).default;
+    assert.match(summary ?? '', /^[A-Z][^\n]{10,80}\.$/, id);
+    assert.ok(examples.length > 0, `${id} has no example`);
+    for (const example of examples) {
+      assert.ok(typeof example === 'object' && example.command.startsWith(`<%= config.bin %> ${id}`), id);
+    }
+  }
+});

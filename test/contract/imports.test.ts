@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { checkImports, importsOf } from '../../scripts/check-imports.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A project of these files alone, gone after the test. */
+function project(t: TestContext, files: Record<string, string>): string {
+  const root = mkdtempSync(join(tmpdir(), 'nodepool-imports-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+test('the sources keep the direction', () => {
+  assert.deepEqual(checkImports(ROOT), []);
+});
+
+describe('a wrong arrow is named', () => {
+  const cases: [name: string, file: string, text: string, expected: string][] = [
+    [
+      'up from the domain',
+      'src/nodepool/a.ts',
+      "import type { Io } from '../cli/io.ts';",
+      'src/nodepool/a.ts -> src/cli/io.ts: nodepool/ imports nothing of ours',
+    ],
+    [
+      'over several lines',
+      'src/reconciler/a.ts',
+      "import {\n  a,\n  b,\n} from '../kube/b.ts';",
+      'src/reconciler/a.ts -> src/kube/b.ts: reconciler/ imports controller/ and nodepool/ alone',
+    ],
+    [
+      'a re-export',
+      'src/controller/a.ts',
+      "export * from '../nodepool/b.ts';",
+      'src/controller/a.ts -> src/nodepool/b.ts: controller/ imports nothing of ours',
+    ],
+    [
+      'the client outside kube/',
+      'src/operations/a.ts',
+      "import { KubeConfig } from '@kubernetes/client-node';",
+      'src/operations/a.ts -> @kubernetes/client-node: only kube/ may import @kubernetes/client-node',
+    ],
+    [
+      'kube/ from a verb, dynamically',
+      'src/commands/a.ts',
+      "const { connect } = await import('../kube/connect.ts');",
+      'src/commands/a.ts -> src/kube/connect.ts: commands/ reach kube/ through deps.connect() alone',
+    ],
+    [
+      'kube/ from the factory, statically',
+      'src/cli/factory.ts',
+      "import { connect } from '../kube/connect.ts';",
+      'src/cli/factory.ts -> src/kube/connect.ts: cli/ does not import commands/, and kube/ only by await import() in its factory',
+    ],
+    [
+      'a value of the reconciler in kube/',
+      'src/kube/a.ts',
+      "import { limit } from '../reconciler/ports.ts';",
+      'src/kube/a.ts -> src/reconciler/ports.ts: kube/ may import types of reconciler/ alone',
+    ],
+    [
+      'more than the ports in kube/',
+      'src/kube/a.ts',
+      "import type { View } from '../reconciler/view.ts';",
+      'src/kube/a.ts -> src/reconciler/view.ts: kube/ imports nodepool/ and the ports alone',
+    ],
+    [
+      'an unknown package',
+      'src/cli/a.ts',
+      "import x from 'left-pad';",
+      'src/cli/a.ts -> left-pad: a package that is not in the table of scripts/check-imports.ts',
+    ],
+    [
+      'the world in the pure room',
+      'src/nodepool/a.ts',
+      "import { readFileSync } from 'node:fs';",
+      'src/nodepool/a.ts -> node:fs: nodepool/ is pure: no node: module',
+    ],
+    [
+      'an unknown room',
+      'src/utils/a.ts',
+      "import { b } from '../nodepool/b.ts';",
+      'src/utils/a.ts -> src/nodepool/b.ts: utils/ is not in the table of scripts/check-imports.ts',
+    ],
+  ];
+  for (const [name, file, text, expected] of cases) {
+    test(name, t => assert.deepEqual(checkImports(project(t, { [file]: text })), [expected]));
+  }
+});
+
+test('right arrows pass', t => {
+  const root = project(t, {
+    'src/main.ts':
+      "import pjson from '../package.json' with { type: 'json' };\nimport { verbs } from './commands/index.ts';",
+    'src/cli/factory.ts': "export const open = () => import('../kube/connect.ts');",
+    'src/kube/connect.ts':
+      "import { KubeConfig } from '@kubernetes/client-node';\nimport type { ClusterPort } from '../reconciler/ports.ts';",
+    'src/commands/index.ts': "export const verbs = { get: () => import('./get.ts') };",
+    'src/nodepool/a.ts':
+      "// import { x } from '../cli/io.ts';\nimport { b } from './b.ts';\n/** await import('../kube/b.ts') */",
+  });
+  assert.deepEqual(checkImports(root), []);
+});
+
+test('import and re-export statements are told apart from text', () => {
+  const source = [
+    "import 'a';",
+    "import b, { type c } from 'b';",
+    "export type { d } from 'd';",
+    "const text = `import x from 'no'`;",
+    "const e = await import('e');",
+    "// import('no')",
+  ].join('\n');
+  assert.deepEqual(importsOf(source), [
+    { specifier: 'b', kind: 'value' },
+    { specifier: 'd', kind: 'type' },
+    { specifier: 'a', kind: 'value' },
+    { specifier: 'e', kind: 'dynamic' },
+  ]);
+});
+
+test("a cycle is refused by the project's lint rules, a cycle of types too", t => {
+  const root = project(t, {
+    'src/nodepool/a.ts': "import { b } from './b.ts';\n\nexport const a = b;\n",
+    'src/nodepool/b.ts': "import type { a } from './a.ts';\n\nexport const b: typeof a | number = 1;\n",
+  });
+  cpSync(join(ROOT, 'biome.json'), join(root, 'biome.json'));
+  const biome = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+  const { status, stderr } = spawnSync(process.execPath, [biome, 'lint', '--vcs-enabled=false', 'src'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 1);
+  assert.match(stderr, /noImportCycles/);
+});

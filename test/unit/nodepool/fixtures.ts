@@ -1,0 +1,50 @@
+/** Builders for domain tests: only what a case is about is written in the case. */
+import { formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
+import { API_VERSION, type Node, type NodePool, type NodePoolSpec, type Taint } from '../../../src/nodepool/types.ts';
+
+export function aNode(node: Partial<Node> = {}): Node {
+  return {
+    name: 'n1',
+    uid: 'uid-n1',
+    resourceVersion: '7',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: {},
+    taints: [],
+    ready: true,
+    unschedulable: false,
+    allocatable: {},
+    ...node,
+  };
+}
+
+export function aPool(
+  spec: NodePoolSpec = {},
+  pool: Partial<NodePool['metadata']> & Pick<NodePool, 'status'> = {},
+): NodePool {
+  const { status, ...metadata } = pool;
+  return {
+    apiVersion: API_VERSION,
+    kind: 'NodePool',
+    metadata: {
+      name: 'worker',
+      uid: 'uid-worker',
+      generation: 1,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...metadata,
+    },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function taint(text: string): Taint {
+  const [, key = '', value, effect] = /^([^=:]+)(?:=([^:]*))?:(.+)$/.exec(text) ?? [];
+  return { key, ...(value ? { value } : {}), effect: effect as Taint['effect'] };
+}
+
+/** A record as the annotation holds it; canonical, so that a plan that keeps it writes nothing. */
+export function recordOf(json: object): string {
+  const record = parseRecord(JSON.stringify(json));
+  if (record === undefined) throw new Error('not a record');
+  return formatRecord(record);
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PoolIndex } from '../../../src/nodepool/membership.ts';
+import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf, taint } from './fixtures.ts';
+
+const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:00Z' });
+const gpu = aPool({ nodeSelector: { gpu: 'yes' } }, { name: 'gpu', creationTimestamp: '2026-01-01T00:00:00Z' });
+const both = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
+
+function claim(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
+  const { owner, losers } = new PoolIndex(pools).claim(node);
+  return { owner, losers };
+}
+
+test('the default selector is the role label with the empty value, exactly', () => {
+  const index = [worker];
+  assert.equal(claim(index, aNode({ labels: { 'node-role.kubernetes.io/worker': '' } })).owner, 'worker');
+  assert.equal(claim(index, aNode({ labels: { 'node-role.kubernetes.io/worker': 'true' } })).owner, undefined);
+  assert.equal(claim(index, aNode({ labels: { 'node-role.kubernetes.io/workers': '' } })).owner, undefined);
+});
+
+test('every pair of a selector must match; an empty one matches nothing', () => {
+  const pool = aPool({ nodeSelector: { a: '1', b: '2' } });
+  assert.equal(claim([pool], aNode({ labels: { a: '1' } })).owner, undefined);
+  assert.equal(claim([pool], aNode({ labels: { b: '2', a: '1' } })).owner, 'worker');
+  assert.equal(claim([aPool({ nodeSelector: {} })], aNode({ labels: { a: '1' } })).owner, undefined);
+});
+
+test('the older pool wins, whatever the order of the list', () => {
+  for (const pools of [
+    [worker, gpu],
+    [gpu, worker],
+  ]) {
+    assert.deepEqual(claim(pools, aNode({ labels: both })), { owner: 'gpu', losers: ['worker'] });
+  }
+});
+
+test('of two pools of one age the smaller name wins', () => {
+  const b = aPool({ nodeSelector: { x: '' } }, { name: 'b' });
+  const a = aPool({ nodeSelector: { x: '' } }, { name: 'a' });
+  assert.deepEqual(claim([b, a], aNode({ labels: { x: '' } })), { owner: 'a', losers: ['b'] });
+});
+
+test('the pool that holds the node keeps it against an older one', () => {
+  const node = aNode({ labels: both, record: recordOf({ pool: 'worker' }) });
+  assert.deepEqual(claim([worker, gpu], node), { owner: 'worker', losers: ['gpu'] });
+});
+
+test('a holder that no longer matches loses the node', () => {
+  const node = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
+  assert.deepEqual(claim([worker, gpu], node), { owner: 'gpu', losers: [] });
+});
+
+test('a pool that is being deleted neither keeps nor gets nodes, and is no conflict', () => {
+  const dying = { ...gpu, metadata: { ...gpu.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
+  const node = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
+  assert.deepEqual(claim([worker, dying], node), { owner: 'worker', losers: [] });
+});
+
+test('a pool with an invalid spec keeps what it has and gets nothing new', () => {
+  const broken = { ...gpu, spec: { ...gpu.spec, labels: { 'bad key!': 'x' } } };
+  assert.deepEqual(claim([worker, broken], aNode({ labels: both })), { owner: 'worker', losers: [] });
+  const held = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
+  assert.deepEqual(claim([worker, broken], held), { owner: 'gpu', losers: ['worker'] });
+});
+
+test('a pool of the earlier operator holds what equals its spec', () => {
+  const inherited = aPool(
+    { labels: { tier: 'gold', team: 'a' }, taints: [taint('dedicated=x:NoSchedule')] },
+    { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } },
+  );
+  const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold', team: 'b' };
+  const node = aNode({ labels, taints: [taint('dedicated=x:NoSchedule')] });
+  const { record } = new PoolIndex([inherited]).claim(node);
+  assert.deepEqual([...(record?.labels ?? [])], [['tier', { value: 'gold' }]]);
+  assert.deepEqual([...(record?.taints ?? [])], [['dedicated:NoSchedule', { value: 'x' }]]);
+
+  const ours = { ...inherited, status: { status: 200, nodeCount: 1, observedGeneration: 1 } };
+  assert.equal(new PoolIndex([ours]).claim(node).record, undefined);
+});

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { planNode } from '../../../src/nodepool/plan.ts';
+import { parseRecord } from '../../../src/nodepool/record.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf, taint } from './fixtures.ts';
+
+/** Plans, and applies the plan's patch as the server would. */
+function step(node: Node, owner: NodePool | undefined) {
+  const plan = planNode(node, parseRecord(node.record), owner);
+  const labels = { ...node.labels };
+  for (const [key, value] of Object.entries(plan.patch?.labels ?? {})) {
+    if (value === null) delete labels[key];
+    else labels[key] = value;
+  }
+  const { record: _old, ...rest } = node;
+  const record = plan.patch?.record === undefined ? node.record : (plan.patch.record ?? undefined);
+  const after: Node = {
+    ...rest,
+    labels,
+    taints: plan.patch?.taints ?? node.taints,
+    ...(record === undefined ? {} : { record }),
+  };
+  const said = plan.changes.map(
+    ({ kind, key, effect, action, from, to, reason }) =>
+      `${action} ${kind} ${key}${effect ? `:${effect}` : ''} ${from ?? '-'}>${to ?? '-'} (${reason})`,
+  );
+  return { plan, after, said };
+}
+
+const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('dedicated=x:NoSchedule')] });
+
+test('a fresh member gets labels, taints and record in one patch that carries the resourceVersion', () => {
+  const { plan, said } = step(aNode(), pool);
+  assert.deepEqual(said, ['add label tier ->gold (spec)', 'add taint dedicated:NoSchedule ->x (spec)']);
+  assert.deepEqual(plan.patch, {
+    resourceVersion: '7',
+    labels: { tier: 'gold' },
+    taints: [taint('dedicated=x:NoSchedule')],
+    record: '{"pool":"worker","labels":{"tier":"gold"},"taints":{"dedicated:NoSchedule":"x"}}',
+  });
+});
+
+test('a member that already is right is not written', () => {
+  const { after } = step(aNode(), pool);
+  assert.equal(step(after, pool).plan.patch, undefined);
+});
+
+test('a node of no pool and without a record is never touched', () => {
+  assert.equal(step(aNode({ labels: { a: 'b' }, taints: [taint('x:NoExecute')] }), undefined).plan.patch, undefined);
+});
+
+test('foreign labels and taints stay, in place and whole', () => {
+  const foreign = { ...taint('cni.example.com/agent-not-ready:NoExecute'), timeAdded: '2026-01-01T00:00:00Z' };
+  const { after } = step(aNode({ labels: { 'cloud.example.com/zone': 'a' }, taints: [foreign] }), pool);
+  assert.deepEqual(after.labels, { 'cloud.example.com/zone': 'a', tier: 'gold' });
+  assert.deepEqual(after.taints, [foreign, taint('dedicated=x:NoSchedule')]);
+  const released = step(after, undefined).after;
+  assert.deepEqual(released.labels, { 'cloud.example.com/zone': 'a' });
+  assert.deepEqual(released.taints, [foreign]);
+  assert.equal(released.record, undefined);
+});
+
+test('a key that leaves the spec is removed, and only that', () => {
+  const { after } = step(aNode(), aPool({ labels: { tier: 'gold', team: 'a' } }));
+  const { said, after: then } = step(after, aPool({ labels: { tier: 'gold' } }));
+  assert.deepEqual(said, ['remove label team a>- (spec)']);
+  assert.deepEqual(then.labels, { tier: 'gold' });
+});
+
+test('a value that the spec changes is changed', () => {
+  const { after } = step(aNode(), pool);
+  const { said } = step(after, aPool({ labels: { tier: 'silver' }, taints: [taint('dedicated=y:NoSchedule')] }));
+  assert.deepEqual(said, ['change label tier gold>silver (spec)', 'change taint dedicated:NoSchedule x>y (spec)']);
+});
+
+test('drift of owned keys is repaired', () => {
+  const { after } = step(aNode(), pool);
+  const changed = step({ ...after, labels: { tier: 'lead' }, taints: [] }, pool);
+  assert.deepEqual(changed.said, ['change label tier lead>gold (drift)', 'add taint dedicated:NoSchedule ->x (drift)']);
+  const again = step(changed.after, undefined).after;
+  assert.deepEqual(again.labels, {}, 'the drifted value was not taken for a displaced one');
+});
+
+test('a displaced value comes back when the key leaves the spec and when the node leaves', () => {
+  const start = aNode({ labels: { tier: 'old' }, taints: [taint('dedicated=old:NoSchedule')] });
+  const { after, said } = step(start, pool);
+  assert.deepEqual(said, ['change label tier old>gold (spec)', 'change taint dedicated:NoSchedule old>x (spec)']);
+  const left = step(after, undefined);
+  assert.deepEqual(left.said, [
+    'restore label tier gold>old (left the pool)',
+    'restore taint dedicated:NoSchedule x>old (left the pool)',
+  ]);
+  assert.deepEqual([left.after.labels, left.after.taints], [start.labels, start.taints]);
+  assert.deepEqual(step(after, aPool()).said[0], 'restore label tier gold>old (spec)');
+});
+
+test('a value that was there before and equals the wanted one survives the pool', () => {
+  const start = aNode({ labels: { tier: 'gold' } });
+  const { after, said } = step(start, aPool({ labels: { tier: 'gold' } }));
+  assert.deepEqual(said, []);
+  assert.deepEqual(step(after, undefined).after.labels, { tier: 'gold' });
+});
+
+test('what someone else set on an owned key is kept when the pool lets go', () => {
+  const { after } = step(aNode(), pool);
+  const left = step(
+    { ...after, labels: { tier: 'theirs' }, taints: [taint('dedicated=theirs:NoSchedule')] },
+    undefined,
+  );
+  assert.deepEqual(left.said, []);
+  assert.deepEqual(left.after.labels, { tier: 'theirs' });
+  assert.equal(left.after.record, undefined);
+});
+
+test('a node that moves gets one patch, and keeps what the first pool displaced', () => {
+  const start = aNode({ labels: { tier: 'old' } });
+  const other = aPool({ labels: { tier: 'silver', spot: 'yes' } }, { name: 'spot' });
+  const moved = step(step(start, pool).after, other);
+  assert.deepEqual(moved.said, [
+    'change label tier gold>silver (spec)',
+    'add label spot ->yes (spec)',
+    'remove taint dedicated:NoSchedule x>- (left the pool)',
+  ]);
+  assert.deepEqual([moved.plan.previous, moved.plan.owner], ['worker', 'spot']);
+  assert.deepEqual(step(moved.after, undefined).after.labels, { tier: 'old' });
+});
+
+test('the same key with two effects is two taints', () => {
+  const both = aPool({ taints: [taint('a=1:NoSchedule'), taint('a=2:NoExecute')] });
+  const { after } = step(aNode(), both);
+  assert.deepEqual(after.taints, both.spec.taints);
+  assert.deepEqual(step(after, aPool({ taints: [taint('a=2:NoExecute')] })).after.taints, [taint('a=2:NoExecute')]);
+});
+
+test('unmanaged: Remove strips what has no "kubernetes" in its key, and gives it back in the end', () => {
+  const start = aNode({
+    labels: { 'kubernetes.io/hostname': 'n1', 'nvidia.com/gpu': 'true', 'node-role.kubernetes.io/worker': '' },
+    taints: [taint('nvidia.com/gpu:NoSchedule'), taint('node.kubernetes.io/unschedulable:NoSchedule')],
+  });
+  const strict = aPool({ labels: { tier: 'gold' }, unmanaged: 'Remove' });
+  const first = step(start, strict);
+  assert.deepEqual(first.said, [
+    'add label tier ->gold (spec)',
+    'remove label nvidia.com/gpu true>- (unmanaged)',
+    'remove taint nvidia.com/gpu:NoSchedule >- (unmanaged)',
+  ]);
+  assert.equal(step(first.after, strict).plan.patch, undefined, 'it stays stripped');
+  const back = step({ ...first.after, labels: { ...first.after.labels, 'nvidia.com/gpu': 'newer' } }, strict);
+  assert.deepEqual(back.said, ['remove label nvidia.com/gpu newer>- (unmanaged)']);
+  const kept = step(back.after, aPool({ labels: { tier: 'gold' } }));
+  assert.deepEqual(kept.after.labels['nvidia.com/gpu'], 'newer');
+  assert.deepEqual(step(first.after, undefined).after.labels, start.labels);
+});
+
+test('unmanaged: Remove never strips the labels by which the pool finds its nodes', () => {
+  const strict = aPool({ nodeSelector: { 'example.com/pool': 'a' }, unmanaged: 'Remove' });
+  const { said } = step(aNode({ labels: { 'example.com/pool': 'a', other: 'x' } }), strict);
+  assert.deepEqual(said, ['remove label other x>- (unmanaged)']);
+});
+
+test('an unreadable record is replaced on a member and left alone elsewhere', () => {
+  const broken = aNode({ record: 'not json' });
+  assert.ok(step(broken, pool).plan.patch?.record?.startsWith('{"pool":"worker"'));
+  assert.equal(step(broken, undefined).plan.patch, undefined);
+});
+
+test('a forged record brings no key of the cluster into being', () => {
+  const key = 'node-restriction.kubernetes.io/secure';
+  const forged = JSON.stringify({ pool: 'worker', labels: { [key]: null }, displaced: { labels: { [key]: 'yes' } } });
+  assert.deepEqual(step(aNode({ record: forged }), undefined).said, []);
+});
+
+test('a record in another order of keys is rewritten once', () => {
+  const node = aNode({ labels: { a: '1', b: '2' }, record: '{"labels":{"b":"2","a":"1"},"pool":"worker"}' });
+  const { plan, after } = step(node, aPool({ labels: { a: '1', b: '2' } }));
+  assert.equal(plan.patch?.record, recordOf({ pool: 'worker', labels: { a: '1', b: '2' } }));
+  assert.equal(step(after, aPool({ labels: { a: '1', b: '2' } })).plan.patch, undefined);
+});

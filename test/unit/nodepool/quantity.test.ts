@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  QuantityError,
+  quantityToNumber,
+  sumQuantities,
+  sumResourceLists,
+} from '../../../src/nodepool/quantity.ts';
+
+interface Vector {
+  sum: string[];
+  want?: string;
+  error?: string;
+}
+
+/** Made with k8s.io/apimachinery: the terms added one after the other to the zero Quantity. */
+const vectors = JSON.parse(
+  readFileSync(new URL('../data/quantity-vectors.json', import.meta.url), 'utf8'),
+) as readonly Vector[];
+
+test('gives what the Go library gives, for all its vectors', () => {
+  assert.equal(vectors.length, 1539);
+  for (const { sum, want, error } of vectors) {
+    assert.deepEqual(outcome(sum), want === undefined ? { error } : { want }, `the sum of ${JSON.stringify(sum)}`);
+  }
+});
+
+function outcome(sum: string[]): Omit<Vector, 'sum'> {
+  try {
+    return { want: sumQuantities(sum) };
+  } catch (error) {
+    assert.ok(error instanceof QuantityError);
+    return { error: error.message };
+  }
+}
+
+// Each of these was compared with the Go library too; the vectors have none like them.
+const oddities: [string[], string][] = [
+  [[], '0'],
+  [['-'], '0'],
+  [['Ki'], '0'],
+  [['0Ki', '5'], '5'],
+  [['5', '0Ki'], '5'],
+  [['-1', '1', '1Ki'], '1Ki'],
+  [['1e4294967299'], '1e3'],
+  [['1e-999999999'], '1e-9'],
+  [['-0.0000000001'], '-1n'],
+  [['9Pi'], '9Pi'],
+  [['16Ei'], '9223372036854775807'],
+  [['-16Ei'], '-9223372036854775807'],
+  [['0.5Ki'], '512'],
+  [['1.0001Ki'], '1024102400u'],
+  [['1024Ki'], '1Mi'],
+  [['1023'], '1023'],
+  [['100', '1000'], '1100'],
+  [['500m', '500m'], '1'],
+  [['999999999999999', '999999999999999'], '1999999999999998'],
+];
+for (const [sum, want] of oddities) {
+  test(`the sum of ${JSON.stringify(sum)} is ${want}`, () => assert.equal(sumQuantities(sum), want));
+}
+
+test('keeps its value beyond the largest suffix, where Go drops the power', () => {
+  assert.equal(sumQuantities(['999E', '1E']), '1000E');
+});
+
+test('refuses an exponent that would take the memory of the machine', () => {
+  assert.throws(() => sumQuantities(['1e999999999', '1']), /exponent above/);
+});
+
+test('is exact when the numbers outgrow a double', () => {
+  const terms = Array.from({ length: 20 }, () => '999999999999999Ki');
+  assert.equal(sumQuantities(terms), '19999999999999980Ki');
+  assert.equal(
+    sumQuantities(['999999999999999m', ...Array<string>(10).fill('999999999999999m')]),
+    '10999999999999989m',
+  );
+});
+
+test('the sum of counts of one suffix is what adding them one by one gives', () => {
+  for (const suffix of ['', 'm', 'Ki']) {
+    const terms = Array.from({ length: 60 }, (_, index) => `${index === 0 ? 0 : 7 ** (index % 17)}${suffix}`);
+    const oneByOne = terms.map(parseQuantity).reduce(addQuantities);
+    assert.equal(sumQuantities(terms), formatQuantity(oneByOne));
+    assert.equal(sumQuantities([...terms, '1.5']), formatQuantity(addQuantities(oneByOne, parseQuantity('1.5'))));
+  }
+});
+
+test('compares by value, whatever the form', () => {
+  const order = ['-1Ki', '-1', '0', '1n', '999m', '1', '1001m', '1k', '1Ki', '1e4', '1E', '1Ei'];
+  for (const [left, a] of order.entries()) {
+    for (const [right, b] of order.entries()) {
+      const expected = Math.sign(left - right);
+      assert.equal(compareQuantities(parseQuantity(a), parseQuantity(b)), expected, `${a} against ${b}`);
+    }
+  }
+  assert.equal(compareQuantities(parseQuantity('1Gi'), parseQuantity('1073741824000m')), 0);
+});
+
+test('gives a number for bars', () => {
+  assert.equal(quantityToNumber(parseQuantity('15820m')), 15.82);
+  assert.equal(quantityToNumber(parseQuantity('6129040Ki')), 6129040 * 1024);
+  assert.equal(quantityToNumber(parseQuantity('-1e3')), -1000);
+  assert.equal(quantityToNumber(parseQuantity('0')), 0);
+});
+
+test('sums resource lists by resource: two nodes of four cores', () => {
+  const node = {
+    cpu: '4',
+    'ephemeral-storage': '92013256Ki',
+    'hugepages-1Gi': '0',
+    'hugepages-2Mi': '0',
+    memory: '3064520Ki',
+    pods: '110',
+  };
+  assert.deepEqual(sumResourceLists([node, node]), {
+    cpu: '8',
+    'ephemeral-storage': '184026512Ki',
+    'hugepages-1Gi': '0',
+    'hugepages-2Mi': '0',
+    memory: '6129040Ki',
+    pods: '220',
+  });
+  assert.deepEqual(sumResourceLists([{ cpu: '1' }, { 'nvidia.com/gpu': '8' }, {}]), {
+    cpu: '1',
+    'nvidia.com/gpu': '8',
+  });
+  assert.deepEqual(sumResourceLists([]), {});
+});
+
+test('names the resource and the value that is no quantity', () => {
+  assert.throws(
+    () => sumResourceLists([{ cpu: '1' }, { cpu: '1Kii' }]),
+    (error: unknown) =>
+      error instanceof NodepoolError && error.message === `allocatable cpu "1Kii": unable to parse quantity's suffix`,
+  );
+});
+
+test('takes time in proportion to the number of terms', () => {
+  const time = (count: number) => {
+    const terms = Array.from({ length: count }, (_, index) => (index % 2 === 0 ? `${index + 1}.5Gi` : `${index + 1}n`));
+    const start = performance.now();
+    sumQuantities(terms);
+    return performance.now() - start;
+  };
+  time(2_000);
+  const [few, many] = [Math.min(time(2_000), time(2_000)), Math.min(time(20_000), time(20_000))];
+  assert.ok(many < few * 40 + 5, `2,000 terms took ${few} ms, 20,000 took ${many} ms`);
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { computeStatus, type Observation } from '../../../src/nodepool/status.ts';
+import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { aNode, aPool } from './fixtures.ts';
+
+const NOW = '2026-03-01T00:00:00Z';
+const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [] };
+const worker = {
+  cpu: '4',
+  'ephemeral-storage': '92013256Ki',
+  'hugepages-1Gi': '0',
+  'hugepages-2Mi': '0',
+  memory: '3064520Ki',
+  pods: '110',
+};
+
+test('two nodes of the sample give its numbers', () => {
+  const members = [aNode({ name: 'a', allocatable: worker }), aNode({ name: 'b', allocatable: worker })];
+  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  assert.equal(status.status, 200);
+  assert.equal(status.nodeCount, 2);
+  assert.deepEqual(status.allocatable, {
+    cpu: '8',
+    'ephemeral-storage': '184026512Ki',
+    'hugepages-1Gi': '0',
+    'hugepages-2Mi': '0',
+    memory: '6129040Ki',
+    pods: '220',
+  });
+});
+
+const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;
+const cases: [string, Partial<Observation>, number][] = [
+  ['no member', {}, 200],
+  ['no member is Ready', { members: [aNode({ ready: false }), aNode({ ready: false })] }, 503],
+  ['one member is Ready', { members: [aNode({ ready: false }), aNode()] }, 200],
+  ['cordoned members are no fault', { members: [aNode({ unschedulable: true })] }, 200],
+  ['a conflict', { members: [aNode()], conflicts: [conflict] }, 409],
+  ['a failed write outweighs a conflict', { failures: ['no'], conflicts: [conflict] }, 500],
+  ['an invalid spec outweighs all', { specErrors: [{ field: 'spec', message: 'no' }], failures: ['no'] }, 422],
+];
+for (const [name, observed, want] of cases) {
+  test(`status: ${name} is ${want}`, () => {
+    const status = computeStatus(aPool(), { ...calm, ...observed }, NOW);
+    assert.equal(status.status, want);
+    assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.status, want === 200 ? 'True' : 'False');
+  });
+}
+
+test('ready and unschedulable members are counted', () => {
+  const members = [aNode({ ready: false }), aNode({ unschedulable: true }), aNode()];
+  const { readyNodeCount, unschedulableNodeCount } = computeStatus(aPool(), { ...calm, members }, NOW);
+  assert.deepEqual([readyNodeCount, unschedulableNodeCount], [2, 1]);
+});
+
+test('a condition keeps its transition time until it turns', () => {
+  const first = computeStatus(aPool(), calm, '2026-01-01T00:00:00Z');
+  const second = computeStatus(aPool({}, { status: first }), calm, NOW);
+  assert.deepEqual(second, first);
+  const third = computeStatus(aPool({}, { status: first }), { ...calm, conflicts: [conflict] }, NOW);
+  const times = Object.fromEntries((third.conditions ?? []).map(c => [c.type, c.lastTransitionTime]));
+  assert.deepEqual(times, { Ready: NOW, Conflict: NOW, Applied: '2026-01-01T00:00:00Z' });
+});
+
+test('a pool of the earlier operator counts as observed only once all of it is applied', () => {
+  const inherited = aPool({}, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
+  assert.equal(computeStatus(inherited, { ...calm, failures: ['no'] }, NOW).observedGeneration, undefined);
+  assert.equal(computeStatus(inherited, calm, NOW).observedGeneration, 1);
+  assert.equal(computeStatus(aPool(), { ...calm, failures: ['no'] }, NOW).observedGeneration, 1);
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLimiter } from '../../../src/reconciler/limiter.ts';
+
+test('never more than the limit at a time, and all of them in the end, in order', async () => {
+  const limit = createLimiter(3);
+  let running = 0;
+  let most = 0;
+  const started: number[] = [];
+  const results = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      limit(async () => {
+        started.push(index);
+        most = Math.max(most, ++running);
+        await new Promise(resolve => setImmediate(resolve));
+        running--;
+        return index;
+      }),
+    ),
+  );
+  assert.equal(most, 3);
+  assert.deepEqual(results, started);
+});
+
+test('work that throws gives its place back', async () => {
+  const limit = createLimiter(1);
+  await assert.rejects(
+    limit(() => Promise.reject(new Error('no'))),
+    /no/,
+  );
+  assert.equal(await limit(async () => 'next'), 'next');
+});
