@@ -40,6 +40,7 @@ export async function main(argv: string[], io: Io): Promise<number> {
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),
+      errorExit: verbs[verb]?.errorExit,
     });
   }
 }

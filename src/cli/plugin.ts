@@ -9,6 +9,8 @@ import type { Io } from './io.ts';
 export interface Verb {
   /** The heading it stands under in the help. */
   group: string;
+  /** Exit code of an error, where 1 says something else. */
+  errorExit?: number;
   load(): Promise<{ default: Command.Class }>;
 }
 

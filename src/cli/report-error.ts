@@ -17,16 +17,18 @@ export interface Context {
   command: string;
   /** Names of the verb's flags, for did-you-mean. */
   flags: string[];
+  /** Exit code of an error that is not one of usage; 1 if unset. */
+  errorExit?: number | undefined;
 }
 
-/** Prints the error, one line where it can be one, and returns the exit code: 2 usage, 1 anything else. */
+/** Prints the error, one line where it can be one, and returns the exit code: 2 usage, 1 (or errorExit) anything else. */
 export function reportError(error: unknown, context: Context): number {
-  const { io, command } = context;
+  const { io, command, errorExit = EXIT.error } = context;
   if (error instanceof NodepoolError) {
     io.err(formatError(error));
     if (error.kind === 'usage') io.err(`See '${command} --help'.`);
     printStack(error, context);
-    return error.kind === 'usage' ? EXIT.usage : EXIT.error;
+    return error.kind === 'usage' ? EXIT.usage : errorExit;
   }
   if (error instanceof Errors.CLIError) {
     io.err(formatError({ message: parseErrorText(error, context.flags) }));
@@ -42,7 +44,7 @@ export function reportError(error: unknown, context: Context): number {
     }),
   );
   printStack(error, context);
-  return EXIT.error;
+  return errorExit;
 }
 
 /** oclif's messages of a bad command line run over several lines; ours are one. */

@@ -1,5 +1,5 @@
 /** Verbs on resources over the transport: answers that the caller names are values, all others throw NodepoolError. */
-import { type Asked, isMissingObject, refusal } from './errors.ts';
+import { type Asked, isMissingObject, parseStatus, refusal } from './errors.ts';
 import type { Answer } from './exchange.ts';
 import { pathOf, type Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
@@ -24,6 +24,10 @@ export type PatchRequest = {
   replayable: boolean;
 };
 export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
+
+export function dryRunQuery(dryRun: boolean): Query {
+  return dryRun ? { dryRun: 'All' } : {};
+}
 
 export class Api {
   readonly #transport: Transport;
@@ -71,7 +75,7 @@ export class Api {
     replayable = false,
   ): Promise<{ kind: 'created'; object: T } | { kind: 'exists' }> {
     const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, query, replayable });
-    if (answer.status === 409) return { kind: 'exists' };
+    if (answer.status === 409 && parseStatus(answer.text)?.reason === 'AlreadyExists') return { kind: 'exists' };
     return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer) };
   }
 
@@ -81,8 +85,8 @@ export class Api {
     const answer = await this.#transport.request({ method: 'PATCH', path, ...rest });
     if (answer.status === 409) return { kind: 'conflict' };
     if (isMissingObject(answer)) return { kind: 'gone' };
-    const asked = subresource === undefined ? resource : { ...resource, plural: `${resource.plural}/${subresource}` };
-    const object = await this.#body<T>({ verb: 'patch', resource: asked, name }, answer);
+    const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
+    const object = await this.#body<T>(asked, answer);
     return { kind: 'written', object, created: answer.status === 201 };
   }
 
@@ -90,17 +94,18 @@ export class Api {
   async delete(
     resource: Resource,
     { name, uid }: { name: string; uid?: string },
-    query: Query = {},
+    dryRun: boolean,
   ): Promise<'deleted' | 'marked' | 'conflict' | 'gone'> {
     const answer = await this.#transport.request({
       method: 'DELETE',
       path: pathOf(resource, name),
-      query,
+      // With a body, the server ignores the dryRun of the query: the delete would be real.
       body: {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
         propagationPolicy: 'Background',
         ...(uid === undefined ? {} : { preconditions: { uid } }),
+        ...(dryRun ? { dryRun: ['All'] } : {}),
       },
       replayable: true,
     });

@@ -1,9 +1,9 @@
 /** ClusterPort: what the reconciler asks of a cluster. */
 import { hostname } from 'node:os';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import type { Api } from './api.ts';
+import { type Api, dryRunQuery } from './api.ts';
 import { createEvent, toEvent } from './events.ts';
-import { dryRunQuery, NodePools } from './node-pools.ts';
+import { NodePools } from './node-pools.ts';
 import { Nodes } from './nodes.ts';
 import { RuntimeClasses } from './runtime-classes.ts';
 

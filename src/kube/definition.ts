@@ -4,9 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DefinitionPort } from '../operations/ports.ts';
-import { APPLY_PATCH, type Api } from './api.ts';
+import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
 import { type Clock, sleep } from './clock.ts';
-import { dryRunQuery } from './node-pools.ts';
 import { DEFINITIONS, NODE_POOLS, qualifiedName } from './resource.ts';
 import type { Wire } from './wire.ts';
 
@@ -53,7 +52,7 @@ export function definitionPort(api: Api, clock: Clock): DefinitionPort {
       }
     },
     async delete({ dryRun }) {
-      const result = await api.delete(DEFINITIONS, { name: NAME }, dryRunQuery(dryRun));
+      const result = await api.delete(DEFINITIONS, { name: NAME }, dryRun);
       return result === 'gone' ? 'gone' : 'deleted';
     },
     async waitUntilGone(timeoutMs) {

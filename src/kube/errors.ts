@@ -19,6 +19,7 @@ export interface Asked {
   verb: string;
   resource: Resource;
   name?: string;
+  subresource?: string;
 }
 
 /** Undefined when the answer is no Status, as the plain text of a 404 for a resource that is not served. */
@@ -58,7 +59,8 @@ export function refusal(
   now: Date,
 ): NodepoolError {
   const status = parseStatus(answer.text);
-  const subject = asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`;
+  const part = asked.subresource === undefined ? '' : `the ${asked.subresource} of `;
+  const subject = part + (asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`);
   const cannot = `cannot ${asked.verb} ${subject}`;
   const reason = status?.message || answer.text.trim().split('\n', 1)[0] || 'no reason given';
   const { server } = access.cluster;
@@ -132,8 +134,14 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
 function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
-  const [, user = '', verb = asked.verb, plural = asked.resource.plural, group = ''] = missing;
-  const what = qualifiedName({ plural, group });
+  const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
+  // Newer servers ask for finer verbs first (`impersonate-on:user-info:list`); the plain one serves everywhere.
+  if (verb.startsWith('impersonate')) {
+    const text = `${cannot}: user "${user}" may not act as another`;
+    return new NodepoolError('cluster', text, 'ask for a role with verb impersonate on users, or leave out --as');
+  }
+  const [plural = '', subresource] = resource.split('/');
+  const what = qualifiedName({ plural, group }) + (subresource === undefined ? '' : `/${subresource}`);
   return new NodepoolError(
     'cluster',
     `${cannot}: user "${user}" lacks the permission`,

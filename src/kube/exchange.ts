@@ -37,10 +37,14 @@ export function exchange({ url, method, headers, body, agent, deadlineMs, clock 
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
     const request = open(url, { method, headers, agent });
-    const cancel = deadlineMs && clock.after(deadlineMs, () => request.destroy(new DeadlineError()));
+    const expire = () => {
+      reject(new DeadlineError());
+      request.destroy();
+    };
+    const cancel = deadlineMs === undefined ? undefined : clock.after(deadlineMs, expire);
     let answered = false;
     const settle = (end: () => void) => {
-      if (cancel) cancel();
+      cancel?.();
       end();
     };
     const fail = (error: NodeJS.ErrnoException) => {

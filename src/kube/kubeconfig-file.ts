@@ -6,6 +6,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 
 export interface ClusterEntry {
   name: string;
+  /** Empty when the file names none. */
   server: string;
   caFile?: string;
   /** base64, as in the file. */
@@ -86,18 +87,17 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const at = (value: unknown) => (isText(value) ? path.resolve(folder, value) : undefined);
   return {
     currentContext: optionalText(root['current-context']),
-    clusters: entries(root, 'clusters', 'cluster', file).map(({ name, body, where }) => {
-      if (!isText(body.server)) throw malformed(file, `${where}.server is missing`);
-      return defined({
+    clusters: entries(root, 'clusters', 'cluster', file).map(({ name, body }) =>
+      defined({
         name,
-        server: body.server.replace(/\/+$/, ''),
+        server: (optionalText(body.server) ?? '').replace(/\/+$/, ''),
         caFile: at(body['certificate-authority']),
         caData: optionalText(body['certificate-authority-data']),
         skipTlsVerify: body['insecure-skip-tls-verify'] === true,
         tlsServerName: optionalText(body['tls-server-name']),
         proxyUrl: optionalText(body['proxy-url']),
-      });
-    }),
+      }),
+    ),
     users: entries(root, 'users', 'user', file).map(({ name, body }) =>
       defined({
         name,
@@ -146,7 +146,7 @@ function entries(root: Section, list: string, member: string, file: string) {
     if (!isText(item.name)) throw malformed(file, `${where}.name is missing`);
     const body = item[member] ?? {};
     if (!isSection(body)) throw malformed(file, `${where}.${member} is not a mapping`);
-    return { name: item.name, body, where: `${where}.${member}` };
+    return { name: item.name, body };
   });
 }
 

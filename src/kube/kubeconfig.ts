@@ -88,12 +88,22 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
     const flag = options.cluster === undefined ? `the cluster "${clusterName}"${of}` : `--cluster: "${clusterName}"`;
     throw unknown(`${flag} is not in ${source}`, 'clusters', config.clusters, '--cluster');
   }
+  checkServer(cluster, source);
   const user = config.users.find(({ name }) => name === userName);
   if (user !== undefined) return { cluster, user };
   // A context may name no user at all: anonymous, as for kubectl.
   if (userName === '') return { cluster, user: { name: '' } };
   const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
+}
+
+function checkServer({ name, server }: ClusterEntry, source: string): void {
+  if (/^https?:$/.test(URL.parse(server)?.protocol ?? '')) return;
+  throw new NodepoolError(
+    'input',
+    `the server "${server}" of cluster "${name}" in ${source} is not an address`,
+    'write it like https://host:6443',
+  );
 }
 
 function chooseContext(config: KubeconfigFile, options: AccessOptions, source: string): ContextEntry | undefined {

@@ -2,7 +2,7 @@
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../operations/ports.ts';
 import type { PoolWrite } from '../reconciler/ports.ts';
-import { type Api, JSON_PATCH, MERGE_PATCH, type Patched, type Query } from './api.ts';
+import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched, type Query } from './api.ts';
 import { NODE_POOLS } from './resource.ts';
 
 /** `status` and `finalizers` for the reconciler. */
@@ -68,15 +68,11 @@ export function poolsPort(api: Api): PoolsPort {
       return write.kind === 'written' ? { kind: 'written', pool: write.object } : write;
     },
     async delete({ metadata }, { dryRun }) {
-      const result = await api.delete(NODE_POOLS, metadata, dryRunQuery(dryRun));
+      const result = await api.delete(NODE_POOLS, metadata, dryRun);
       // Another pool of that name has taken its place: the one that was meant is gone.
       return result === 'conflict' ? 'gone' : result;
     },
   };
-}
-
-export function dryRunQuery(dryRun: boolean): Query {
-  return dryRun ? { dryRun: 'All' } : {};
 }
 
 function strictQuery(dryRun: boolean): Query {

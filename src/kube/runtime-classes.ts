@@ -47,7 +47,7 @@ export class RuntimeClasses {
   }
 
   async delete({ metadata }: RuntimeClass): Promise<'deleted' | 'conflict' | 'gone'> {
-    const result = await this.#api.delete(RUNTIME_CLASSES, metadata, this.#writeQuery);
+    const result = await this.#api.delete(RUNTIME_CLASSES, metadata, this.#writeQuery.dryRun !== undefined);
     return result === 'marked' ? 'deleted' : result;
   }
 }

@@ -45,8 +45,8 @@ function checkKind(value: Record<string, unknown>, source: string): void {
   const found = [`apiVersion ${describe(apiVersion)}`, `kind ${describe(kind)}`].join(' and ');
   const next =
     kind === 'NodePool' || apiVersion === undefined || kind === undefined
-      ? `Write apiVersion: ${API_VERSION} and kind: NodePool`
-      : 'Use kubectl create for objects of other kinds';
+      ? `write apiVersion: ${API_VERSION} and kind: NodePool`
+      : 'use kubectl create for objects of other kinds';
   throw new NodepoolError('input', `${source}: not a NodePool: found ${found}`, next);
 }
 
@@ -92,7 +92,7 @@ function walkObject(
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined) {
       const near = suggest(name, Object.keys(fields));
-      const next = near === undefined ? {} : { next: `Did you mean ${at(near)}?` };
+      const next = near === undefined ? {} : { next: `did you mean ${at(near)}?` };
       errors.push({ field: at(name), message: 'unknown field', ...next });
     } else if (item !== null && item !== undefined) {
       kept.push([name, walk(item, field, at(name), errors)]);
@@ -112,7 +112,7 @@ function walkMap(
     const before = errors.length;
     const kept = walk(item, of, `${path}[${key}]`, errors);
     const error = errors[before];
-    if (error !== undefined) error.next = item === null ? `Write "" for the empty value` : `Quote it: ${what}`;
+    if (error !== undefined) error.next = item === null ? `write "" for the empty value` : `quote it: ${what}`;
     return [key, kept] as const;
   });
   return Object.fromEntries(entries);

@@ -25,7 +25,7 @@ export function parseLabels(texts: readonly string[], flag = '--label'): Record<
   for (const text of texts) {
     const [key, value] = parseLabel(text, flag);
     if (Object.hasOwn(labels, key) && labels[key] !== value) {
-      throw refusal(flag, text, `${key} is given twice with different values`, 'Give each key once');
+      throw refusal(flag, text, `${key} is given twice with different values`, 'give each key once');
     }
     labels[key] = value;
   }
@@ -42,7 +42,7 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label'): Lab
   const remove = removals.map(text => {
     const key = text.slice(0, -1);
     check(flag, text, keyProblem(key), LABEL_FORM);
-    if (Object.hasOwn(set, key)) throw refusal(flag, text, `${key} is both set and removed`, 'Give one of the two');
+    if (Object.hasOwn(set, key)) throw refusal(flag, text, `${key} is both set and removed`, 'give one of the two');
     return key;
   });
   return { set, remove: [...new Set(remove)] };
@@ -56,7 +56,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
     const id = `${taint.key}:${taint.effect}`;
     const before = taints.get(id);
     if (before !== undefined && before.value !== taint.value) {
-      throw refusal(flag, text, `${id} is given twice with different values`, 'Give each key and effect once');
+      throw refusal(flag, text, `${id} is given twice with different values`, 'give each key and effect once');
     }
     taints.set(id, taint);
   }
@@ -74,16 +74,16 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): Tai
     const removal = parseTaintRemoval(text, flag);
     const same = (taint: Taint) => taint.key === removal.key && (removal.effect ?? taint.effect) === taint.effect;
     if (removal.effect !== undefined && set.some(same)) {
-      throw refusal(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'Give one of the two');
+      throw refusal(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'give one of the two');
     }
     return removal;
   });
   return { set, remove };
 }
 
-const LABEL_FORM = 'Write it as key=value';
-const TAINT_FORM = `Write it as key[=value]:Effect, with the effect ${TAINT_EFFECTS.join(', ')}`;
-const REMOVAL_FORM = 'Write it as key:Effect- for one taint, or key- for all of that key';
+const LABEL_FORM = 'write it as key=value';
+const TAINT_FORM = `write it as key[=value]:Effect, with the effect ${TAINT_EFFECTS.join(', ')}`;
+const REMOVAL_FORM = 'write it as key:Effect- for one taint, or key- for all of that key';
 
 function parseLabel(text: string, flag: string): [key: string, value: string] {
   const equals = text.indexOf('=');

@@ -63,24 +63,20 @@ export function parseQuantity(text: string): Quantity {
   const { format, power } = readSuffix(suffix);
   const signed: Sign = magnitude => (sign === '-' ? -magnitude : magnitude);
   const digits = (integer === '' ? '0' : integer) + fraction;
-  // Go has an int64 form for short numbers; the others are rounded and, when binary, capped.
-  if (format === 'BinarySI' && fraction === '' && digits.length + Math.trunc((power * 3) / 10) <= 14) {
-    return { unscaled: signed(BigInt(digits) << BigInt(power)), exponent: 0, format };
-  }
-  const exponent = (format === 'BinarySI' ? 0 : power) - fraction.length;
+  const binary = format === 'BinarySI';
+  const exponent = (binary ? 0 : power) - fraction.length;
   if (exponent > MAX_EXPONENT) throw new QuantityError(`quantity with an exponent above ${MAX_EXPONENT}`);
-  if (format !== 'BinarySI' && digits.length <= 18 && exponent >= NANO) {
-    return { unscaled: signed(BigInt(digits)), exponent, format };
-  }
-  if (zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);
-  if (format === 'BinarySI') return largeBinary(BigInt(digits) << BigInt(power), exponent, signed);
+  // Go reads "Ki" as 0, but not what is beyond its int64 form.
+  const large = binary ? power >= 50 : exponent < NANO;
+  if (large && zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);
+  if (binary) return binaryQuantity(BigInt(digits) << BigInt(power), exponent, signed);
   return { ...roundedToNano(BigInt(digits), exponent, signed), format };
 }
 
 type Sign = (magnitude: bigint) => bigint;
 
 /** Go caps binary quantities at the largest int64, and makes decimal what is below 1. */
-function largeBinary(digits: bigint, scale: number, signed: Sign): Quantity {
+function binaryQuantity(digits: bigint, scale: number, signed: Sign): Quantity {
   const { unscaled, exponent } = roundedToNano(digits, scale, magnitude => magnitude);
   const one = 10n ** BigInt(-exponent);
   if (unscaled > MAX_INT64 * one) return { unscaled: signed(MAX_INT64), exponent: 0, format: 'BinarySI' };

@@ -11,7 +11,7 @@ import type { NodePool, Taint } from './types.ts';
 
 export type { FieldError } from './field-error.ts';
 
-/** With every key and value at its longest, the record on a node stays below 160 KiB of the 256 KiB for annotations. */
+/** With every key and value at its longest, the record on a node takes 155 KiB of the 256 KiB that annotations may take. */
 export const MAX_LABELS = 100;
 export const MAX_TAINTS = 100;
 export const MAX_SELECTOR_LABELS = 20;
@@ -54,7 +54,7 @@ function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
     {
       field,
       message: `"${name}" is reserved: by default this pool would take the control-plane nodes`,
-      next: 'Choose another name, or say which nodes belong in spec.nodeSelector',
+      next: 'choose another name, or say which nodes belong in spec.nodeSelector',
     },
   ];
 }
@@ -71,12 +71,12 @@ function labelErrors(pool: NodePool): FieldError[] {
   for (const key of Object.keys(labels)) {
     const field = `spec.labels[${key}]`;
     if (CLUSTER_LABELS.includes(key) || CLUSTER_LABEL_PREFIXES.some(prefix => key.startsWith(prefix))) {
-      errors.push({ field, message: 'this label is set by the cluster itself', next: 'Remove it from spec.labels' });
+      errors.push({ field, message: 'this label is set by the cluster itself', next: 'remove it from spec.labels' });
     } else if (membership.includes(key)) {
       errors.push({
         field,
         message: 'this label decides which nodes belong to the pool, so the pool cannot set it',
-        next: 'Remove it from spec.labels, and label the nodes themselves',
+        next: 'remove it from spec.labels, and label the nodes themselves',
       });
     }
   }
@@ -94,7 +94,7 @@ function taintErrors({ spec: { taints = [] } }: NodePool): FieldError[] {
       errors.push({
         field: `spec.taints[${index}]`,
         message: `a second taint of key ${JSON.stringify(taint.key)} and effect ${taint.effect}`,
-        next: 'Keep one of the two',
+        next: 'keep one of the two',
       });
     }
     seen.add(id);
@@ -111,7 +111,7 @@ function oneTaintErrors(field: string, { key, value = '', effect }: Taint): Fiel
     errors.push({
       field: `${field}.key`,
       message: `the cluster itself sets and lifts the taint ${key}`,
-      next: 'Remove it from spec.taints',
+      next: 'remove it from spec.taints',
     });
   }
   return errors;
@@ -126,7 +126,7 @@ function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
       {
         field,
         message: 'an empty selector names no nodes',
-        next: 'Give at least one label, or leave nodeSelector out for the default',
+        next: 'give at least one label, or leave nodeSelector out for the default',
       },
     ];
   }

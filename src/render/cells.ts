@@ -23,9 +23,10 @@ export function statusPaint(status: number | undefined, style: Style): (text: st
 
 export function statusCell(pool: NodePool, style: Style): Cell {
   const status = pool.status?.status;
-  const deleting = pool.metadata.deletionTimestamp !== undefined;
-  const paint = deleting ? style.yellow : statusPaint(status, style);
-  return { text: `${statusText(status)}${deleting ? ',Deleting' : ''}`, paint };
+  if (pool.metadata.deletionTimestamp === undefined) {
+    return { text: statusText(status), paint: statusPaint(status, style) };
+  }
+  return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
 }
 
 /** The reason of the condition that says most: why a pool is not as it should be. */
@@ -42,6 +43,12 @@ export function troubleOf(status: NodePoolStatus | undefined): { reason: string;
 export function resourceCell(list: ResourceList | undefined, resource: string): string {
   const quantity = list?.[resource];
   return quantity === undefined ? NONE : displayQuantity(resource, quantity);
+}
+
+/** What a pool can give of a resource: `0` when it has no nodes, `<none>` when that is not known. */
+export function poolResource(status: NodePoolStatus | undefined, resource: string): string {
+  const found = resourceCell(status?.allocatable, resource);
+  return found === NONE && status?.nodeCount === 0 ? '0' : found;
 }
 
 /** `a=b,c=d`, or `<none>`. */

@@ -16,10 +16,7 @@ export interface Diff {
 /** The empty string when there is nothing to tell. */
 export function renderDiff(diff: Diff, style: Style): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
-  const sections = [
-    ...diff.plans.map(plan => nodeSection(plan, style)),
-    ...changed.map(runtimeClass => runtimeClassLine(runtimeClass, style)),
-  ];
+  const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
   const notes = [
     ...diff.invalid.map(({ pool, errors }) => {
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
@@ -32,8 +29,10 @@ export function renderDiff(diff: Diff, style: Style): string {
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} is not the pool's and is left alone`),
   ].map(note => style.red(`! ${sanitizeLine(note)}`));
-  const summary = sections.length > 0 ? [summarize(diff.plans, changed.length)] : [];
-  return [...sections, ...(notes.length > 0 ? [notes.join('\n')] : []), ...summary].join('\n\n');
+  const summary = summarize(diff.plans, changed.length);
+  return [...diff.plans.map(plan => nodeSection(plan, style)), runtimeClasses.join('\n'), notes.join('\n'), summary]
+    .filter(section => section !== '')
+    .join('\n\n');
 }
 
 function nodeSection({ node, owner, previous, changes }: Diff['plans'][number], style: Style): string {

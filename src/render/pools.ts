@@ -1,7 +1,7 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool, ResourceList } from '../nodepool/types.ts';
-import { labelsText, NONE, resourceCell, statusCell, taintsText, troubleOf } from './cells.ts';
+import { labelsText, NONE, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
 import { displayQuantity, isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -36,9 +36,9 @@ function row(pool: NodePool, taintsWidth: number, now: Date, style: Style): Cell
     statusCell(pool, style),
     count(status?.nodeCount),
     count(status?.readyNodeCount),
-    resourceCell(status?.allocatable, 'cpu'),
-    resourceCell(status?.allocatable, 'memory'),
-    resourceCell(status?.allocatable, 'pods'),
+    poolResource(status, 'cpu'),
+    poolResource(status, 'memory'),
+    poolResource(status, 'pods'),
     taintsText(spec.taints, taintsWidth),
     formatAge(metadata.creationTimestamp, now),
   ];
@@ -49,7 +49,7 @@ function wideRow(pool: NodePool): Cell[] {
   return [
     spec.handler || NONE,
     count(status?.unschedulableNodeCount),
-    resourceCell(status?.allocatable, 'ephemeral-storage'),
+    poolResource(status, 'ephemeral-storage'),
     devices(status?.allocatable),
     labelsText(membershipSelector(pool)),
     troubleOf(status)?.reason ?? NONE,

@@ -1,6 +1,6 @@
 /** One line a pool after a reconcile. */
 import type { NodePoolStatus } from '../nodepool/types.ts';
-import { resourceCell, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
+import { poolResource, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 
@@ -46,8 +46,8 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
     pool,
     { text: statusText(status?.status), paint: statusPaint(status?.status, style) },
     `${plural(status?.nodeCount ?? 0)} (${changes(summary)})`,
-    `cpu ${resourceCell(status?.allocatable, 'cpu')}`,
-    `memory ${resourceCell(status?.allocatable, 'memory')}`,
+    `cpu ${poolResource(status, 'cpu')}`,
+    `memory ${poolResource(status, 'memory')}`,
   ];
 }
 

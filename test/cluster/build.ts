@@ -1,6 +1,8 @@
 /** Builds programs from the Go modules pinned under go/. */
 import { spawn } from 'node:child_process';
-import { chmod, rename, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startWatcher, type Watcher } from './daemon.ts';
 import type { Binary, Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
 
@@ -29,8 +31,6 @@ export async function buildFromSource(wanted: readonly Wanted[], progress: Progr
 
 async function build({ name, version, path }: Wanted): Promise<void> {
   const source = SOURCES[name];
-  const temporary = `${path}.tmp`;
-  await rm(temporary, { force: true });
   const [major = '', minor = ''] = version.slice(1).split('.');
   const flags = ['-s', '-w'];
   // Without its version kubectl refuses to compare itself with the server.
@@ -38,20 +38,38 @@ async function build({ name, version, path }: Wanted): Promise<void> {
     const values = [`gitVersion=${version}`, `gitMajor=${major}`, `gitMinor=${minor}`];
     flags.push(...values.map(value => `-X ${VERSION_PACKAGE}.${value}`));
   }
-  const cwd = new URL(`go/${source.module}/`, import.meta.url);
-  const built = await go(['build', '-trimpath', '-ldflags', flags.join(' '), '-o', temporary, source.package], cwd);
-  if (built.code !== 0) {
-    const tail = built.stderr.trimEnd().split('\n').slice(-ERROR_LINES).join('\n');
-    throw new Error(`go build of ${source.package} failed:\n${tail}`);
-  }
-  await chmod(temporary, 0o755);
-  await rename(temporary, path);
+  const folder = await mkdtemp(`${path}.build-`);
+  const watcher = startWatcher(folder);
+  const built = await go(
+    ['build', '-mod=readonly', '-trimpath', '-ldflags', flags.join(' '), '-o', join(folder, name), source.package],
+    {
+      module: source.module,
+      folder,
+      watcher,
+    },
+  );
+  if (built.code === 0) await rename(join(folder, name), path);
+  await watcher.release();
+  await rm(folder, { recursive: true, force: true });
+  if (built.code === 0) return;
+  const tail = built.stderr.trimEnd().split('\n').slice(-ERROR_LINES).join('\n');
+  throw new Error(`go build of ${source.package} failed:\n${tail}`);
 }
 
-function go(args: string[], cwd?: URL): Promise<{ code: number; stderr: string }> {
-  const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' };
+function go(
+  args: string[],
+  where?: { module: string; folder: string; watcher: Watcher },
+): Promise<{ code: number; stderr: string }> {
+  const env = {
+    ...process.env,
+    CGO_ENABLED: '0',
+    GOWORK: 'off',
+    ...(where && { GOTMPDIR: where.folder }),
+  };
+  const cwd = where && new URL(`go/${where.module}/`, import.meta.url);
   return new Promise(resolve => {
     const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+    if (child.pid !== undefined) where?.watcher.watch(child.pid);
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', text => {
       stderr += text;

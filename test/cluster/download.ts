@@ -21,7 +21,7 @@ export interface ReleaseIndex {
 
 let unreachable = false;
 
-/** Does nothing where the index cannot be reached or has no such release; throws when what came is not what it names. */
+/** Puts nothing in place where the index cannot be reached or has no such release, or where what came is not what it names. */
 export async function downloadRelease(wanted: readonly Wanted[], progress: ProgressStream): Promise<void> {
   const here = wanted.filter(({ name }) => IN_ARCHIVE.includes(name));
   const kubernetes = here.find(({ name }) => name !== 'etcd')?.version;
@@ -35,9 +35,12 @@ export async function downloadRelease(wanted: readonly Wanted[], progress: Progr
   }
   const archive = chooseArchive(index, kubernetes, process.platform, process.arch);
   if (archive === undefined) return;
-  await step(progress, `downloading ${here.map(({ name }) => name).join(', ')} of Kubernetes ${archive.release}`, () =>
-    fetchInto(archive, here),
-  );
+  const names = here.map(({ name }) => name).join(', ');
+  try {
+    await step(progress, `downloading ${names} of Kubernetes ${archive.release}`, () => fetchInto(archive, here));
+  } catch (error) {
+    progress.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  }
 }
 
 /** The archive for this platform: the wanted release, else the newest patch of its minor version. */

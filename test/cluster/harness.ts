@@ -1,39 +1,29 @@
 /** What the end-to-end tests stand on: one control plane a test file, and the product as a user would run it. */
-import { spawn } from 'node:child_process';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { ensureBinaries } from './binaries.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { pluginFolder } from './plugin.ts';
+import { productCommand } from './product.ts';
+import { type RunOptions, type RunResult, run } from './run.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const TIMEOUT_MS = 60_000;
 const START_MS = 900_000;
 
-export interface RunOptions {
-  stdin?: string;
-  /** Added to the environment; undefined takes a variable out. */
-  env?: Record<string, string | undefined>;
-  cwd?: string;
-  /** Default 60 s; then it is killed, and `code` is null. */
-  timeoutMs?: number;
-}
-
-export interface RunResult {
-  /** Null when a signal ended it. */
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-/** Starts a control plane before the tests of this file or suite and stops it after them. */
-export function useCluster(options: ControlPlaneOptions = {}): () => ControlPlane {
+/**
+ * Starts a control plane before the tests of this file or suite and stops it after them.
+ * @param prepare runs once it is up: node:test does not wait for one root hook before it starts the next
+ */
+export function useCluster(
+  options: ControlPlaneOptions = {},
+  prepare?: (cluster: ControlPlane) => Promise<void>,
+): () => ControlPlane {
   let cluster: ControlPlane | undefined;
   before(
     async () => {
       await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
       cluster = await startControlPlane(options);
+      await prepare?.(cluster);
     },
     { timeout: START_MS },
   );
@@ -42,12 +32,6 @@ export function useCluster(options: ControlPlaneOptions = {}): () => ControlPlan
     if (cluster === undefined) throw new Error('the control plane is only there inside of tests');
     return cluster;
   };
-}
-
-/** The product: the sources, or the executable that NODEPOOL_TEST_BIN names. */
-export function productCommand(): [string, ...string[]] {
-  const executable = process.env.NODEPOOL_TEST_BIN;
-  return executable ? [executable] : [process.execPath, join(ROOT, 'bin/dev.ts')];
 }
 
 /** Runs `kubectl-nodepool ARGS` against the cluster. */
@@ -70,42 +54,6 @@ export async function kubectl(
   const plugins = await pluginFolder(cluster);
   const env = await environment(cluster, options);
   return run(path, args, { ...options, env: { ...env, PATH: `${plugins}${delimiter}${env.PATH}` } });
-}
-
-/** A folder with an executable `kubectl-nodepool` that starts the product: put it into PATH. */
-export async function pluginFolder(cluster: ControlPlane): Promise<string> {
-  const folder = join(cluster.dir, 'plugins');
-  const quoted = productCommand().map(word => `'${word.replaceAll("'", `'\\''`)}'`);
-  const launcher = join(folder, 'kubectl-nodepool');
-  await mkdir(folder, { recursive: true });
-  await writeFile(launcher, `#!/bin/sh\nexec ${quoted.join(' ')} "$@"\n`);
-  await chmod(launcher, 0o755);
-  return folder;
-}
-
-/** Runs a program to its end, with nothing of ours but what is asked for. */
-export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      env: options.env ?? process.env,
-      cwd: options.cwd ?? ROOT,
-      timeout: options.timeoutMs ?? TIMEOUT_MS,
-      killSignal: 'SIGKILL',
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', text => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', text => {
-      stderr += text;
-    });
-    // A program may end without reading its input.
-    child.stdin.on('error', () => {});
-    child.stdin.end(options.stdin ?? '');
-    child.on('error', reject);
-    child.on('close', code => resolve({ code, stdout, stderr }));
-  });
 }
 
 /** A home of its own and no colour: nothing of the machine's or the developer's set-up gets in. */

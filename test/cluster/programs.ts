@@ -20,5 +20,5 @@ export interface Wanted {
   path: string;
 }
 
-/** Puts what it can of `wanted` in place. Leaves the rest; throws only for what the user must know. */
+/** Puts what it can of `wanted` in place and leaves the rest to the next provider; the last one may throw. */
 export type Provider = (wanted: readonly Wanted[], progress: ProgressStream) => Promise<void>;

@@ -57,6 +57,11 @@ const oddities: [string[], string][] = [
   [['0.5Ki'], '512'],
   [['1.0001Ki'], '1024102400u'],
   [['1024Ki'], '1Mi'],
+  [['0.9765625Ki'], '1k'],
+  [['-0.9765625Ki'], '-1k'],
+  [['0.00048828125Ki', '1023.5'], '1024'],
+  [['1023.5', '0.00048828125Ki'], '1024'],
+  [['1.5Ki', '-511.5', '-0.5'], '1Ki'],
   [['1023'], '1023'],
   [['100', '1000'], '1100'],
   [['500m', '500m'], '1'],
@@ -68,6 +73,10 @@ for (const [sum, want] of oddities) {
 
 test('keeps its value beyond the largest suffix, where Go drops the power', () => {
   assert.equal(sumQuantities(['999E', '1E']), '1000E');
+});
+
+test('a number without digits is refused where Go needs more than an int64', () => {
+  for (const text of ['Pi', '.e-10']) assert.throws(() => sumQuantities([text]), /numeric part/);
 });
 
 test('refuses an exponent that would take the memory of the machine', () => {

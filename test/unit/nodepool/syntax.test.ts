@@ -83,7 +83,7 @@ test('labels from flags', () => {
   refuses(() => parseLabels(['a=b=c']), /value "b=c" must be empty or/);
   refuses(() => parseLabels(['a=b', 'a=c']), /a is given twice/);
   refuses(() => parseLabels(['a b=c'], '--node-selector'), /^--node-selector "a b=c": the name of key "a b"/);
-  refuses(() => parseLabels(['a-']), /there is no "="/, /^Write it as key=value$/);
+  refuses(() => parseLabels(['a-']), /there is no "="/, /^write it as key=value$/);
 });
 
 test('label edits from flags', () => {

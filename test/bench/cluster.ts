@@ -1,0 +1,35 @@
+/** The cluster of a benchmark: N realistic nodes spread over M pools by a label that is there already. */
+import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { createNodes } from '../cluster/nodes.ts';
+
+const POOL_LABEL = 'bench.example.com/pool';
+
+export function nodeName(index: number): string {
+  return `node-${String(index).padStart(6, '0')}`;
+}
+
+/** Three labels, a taint and a handler each: a pool as people have them. */
+export function benchPools(count: number): NodePool[] {
+  return Array.from({ length: count }, (_, index): NodePool => {
+    const name = `pool-${index}`;
+    return {
+      apiVersion: API_VERSION,
+      kind: 'NodePool',
+      metadata: { name },
+      spec: {
+        nodeSelector: { [POOL_LABEL]: name },
+        labels: { 'example.com/team': `team-${index % 7}`, 'example.com/tier': 'gold', 'example.com/pool': name },
+        taints: [{ key: 'dedicated', value: name, effect: 'NoSchedule' }],
+        handler: 'runc',
+      },
+    };
+  });
+}
+
+export async function createBenchNodes(cluster: ControlPlane, nodes: number, pools: number): Promise<void> {
+  const specs = Array.from({ length: nodes }, (_, index) => {
+    return { name: nodeName(index), labels: { [POOL_LABEL]: `pool-${index % pools}` } };
+  });
+  await createNodes(cluster, specs);
+}

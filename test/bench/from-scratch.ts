@@ -1,0 +1,100 @@
+/** Labels and taints for every node from nothing: the product against the bare patches, on the same server, in turn. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { planNode } from '../../src/nodepool/plan.ts';
+import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { raw } from '../cluster/raw.ts';
+import { nodeName } from './cluster.ts';
+
+export const CONNECTIONS = 32;
+const BARE = fileURLToPath(new URL('bare-patches.ts', import.meta.url));
+
+/** Seconds of one whole process that sends only the patches that a reconcile from nothing would send. */
+export async function timeBarePatches(cluster: ControlPlane, pools: NodePool[], nodes: number): Promise<number> {
+  const patches = Array.from({ length: nodes }, (_, index) => {
+    const pool = pools[index % pools.length];
+    const name = nodeName(index);
+    const node = { name, uid: '', resourceVersion: '', creationTimestamp: '', labels: {}, taints: [] };
+    const { patch } = planNode({ ...node, ready: true, unschedulable: false, allocatable: {} }, undefined, pool);
+    const metadata = { labels: patch?.labels, annotations: { 'nodes.lailin.xyz/applied': patch?.record } };
+    return { name, body: { metadata, spec: { taints: patch?.taints } } };
+  });
+  const { server, ca, admin } = cluster;
+  const order = JSON.stringify({ server, ca, ...admin, connections: CONNECTIONS, patches });
+  return (await timed(process.execPath, [BARE], cluster, order)).seconds;
+}
+
+/** Seconds of one whole `kubectl-nodepool reconcile`, and what it printed. */
+export function timeReconcile(cluster: ControlPlane, command: [string, ...string[]]) {
+  const [program, ...args] = command;
+  return timed(program, [...args, 'reconcile', '--concurrency', String(CONNECTIONS)], cluster, '');
+}
+
+/** Takes off all that either of them put on: the next round starts from nothing. */
+export async function reset(cluster: ControlPlane, pools: NodePool[], nodes: number): Promise<void> {
+  const client = raw(cluster);
+  const annotations = { 'nodes.lailin.xyz/applied': null };
+  const bodies = pools.map(({ spec }) => {
+    const labels = Object.fromEntries(Object.keys(spec.labels ?? {}).map(key => [key, null]));
+    return { metadata: { labels, annotations }, spec: { taints: null } };
+  });
+  const queue = Array.from({ length: nodes }, (_, index) => index).values();
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      for (const index of queue) {
+        await client.expect('PATCH', `/api/v1/nodes/${nodeName(index)}`, bodies[index % bodies.length]);
+      }
+    }),
+  );
+}
+
+/** Every pool anew: without status, finalizer or RuntimeClass. */
+export async function recreatePools(cluster: ControlPlane, pools: NodePool[]): Promise<void> {
+  const client = raw(cluster);
+  const path = `/apis/${API_VERSION}/nodepools`;
+  for (const pool of pools) {
+    const { name } = pool.metadata;
+    const found = await client.request('GET', `${path}/${name}`);
+    if (found.status === 200) {
+      await client.expect('PATCH', `${path}/${name}`, { metadata: { finalizers: [] } });
+      await client.expect('DELETE', `${path}/${name}`);
+      await client.request('DELETE', `/apis/node.k8s.io/v1/runtimeclasses/node-pool-${name}`);
+    }
+    await client.expect('POST', path, pool);
+  }
+}
+
+/** Writes the server has been asked for so far, by its own count. Leases and the bench's own do not count. */
+export async function countWrites(cluster: ControlPlane): Promise<number> {
+  const { body } = await raw(cluster).request('GET', '/metrics');
+  return String(body)
+    .split('\n')
+    .filter(line => line.startsWith('apiserver_request_total{'))
+    .filter(line => /verb="(POST|PUT|PATCH|DELETE|APPLY)"/.test(line) && !line.includes('resource="leases"'))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+interface Timed {
+  seconds: number;
+  stdout: string;
+}
+
+function timed(program: string, args: string[], cluster: ControlPlane, stdin: string): Promise<Timed> {
+  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' };
+  const start = performance.now();
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', chunk => {
+      stdout += chunk;
+    });
+    child.stdin.end(stdin);
+    child.on('error', reject);
+    child.on('close', code => {
+      const seconds = (performance.now() - start) / 1000;
+      if (code === 0) resolve({ seconds, stdout });
+      else reject(new Error(`${program} ${args.join(' ')} ended with ${code}\n${stdout}`));
+    });
+  });
+}

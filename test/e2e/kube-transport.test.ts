@@ -1,0 +1,265 @@
+/** What the transport does when connections and answers go wrong, between it and a real kube-apiserver. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, connect as connectSocket, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { Api } from '../../src/kube/api.ts';
+import { systemClock } from '../../src/kube/clock.ts';
+import { type Connection, connect } from '../../src/kube/connect.ts';
+import { loadCredentials } from '../../src/kube/credentials.ts';
+import { loadAccess } from '../../src/kube/kubeconfig.ts';
+import { NODES } from '../../src/kube/resource.ts';
+import { type Request, Transport } from '../../src/kube/transport.ts';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+
+describe('the transport', () => {
+  const cluster = useCluster();
+
+  function open(kubeconfig: string, log: string[] = []): Promise<Connection> {
+    const keep = (level: number, text: string) => level <= 6 && log.push(text);
+    return connect({ kubeconfig, env: {}, log: keep, version: '0.0.0' });
+  }
+
+  async function listening(server: Server): Promise<string> {
+    await new Promise<void>(resolve => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  /** Passes bytes on to the API server; `cut` drops each open connection at the next bytes from the client. */
+  async function relay() {
+    const target = new URL(cluster().server);
+    const sides = new Set<{ cut: boolean }>();
+    let opened = 0;
+    const server = createServer(client => {
+      opened += 1;
+      const side = { cut: false };
+      sides.add(side);
+      const upstream = connectSocket(Number(target.port), target.hostname);
+      client.on('data', chunk => (side.cut ? client.resetAndDestroy() : upstream.write(chunk)));
+      upstream.on('data', chunk => client.write(chunk));
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+      client.on('close', () => upstream.destroy());
+      upstream.on('close', () => client.destroy());
+    });
+    const address = await listening(server);
+    const kubeconfig = join(cluster().dir, `relay-${address.split(':')[1]}.kubeconfig`);
+    const original = await readFile(cluster().kubeconfig, 'utf8');
+    await writeFile(kubeconfig, original.replaceAll(target.host, address));
+    const cut = () => {
+      for (const side of sides) side.cut = true;
+    };
+    return { kubeconfig, cut, opened: () => opened, stop: () => server.close() };
+  }
+
+  test('connections are kept, and no more are opened than asked for', async () => {
+    const { kubeconfig, opened, stop } = await relay();
+    const connection = await connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0', concurrency: 3 });
+    await Promise.all(Array.from({ length: 50 }, () => connection.cluster.getNode('nowhere')));
+    assert.equal(opened(), 3);
+    connection.close();
+    stop();
+  });
+
+  test('a kept connection that is cut: guarded requests go again on a new one, a create does not', async () => {
+    await createNodes(cluster(), [{ name: 'a' }]);
+    const { kubeconfig, cut, opened, stop } = await relay();
+    const connection = await open(kubeconfig);
+    await Promise.all(Array.from({ length: 5 }, () => connection.serverVersion()));
+    assert.equal(opened(), 5);
+    cut();
+    const node = await connection.cluster.getNode('a');
+    assert.ok(node);
+    assert.equal(opened(), 6);
+    cut();
+    const write = await connection.cluster.patchNode('a', {
+      resourceVersion: node.resourceVersion,
+      labels: { again: 'yes' },
+    });
+    assert.equal(write.kind, 'written');
+    cut();
+    const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'p' }, spec: {} };
+    await assert.rejects(connection.pools.create(pool, { dryRun: false }), /closed the connection before it answered/);
+    connection.close();
+    stop();
+  });
+
+  test('429 with Retry-After is waited out', async () => {
+    const flow = { apiVersion: 'flowcontrol.apiserver.k8s.io/v1', metadata: { name: 'shut' } };
+    const admin = raw(cluster());
+    const limited = { nominalConcurrencyShares: 0, lendablePercent: 0, limitResponse: { type: 'Reject' } };
+    const group = '/apis/flowcontrol.apiserver.k8s.io/v1';
+    await admin.expect('POST', `${group}/prioritylevelconfigurations`, {
+      ...flow,
+      kind: 'PriorityLevelConfiguration',
+      spec: { type: 'Limited', limited: { ...limited, borrowingLimitPercent: 0 } },
+    });
+    await admin.expect('POST', `${group}/flowschemas`, {
+      ...flow,
+      kind: 'FlowSchema',
+      spec: {
+        priorityLevelConfiguration: { name: 'shut' },
+        matchingPrecedence: 1,
+        rules: [
+          {
+            subjects: [{ kind: 'User', user: { name: 'crowd' } }],
+            resourceRules: [
+              { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] },
+            ],
+          },
+        ],
+      },
+    });
+    const log: string[] = [];
+    const crowd = await open(await kubeconfigFor(cluster(), 'crowd', { groups: ['system:masters'] }), log);
+    const answers = (status: number) => log.filter(line => line.includes(` ${status} in `)).length;
+    while (answers(429) === 0) {
+      const asked = crowd.cluster.getNode('a');
+      while (answers(429) === 0 && answers(200) === 0) await new Promise(resolve => setTimeout(resolve, 20));
+      if (answers(429) > 0) {
+        await admin.expect('DELETE', `${group}/flowschemas/shut`);
+        assert.equal((await asked)?.name, 'a');
+        break;
+      }
+      await asked;
+      log.length = 0;
+    }
+    assert.equal(answers(200), 1);
+    assert.ok(answers(429) <= 4, log.join('\n'));
+    crowd.close();
+  });
+
+  test('an expired token of a list starts it over, once', { skip: process.platform !== 'linux' }, async () => {
+    await createNodes(
+      cluster(),
+      Array.from({ length: 600 }, (_, i) => ({ name: `listed-${i}` })),
+    );
+    const access = loadAccess({ kubeconfig: cluster().kubeconfig, env: {} });
+    const transport = new Transport({
+      access,
+      credentials: () => loadCredentials(access),
+      userAgent: 'test',
+      env: {},
+      clock: systemClock,
+      log: () => {},
+    });
+    const first = JSON.parse((await transport.request({ path: '/api/v1/nodes', query: { limit: '1' } })).text);
+    await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { labels: { newer: 'yes' } } });
+    await compact(Number(first.metadata.resourceVersion) + 1);
+
+    const asked: (string | undefined)[] = [];
+    let [stale, seen] = [1, 0];
+    const real = transport.request.bind(transport);
+    transport.request = async (request: Request) => {
+      const token = request.query?.continue;
+      asked.push(token === undefined ? 'start' : 'next');
+      const old = token !== undefined && stale-- > 0;
+      const answer = await real(
+        old ? { ...request, query: { ...request.query, continue: first.metadata.continue } } : request,
+      );
+      if (answer.status === 410) seen += 1;
+      return answer;
+    };
+    const api = new Api(transport, () => new Date());
+    const nodes = await api.list(NODES, (node: { metadata: { name: string } }) => node.metadata.name);
+    assert.equal(seen, 1);
+    assert.deepEqual(asked, ['start', 'next', 'start', 'next']);
+    assert.equal(nodes.length, 601);
+    assert.equal(new Set(nodes).size, 601);
+
+    [stale, seen] = [9, 0];
+    await assert.rejects(
+      api.list(NODES, () => 0),
+      /^NodepoolError: cannot list nodes: .* 410: /,
+    );
+    assert.equal(seen, 2);
+    transport.close();
+  });
+
+  /** Makes etcd forget what is older than `revision`, as the API server does every five minutes. */
+  async function compact(revision: number): Promise<void> {
+    for (const pid of cluster().pids) {
+      const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+      const etcd = words.find(word => word.startsWith('--etcd-servers='))?.slice('--etcd-servers='.length);
+      if (etcd === undefined) continue;
+      const answer = await fetch(`${etcd}/v3/kv/compaction`, {
+        method: 'POST',
+        body: JSON.stringify({ revision, physical: true }),
+      });
+      assert.equal(answer.status, 200, await answer.text());
+      return;
+    }
+    assert.fail('no process of the control plane names etcd');
+  }
+
+  test('a proxy of the kubeconfig is used', async () => {
+    const target = new URL(cluster().server);
+    let tunnels = 0;
+    const proxy = createHttpServer();
+    proxy.on('connect', (_request, client) => {
+      tunnels += 1;
+      const upstream = connectSocket(Number(target.port), target.hostname, () => {
+        client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+        client.pipe(upstream).pipe(client);
+      });
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+    });
+    const address = await listening(proxy);
+    const kubeconfig = join(cluster().dir, 'proxied.kubeconfig');
+    const original = await readFile(cluster().kubeconfig, 'utf8');
+    await writeFile(kubeconfig, original.replace(/( *)server: .*/, `$&\n$1proxy-url: http://${address}`));
+    const connection = await open(kubeconfig);
+    assert.match(await connection.serverVersion(), /^v1/);
+    assert.equal((await connection.cluster.getNode('a'))?.name, 'a');
+    assert.equal(tunnels, 1);
+    connection.close();
+    proxy.close();
+  });
+
+  test('a token file that changed is read again on 401', async () => {
+    const kubeconfig = join(cluster().dir, 'token-file.kubeconfig');
+    const token = join(cluster().dir, 'token');
+    await writeFile(token, 'old\n');
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        clusters: [
+          {
+            name: 'c',
+            cluster: {
+              server: cluster().server,
+              'certificate-authority-data': Buffer.from(cluster().ca).toString('base64'),
+            },
+          },
+        ],
+        users: [{ name: 'u', user: { tokenFile: 'token' } }],
+      }),
+    );
+    const log: string[] = [];
+    const connection = await open(kubeconfig, log);
+    await assert.rejects(connection.serverVersion(), /refused the credentials of user "u"/);
+    assert.equal(log.length, 2, 'asked once more with the token read again');
+    const made = await raw(cluster()).expect('POST', '/api/v1/namespaces/default/serviceaccounts', {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'robot' },
+    });
+    assert.ok(made);
+    const issued = (await raw(cluster()).expect('POST', '/api/v1/namespaces/default/serviceaccounts/robot/token', {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {},
+    })) as { status: { token: string } };
+    await writeFile(token, `${issued.status.token}\n`);
+    assert.match(await connection.serverVersion(), /^v1/);
+    connection.close();
+  });
+});

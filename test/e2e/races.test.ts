@@ -1,0 +1,90 @@
+/**
+ * Nobody's taint is lost: somebody else adds and removes taints and labels of their own on the same nodes, as fast as
+ * they can, while reconcile runs over and over. Their client sends the whole list with a resourceVersion and tries again
+ * on a conflict: a careful writer. Whatever it was told is stored must be there at the end.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Taint } from '../../src/nodepool/types.ts';
+import { raw } from '../cluster/raw.ts';
+import { type LiveNode, role, taintsOf, useWorld } from './world.ts';
+
+const world = useWorld();
+const ROUNDS = 500;
+const NODES = ['a', 'b', 'c', 'd'];
+const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
+
+/** What the foreign writer believes to be stored, node by node. */
+type Expected = Map<string, { taints: Set<string>; labels: Map<string, string> }>;
+
+test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 300_000 }, async t => {
+  await world.nodes(...NODES.map(name => ({ name, labels: role('worker') })));
+  await world.pool('worker', { labels: { tier: 'gold', round: 'none' }, taints: [OWNED] });
+  await world.reconcile();
+
+  const expected: Expected = new Map(NODES.map(name => [name, { taints: new Set(), labels: new Map() }]));
+  let over = false;
+  const writer = writeForeignKeys(expected, () => over);
+  let conflicts = 0;
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      // The spec changes every round, so that there is something to write on every node.
+      await world.edit('worker', { spec: { labels: { round: String(round) } } });
+      const [summary] = await world.reconcile();
+      assert.deepEqual(summary?.outcome?.failures, []);
+      assert.equal(summary?.outcome?.status?.status, 200);
+    }
+  } finally {
+    over = true;
+    conflicts = await writer;
+  }
+  await world.reconcile();
+  for (const [name, { taints, labels }] of expected) {
+    const node = await world.node(name);
+    const foreign = taintsOf(node).filter(taint => taint.startsWith('foreign-'));
+    assert.deepEqual(foreign.toSorted(), [...taints].toSorted(), `foreign taints of ${name}`);
+    const foreignLabels = Object.entries(node.metadata.labels).filter(([key]) => key.startsWith('foreign-'));
+    assert.deepEqual(foreignLabels.toSorted(), [...labels].toSorted(), `foreign labels of ${name}`);
+    assert.ok(taintsOf(node).includes('dedicated=worker:NoSchedule'), `owned taint of ${name}`);
+    assert.deepEqual([node.metadata.labels.tier, node.metadata.labels.round], ['gold', String(ROUNDS - 1)]);
+  }
+  t.diagnostic(`the foreign writer met ${conflicts} conflicts`);
+  assert.ok(conflicts > 0, 'the two never met: this proves nothing');
+});
+
+/** Two of them at a time; returns how many conflicts they met. */
+async function writeForeignKeys(expected: Expected, over: () => boolean): Promise<number> {
+  const api = raw(world.cluster());
+  let conflicts = 0;
+  const work = async (which: number) => {
+    for (let turn = which; !over(); turn += 2) {
+      const name = NODES[turn % NODES.length] ?? '';
+      const key = `foreign-${which}-${turn % 5}`;
+      const node = (await api.expect('GET', `/api/v1/nodes/${name}`)) as LiveNode;
+      const had = (node.spec.taints ?? []).some(taint => taint.key === key);
+      const others = (node.spec.taints ?? []).filter(taint => taint.key !== key);
+      const taints: Taint[] = had ? others : [...others, { key, effect: 'NoSchedule' }];
+      const value = had ? null : String(turn);
+      const patch = {
+        metadata: { resourceVersion: node.metadata.resourceVersion, labels: { [key]: value } },
+        spec: { taints },
+      };
+      const { status } = await api.request('PATCH', `/api/v1/nodes/${name}`, patch);
+      if (status === 409) {
+        conflicts++;
+        continue;
+      }
+      assert.equal(status, 200);
+      const known = expected.get(name);
+      if (had) {
+        known?.taints.delete(`${key}:NoSchedule`);
+        known?.labels.delete(key);
+      } else {
+        known?.taints.add(`${key}:NoSchedule`);
+        known?.labels.set(key, String(turn));
+      }
+    }
+  };
+  await Promise.all([work(0), work(1)]);
+  return conflicts;
+}

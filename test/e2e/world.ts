@@ -1,0 +1,163 @@
+/**
+ * A control plane with the NodePool resource, and short words for what the tests of reconciling do to it. Reconciling
+ * goes through the product's own operation and Kubernetes client, in this process; what is looked at is read raw.
+ */
+import assert from 'node:assert/strict';
+import { after, beforeEach } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readDefinition } from '../../src/cli/manifests.ts';
+import { type Connection, connect } from '../../src/kube/connect.ts';
+import { API_VERSION, type NodePool, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
+import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
+import { type PoolSummary, type ReconcileDeps, reconcile } from '../../src/operations/reconcile.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+
+export interface LiveNode {
+  metadata: {
+    name: string;
+    labels: Record<string, string>;
+    annotations?: Record<string, string>;
+    resourceVersion: string;
+  };
+  spec: { taints?: Taint[]; unschedulable?: boolean };
+}
+
+export interface LiveEvent {
+  type: string;
+  reason: string;
+  note: string;
+  regarding: { name: string };
+}
+
+export interface World {
+  cluster(): ControlPlane;
+  connection(options?: { dryRun?: boolean }): Promise<Connection>;
+  nodes(...specs: NodeSpec[]): Promise<void>;
+  /** Creates a pool as kubectl would; waits a second first when it has to be younger than the last one. */
+  pool(name: string, spec?: NodePoolSpec, options?: { younger?: boolean; metadata?: object }): Promise<NodePool>;
+  /** Merge patch of a pool. */
+  edit(name: string, patch: object): Promise<NodePool>;
+  getPool(name: string): Promise<NodePool | undefined>;
+  node(name: string): Promise<LiveNode>;
+  /** Merge patch of a node, as somebody else would send it. */
+  patchNode(name: string, patch: object): Promise<void>;
+  runtimeClass(pool: string): Promise<{ handler: string; metadata: { uid: string }; scheduling?: unknown } | undefined>;
+  events(pool: string): Promise<LiveEvent[]>;
+  reconcile(...names: string[]): Promise<PoolSummary[]>;
+  dryRun(...names: string[]): Promise<PoolSummary[]>;
+  delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
+  warnings: string[];
+}
+
+/** One world a test file; nodes, pools, RuntimeClasses and events are gone before every test. */
+export function useWorld(options: { audit?: boolean } = {}): World {
+  const cluster = useCluster(options, async () => {
+    const { object } = await readDefinition(fileURLToPath(new URL('../../', import.meta.url)));
+    const { definition } = await connection();
+    await definition.apply(object, { dryRun: false });
+    await definition.waitUntilEstablished(30_000);
+  });
+  const open: Connection[] = [];
+  const warnings: string[] = [];
+  const api = () => raw(cluster());
+  const pools = `/apis/${API_VERSION}/nodepools`;
+  const classes = '/apis/node.k8s.io/v1/runtimeclasses';
+
+  const connection = async ({ dryRun = false } = {}) => {
+    const made = await connect({
+      kubeconfig: cluster().kubeconfig,
+      env: {},
+      log: () => {},
+      version: '0.0.0-test',
+      dryRun,
+    });
+    open.push(made);
+    return made;
+  };
+  const deps = async (dryRun: boolean): Promise<ReconcileDeps & Connection> => ({
+    ...(await connection({ dryRun })),
+    now: () => new Date(),
+    sleep: ms => sleep(ms),
+    warn: said => void warnings.push(...said),
+  });
+  const run = async (names: string[], dryRun: boolean) =>
+    reconcile({ names, concurrency: 8, dryRun }, await deps(dryRun));
+
+  beforeEach(async () => {
+    warnings.length = 0;
+    const list = (await api().expect('GET', pools)) as { items: NodePool[] };
+    for (const { metadata } of list.items) {
+      if (metadata.finalizers)
+        await api().expect('PATCH', `${pools}/${metadata.name}`, { metadata: { finalizers: [] } });
+      await api().request('DELETE', `${pools}/${metadata.name}`);
+    }
+    for (const path of ['/api/v1/nodes', classes, '/apis/events.k8s.io/v1/namespaces/default/events']) {
+      await api().expect('DELETE', path);
+    }
+  });
+  after(() => {
+    for (const one of open) one.close();
+  });
+
+  return {
+    cluster,
+    connection,
+    warnings,
+    nodes: async (...specs) => createNodes(cluster(), specs),
+    async pool(name, spec = {}, { younger = false, metadata = {} } = {}) {
+      // creationTimestamp has whole seconds: pools of one second are told apart by name.
+      if (younger) await sleep(1100);
+      const body = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name, ...metadata }, spec };
+      return (await api().expect('POST', pools, body)) as NodePool;
+    },
+    edit: async (name, patch) => (await api().expect('PATCH', `${pools}/${name}`, patch)) as NodePool,
+    async getPool(name) {
+      const { status, body } = await api().request('GET', `${pools}/${name}`);
+      return status === 200 ? (body as NodePool) : undefined;
+    },
+    node: async name => (await api().expect('GET', `/api/v1/nodes/${name}`)) as LiveNode,
+    patchNode: async (name, patch) => void (await api().expect('PATCH', `/api/v1/nodes/${name}`, patch)),
+    async runtimeClass(pool) {
+      const { status, body } = await api().request('GET', `${classes}/node-pool-${pool}`);
+      return status === 200 ? (body as never) : undefined;
+    },
+    async events(pool) {
+      const list = (await api().expect('GET', '/apis/events.k8s.io/v1/namespaces/default/events')) as {
+        items: LiveEvent[];
+      };
+      return list.items.filter(event => event.regarding.name === pool);
+    },
+    reconcile: (...names) => run(names, false),
+    dryRun: (...names) => run(names, true),
+    async delete(names, more = {}) {
+      const all = { names, detachNodes: false, concurrency: 8, dryRun: false, ignoreNotFound: false, ...more };
+      return deletePools(all, await deps(all.dryRun));
+    },
+  };
+}
+
+/** The membership label of a pool without a selector of its own. */
+export function role(pool: string): Record<string, string> {
+  return { [`node-role.kubernetes.io/${pool}`]: '' };
+}
+
+/** `key=value:Effect` of each taint of the node. */
+export function taintsOf(node: LiveNode): string[] {
+  return (node.spec.taints ?? []).map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`);
+}
+
+/** Status number of each pool of a run. */
+export function statuses(summaries: PoolSummary[]): Record<string, number | undefined> {
+  return Object.fromEntries(summaries.map(({ pool, outcome }) => [pool, outcome?.status?.status]));
+}
+
+/** The pool's condition of that type; fails when there is none. */
+export function condition(pool: NodePool | undefined, type: string) {
+  const found = pool?.status?.conditions?.find(candidate => candidate.type === type);
+  assert.ok(found, `pool ${pool?.metadata.name} has no condition ${type}`);
+  return found;
+}

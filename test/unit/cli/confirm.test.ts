@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { confirm } from '../../../src/cli/confirm.ts';
+import { testIo } from '../../../src/cli/io.ts';
+
+const TERMINAL = { stdinIsTTY: true, stderrIsTTY: true };
+
+describe('confirm', () => {
+  const cases: [answer: string, expected: boolean][] = [
+    ['y\n', true],
+    ['YES\n', true],
+    [' y \n', true],
+    ['n\n', false],
+    ['\n', false],
+    ['yep\n', false],
+    ['', false],
+  ];
+  for (const [answer, expected] of cases) {
+    test(`${JSON.stringify(answer)} is ${expected ? 'yes' : 'no'}`, async () => {
+      const io = testIo({ ...TERMINAL, stdin: answer });
+      assert.equal(await confirm(io, 'Delete it?'), expected);
+      assert.match(io.stderrText(), /^Delete it\? \[y\/N\] /);
+      assert.equal(io.stdoutText(), '');
+    });
+  }
+
+  for (const facts of [{ stdinIsTTY: true }, { stderrIsTTY: true }]) {
+    test(`a script is not asked: ${JSON.stringify(facts)}`, async () => {
+      const io = testIo(facts);
+      assert.equal(await confirm(io, 'Delete it?'), true);
+      assert.equal(io.stderrText(), '');
+    });
+  }
+});

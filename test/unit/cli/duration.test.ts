@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseDuration } from '../../../src/cli/duration.ts';
+
+describe('parseDuration', () => {
+  const good: [text: string, ms: number][] = [
+    ['0', 0],
+    ['30', 30_000],
+    ['5s', 5000],
+    ['500ms', 500],
+    ['1m30s', 90_000],
+    ['1.5h', 5_400_000],
+  ];
+  for (const [text, ms] of good) test(text, () => assert.equal(parseDuration(text, '--timeout'), ms));
+
+  for (const text of ['', 'abc', '-5s', '5 s', '5d', '5sx', 's']) {
+    test(`"${text}" is refused`, () => {
+      assert.throws(() => parseDuration(text, '--timeout'), {
+        kind: 'usage',
+        message: `--timeout: "${text}" is not a duration`,
+      });
+    });
+  }
+});

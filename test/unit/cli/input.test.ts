@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { readInput } from '../../../src/cli/input.ts';
+import { testIo } from '../../../src/cli/io.ts';
+
+describe('readInput', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'nodepool-input-'));
+  before(() => {
+    for (const [name, text] of [
+      ['b.yaml', 'n: 2'],
+      ['a.json', '{"n": 1}'],
+      ['c.yml', 'n: 3'],
+      ['notes.txt', 'n: 9'],
+    ] as const) {
+      writeFileSync(join(dir, name), text);
+    }
+    mkdirSync(join(dir, 'deeper'));
+    writeFileSync(join(dir, 'deeper', 'd.yaml'), 'n: 4');
+  });
+  after(() => rmSync(dir, { recursive: true }));
+
+  test('a file', async () => {
+    const path = join(dir, 'b.yaml');
+    assert.deepEqual(await readInput([path], testIo()), [{ value: { n: 2 }, source: `${path}:1` }]);
+  });
+
+  test('stdin', async () => {
+    assert.deepEqual(await readInput(['-'], testIo({ stdin: 'n: 1\n---\nn: 2\n' })), [
+      { value: { n: 1 }, source: 'stdin:1' },
+      { value: { n: 2 }, source: 'stdin:3' },
+    ]);
+  });
+
+  test("a directory: its manifests, sorted, not its subdirectories'", async () => {
+    const values = (await readInput([dir], testIo())).map(document => document.value);
+    assert.deepEqual(values, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
+  test('what is not there, holds nothing or comes twice', async () => {
+    const empty = join(dir, 'empty.yaml');
+    writeFileSync(empty, '---\n');
+    await assert.rejects(readInput([join(dir, 'no.yaml')], testIo()), {
+      kind: 'input',
+      message: `${join(dir, 'no.yaml')}: no such file`,
+    });
+    await assert.rejects(readInput([empty], testIo()), { kind: 'input', message: `${empty}: no object in it` });
+    await assert.rejects(readInput(['-', '-'], testIo({ stdin: '' })), { kind: 'usage' });
+    rmSync(empty);
+  });
+
+  test('a URL, and one that is refused', async t => {
+    const server = createServer((request, response) => {
+      response.statusCode = request.url === '/pools.yaml' ? 200 : 404;
+      response.end('n: 1');
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    assert.deepEqual(await readInput([`${base}/pools.yaml`], testIo()), [
+      { value: { n: 1 }, source: `${base}/pools.yaml:1` },
+    ]);
+    await assert.rejects(readInput([`${base}/no`], testIo()), {
+      kind: 'input',
+      message: `${base}/no: the server answered 404`,
+    });
+  });
+
+  test('a URL where nobody listens says so', async () => {
+    await assert.rejects(readInput(['http://127.0.0.1:1/x'], testIo()), {
+      kind: 'input',
+      message: /^http:\/\/127\.0\.0\.1:1\/x: \S+/,
+    });
+  });
+});

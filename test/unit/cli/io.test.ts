@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { testIo, wantsColor } from '../../../src/cli/io.ts';
+
+describe('colour', () => {
+  const cases: [env: Record<string, string>, isTTY: boolean, expected: boolean][] = [
+    [{}, true, true],
+    [{}, false, false],
+    [{ TERM: 'dumb' }, true, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ NO_COLOR: '' }, true, true],
+    [{ FORCE_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '0' }, true, false],
+    [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+  ];
+  for (const [env, isTTY, expected] of cases) {
+    test(`${JSON.stringify(env)} on ${isTTY ? 'a terminal' : 'a pipe'}: ${expected}`, () => {
+      assert.equal(wantsColor(env, isTTY), expected);
+    });
+  }
+});
+
+test('out() and err() write lines to their own stream', () => {
+  const io = testIo();
+  io.out('one\ntwo');
+  io.err('three');
+  assert.equal(io.stdoutText(), 'one\ntwo\n');
+  assert.equal(io.stderrText(), 'three\n');
+});

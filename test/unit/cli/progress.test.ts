@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testIo } from '../../../src/cli/io.ts';
+import { progress } from '../../../src/cli/progress.ts';
+
+test('a spinner is drawn on a terminal, and its final text stays', async () => {
+  const io = testIo({ stderrIsTTY: true });
+  const spinner = await progress(io, 'Reconciling');
+  spinner.update('Reconciling: 1/2 nodes');
+  spinner.stop('2 nodes');
+  assert.match(io.stderrText(), /Reconciling/);
+  assert.match(io.stderrText(), /2 nodes\n$/);
+  assert.equal(io.stdoutText(), '');
+});
+
+for (const facts of [{}, { stderrIsTTY: true, env: { CI: 'true' } }, { stderrIsTTY: true, env: { TERM: 'dumb' } }]) {
+  test(`silent with ${JSON.stringify(facts)}`, async () => {
+    const io = testIo(facts);
+    const spinner = await progress(io, 'Reconciling');
+    spinner.update('more');
+    spinner.stop('done');
+    assert.equal(io.stderrText(), '');
+  });
+}

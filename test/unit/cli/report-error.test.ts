@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { testIo } from '../../../src/cli/io.ts';
+import { reportError, verbosityOf } from '../../../src/cli/report-error.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+
+function report(error: unknown, argv: string[] = [], errorExit?: number) {
+  const io = testIo();
+  const code = reportError(error, {
+    io,
+    argv,
+    version: '1.2.3',
+    command: 'kubectl nodepool get',
+    flags: [],
+    errorExit,
+  });
+  assert.equal(io.stdoutText(), '', 'stdout is for results');
+  return { code, text: io.stderrText() };
+}
+
+describe('reportError', () => {
+  test('somebody can act: one line, exit 1', () => {
+    assert.deepEqual(report(new NodepoolError('cluster', 'cannot list nodes', 'ask for a role')), {
+      code: 1,
+      text: 'error: cannot list nodes; next: ask for a role\n',
+    });
+  });
+
+  test('usage: exit 2, and where to look', () => {
+    assert.deepEqual(report(new NodepoolError('usage', 'no name')), {
+      code: 2,
+      text: "error: no name\nSee 'kubectl nodepool get --help'.\n",
+    });
+  });
+
+  test('a verb whose exit code 1 means something else', () => {
+    assert.equal(report(new NodepoolError('cluster', 'x'), [], 2).code, 2);
+    assert.equal(report(new Error('x'), [], 2).code, 2);
+  });
+
+  test('anything else is a bug, and says so in one line', () => {
+    assert.deepEqual(report(new TypeError('x is undefined\nat y')), {
+      code: 1,
+      text: 'error: this is a bug in kubectl-nodepool 1.2.3: x is undefined; next: please report it with the command you ran and its output with -v 9\n',
+    });
+    assert.match(report('text').text, /^error: this is a bug [^\n]+: text; next/);
+  });
+
+  test('stack traces with -v 9 alone', () => {
+    for (const error of [new Error('a bug'), new NodepoolError('input', 'wrong')]) {
+      assert.doesNotMatch(report(error, ['get', '-v', '8']).text, /\n {4}at /);
+      assert.match(report(error, ['get', '-v', '9']).text, /\n {4}at /);
+    }
+  });
+
+  test('text of the cluster cannot steer the terminal', () => {
+    assert.doesNotMatch(report(new NodepoolError('cluster', 'a\u001b[31mb')).text, /\u001b/);
+  });
+});
+
+describe('verbosityOf', () => {
+  const cases: [argv: string[], expected: number][] = [
+    [[], 0],
+    [['get', '-v', '9'], 9],
+    [['get', '-v9'], 9],
+    [['get', '-v=6'], 6],
+    [['get', '--v=8'], 8],
+    [['get', '--verbosity', '7', 'x'], 7],
+    [['get', '-v', 'x'], 0],
+  ];
+  for (const [argv, expected] of cases) {
+    test(JSON.stringify(argv), () => assert.equal(verbosityOf(argv), expected));
+  }
+});

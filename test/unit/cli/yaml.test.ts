@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseDocuments } from '../../../src/cli/yaml.ts';
+
+describe('documents and where they begin', () => {
+  const cases: [name: string, text: string, expected: [unknown, string][]][] = [
+    [
+      'several, empty ones left out',
+      '# c\n\na: 1\n---\n---\n# x\nb: 2\n---\nnull\n',
+      [
+        [{ a: 1 }, 'p:3'],
+        [{ b: 2 }, 'p:7'],
+      ],
+    ],
+    ['JSON with tabs', '{\n\t"a": [\n\t\t1]}', [[{ a: [1] }, 'p:1']]],
+    [
+      'Windows line ends and a byte order mark',
+      '\uFEFFa: 1\r\n---\r\nb: 2\r\n',
+      [
+        [{ a: 1 }, 'p:1'],
+        [{ b: 2 }, 'p:3'],
+      ],
+    ],
+    [
+      'the items of a List',
+      '---\nkind: NodePoolList\nitems:\n- a: 1\n- b: 2\n',
+      [
+        [{ a: 1 }, 'p:2 items[0]'],
+        [{ b: 2 }, 'p:2 items[1]'],
+      ],
+    ],
+    [
+      'merge keys; yes and dates stay text',
+      'x: &x {a: 1}\ny: {<<: *x, b: yes, d: 2024-01-01}',
+      [[{ x: { a: 1 }, y: { a: 1, b: 'yes', d: '2024-01-01' } }, 'p:1']],
+    ],
+    ['a scalar', 'just text', [['just text', 'p:1']]],
+    ['nothing', '# only a comment\n', []],
+  ];
+  for (const [name, text, expected] of cases) {
+    test(name, () => {
+      const found = parseDocuments(text, 'p').map(({ value, source }) => [value, source]);
+      assert.deepEqual(found, expected);
+    });
+  }
+});
+
+describe('malformed text is one line with its place', () => {
+  const cases: [text: string, message: RegExp][] = [
+    ['a: [1,\nb: 2', /^pools\.yaml:2:1: not valid YAML: [^\n]+$/],
+    ['a: 1\na: 2', /^pools\.yaml:2:1: not valid YAML: duplicated mapping key$/],
+    ['a:\n\t- b', /^pools\.yaml:2:1: not valid YAML: tab characters [^\n]+$/],
+    ['ok: 1\n---\na: b: c', /^pools\.yaml:3:5: not valid YAML: [^\n]+$/],
+    ['a: *b', /^pools\.yaml:1:5: not valid YAML: unidentified alias "b"$/],
+  ];
+  for (const [text, message] of cases) {
+    test(JSON.stringify(text), () => {
+      assert.throws(() => parseDocuments(text, 'pools.yaml'), { name: 'NodepoolError', kind: 'input', message });
+    });
+  }
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withLock } from '../../cluster/lock.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'lock-test-'));
+after(() => rm(folder, { recursive: true, force: true }));
+
+test('only one holder at a time, and the lock is gone afterwards', async () => {
+  const path = join(folder, 'exclusive');
+  let inside = 0;
+  let most = 0;
+  let waited = 0;
+  const work = async () => {
+    inside += 1;
+    most = Math.max(most, inside);
+    await sleep(20);
+    inside -= 1;
+  };
+  await Promise.all([1, 2, 3].map(() => withLock(path, work, () => (waited += 1))));
+  assert.equal(most, 1);
+  assert.equal(waited, 2);
+  assert.equal(existsSync(path), false);
+});
+
+test('a failing holder lets go and its error is passed on', async () => {
+  const path = join(folder, 'failing');
+  await assert.rejects(
+    withLock(path, async () => Promise.reject(new Error('broken'))),
+    /broken/,
+  );
+  assert.equal(existsSync(path), false);
+});
+
+test('the lock of a process that is gone is taken over at once', async () => {
+  const path = join(folder, 'dead');
+  const { pid } = spawnSync('true');
+  await writeFile(path, `${pid} ${hostname()} some-id\n`);
+  assert.equal(await withLock(path, async () => 'done', fail), 'done');
+});
+
+test('a lock that nobody has touched for long is taken over, whoever holds it', async () => {
+  const path = join(folder, 'old');
+  await writeFile(path, `1 another-host some-id\n`);
+  const past = new Date(Date.now() - 31_000);
+  await utimes(path, past, past);
+  assert.equal(await withLock(path, async () => 'done', fail), 'done');
+});
+
+test('a fresh lock of another machine is respected, whatever its process is here', async () => {
+  const path = join(folder, 'foreign');
+  await writeFile(path, `${spawnSync('true').pid} another-host some-id\n`);
+  let waited = false;
+  const result = withLock(
+    path,
+    async () => 'done',
+    () => {
+      waited = true;
+    },
+  );
+  await sleep(50);
+  assert.equal(waited, true);
+  await rm(path);
+  assert.equal(await result, 'done');
+});
+
+function fail(): void {
+  assert.fail('it waited');
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { testIo } from '../../src/cli/io.ts';
+import { verbs } from '../../src/commands/index.ts';
+import { main } from '../../src/main.ts';
+
+async function run(...argv: string[]) {
+  const io = testIo();
+  const code = await main(argv, io);
+  return { code, out: io.stdoutText(), err: io.stderrText() };
+}
+
+describe('help', () => {
+  test('alone, `help` and `--help` show every verb on a line', async () => {
+    const alone = await run();
+    assert.equal(alone.code, 0);
+    for (const verb of Object.keys(verbs)) assert.match(alone.out, new RegExp(`^  ${verb} +[A-Z]`, 'm'));
+    assert.deepEqual(await run('help'), alone);
+    assert.deepEqual(await run('--help'), alone);
+  });
+
+  for (const verb of Object.keys(verbs)) {
+    test(`${verb} --help: usage, examples, own flags, global flags, 80 columns`, async () => {
+      const { code, out, err } = await run(verb, '--help');
+      assert.equal(code, 0);
+      assert.equal(err, '');
+      const heads = ['USAGE', 'EXAMPLES', 'GLOBAL FLAGS'].map(head => out.indexOf(`\n${head}\n`));
+      assert.ok(
+        heads.every((at, i) => at > (heads[i - 1] ?? 0)),
+        `${heads}`,
+      );
+      assert.match(out, new RegExp(`^  # .+\\n  kubectl nodepool ${verb}`, 'm'));
+      const text = out.replace(/\nEXAMPLES\n[\s\S]*?\n\n(?=[A-Z ]+\n)/, '\n');
+      for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+      assert.deepEqual(await run('help', verb), { code, out, err });
+    });
+  }
+});
+
+describe('a wrong command line is one line, a hint and exit 2', () => {
+  const cases: [argv: string[], line: string][] = [
+    [['versoin'], 'unknown verb "versoin"; did you mean "version"?'],
+    [['inst'], 'unknown verb "inst"; did you mean "install"?'],
+    [['zzz'], 'unknown verb "zzz"'],
+    [['help', 'zzz'], 'unknown verb "zzz"'],
+    [['zzz', '--help'], 'unknown verb "zzz"'],
+    [
+      ['--context', 'x', 'get'],
+      'the verb comes before its flags, and --context came first; next: write kubectl nodepool VERB --context',
+    ],
+    [['version', '--clinet'], 'unknown flag --clinet; did you mean --client?'],
+    [['version', '--zzzzzz'], 'unknown flag --zzzzzz'],
+    [['version', 'extra'], 'unexpected argument extra'],
+    [['version', '-o', 'xml'], 'expected --output=xml to be one of: json, yaml'],
+    [['version', '-v', 'x'], '--verbosity: expected an integer but received: x'],
+    [['version', '-v'], 'flag --verbosity expects a value'],
+    [
+      ['version', '--request-timeout', 'soon'],
+      '--request-timeout: "soon" is not a duration; next: write it like 30s, 1m30s or 2h',
+    ],
+    [['install', '--dry-run', 'server'], 'unexpected argument server'],
+    [['edit'], 'missing argument NAME'],
+  ];
+  for (const [argv, line] of cases) {
+    test(argv.join(' '), async () => {
+      const { code, out, err } = await run(...argv);
+      assert.equal(err.split('\n')[0], `error: ${line}`);
+      assert.match(err, /^[^\n]+\nSee 'kubectl nodepool( [a-z]+)? --help'\.\n$/);
+      assert.equal(out, '');
+      assert.equal(code, 2);
+    });
+  }
+});
+
+describe('verbs that need no cluster', () => {
+  test('version --client, in each format', async () => {
+    assert.match((await run('version', '--client')).out, /^Client Version: \d+\.\d+\.\d+\n$/);
+    assert.deepEqual(await run('--version'), await run('version', '--client'));
+    assert.match((await run('version', '--client', '-o', 'json')).out, /^\{\n {2}"clientVersion": "\d[^"]+"\n\}\n$/);
+    assert.match((await run('version', '--client', '-o', 'yaml')).out, /^clientVersion: \d\S+\n$/);
+  });
+
+  test('install --dry-run is --dry-run=client: it prints and connects to nothing', async () => {
+    const { code, out } = await run('install', '--dry-run', '--kubeconfig', '/nowhere');
+    assert.equal(out, 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz created (dry run)\n');
+    assert.equal(code, 0);
+    const yaml = await run('install', '--dry-run=client', '-o', 'yaml', '--kubeconfig', '/nowhere');
+    assert.match(yaml.out, /^kind: CustomResourceDefinition$/m);
+    const json = await run('install', '--dry-run=client', '-o', 'json', '--kubeconfig', '/nowhere');
+    assert.equal(JSON.parse(json.out).metadata.name, 'nodepools.nodes.lailin.xyz');
+  });
+});

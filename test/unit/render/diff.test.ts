@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Diff, renderDiff } from '../../../src/render/diff.ts';
+import { colored, makeNode, plain } from './fixtures.ts';
+
+const nothing: Diff = { plans: [], conflicts: [], runtimeClasses: [], invalid: [] };
+
+const diff: Diff = {
+  plans: [
+    {
+      node: makeNode('node-1'),
+      previous: undefined,
+      owner: 'worker',
+      changes: [
+        { kind: 'label', key: 'tier', action: 'add', to: 'batch', reason: 'spec' },
+        { kind: 'label', key: 'team', action: 'change', from: 'a', to: 'b', reason: 'drift' },
+        { kind: 'taint', key: 'dedicated', effect: 'NoExecute', action: 'add', to: '', reason: 'spec' },
+        { kind: 'taint', key: 'gpu', effect: 'NoSchedule', action: 'change', from: '', to: 'yes', reason: 'drift' },
+        { kind: 'label', key: 'cloud', action: 'remove', from: 'x', reason: 'unmanaged' },
+      ],
+    },
+    {
+      node: makeNode('node-2'),
+      previous: 'worker',
+      owner: undefined,
+      changes: [
+        { kind: 'label', key: 'zone', action: 'restore', from: 'p', to: 'q', reason: 'left the pool' },
+        { kind: 'label', key: 'cloud', action: 'restore', to: 'y', reason: 'left the pool' },
+        { kind: 'taint', key: 'np', effect: 'NoSchedule', action: 'remove', from: 'w', reason: 'left the pool' },
+      ],
+    },
+    {
+      node: makeNode('node-3'),
+      previous: 'worker',
+      owner: 'gpu',
+      changes: [{ kind: 'label', key: 'tier', action: 'remove', from: 'batch', reason: 'left the pool' }],
+    },
+    {
+      node: makeNode('node-4'),
+      previous: 'gpu',
+      owner: 'gpu',
+      changes: [{ kind: 'label', key: 'a\x1b', action: 'add', to: '\u202e', reason: 'drift' }],
+    },
+  ],
+  conflicts: [{ node: 'node-9', pool: 'gpu', owner: 'worker' }],
+  runtimeClasses: [
+    { name: 'node-pool-worker', kind: 'create' },
+    { name: 'node-pool-gpu', kind: 'foreign' },
+    { name: 'node-pool-a', kind: 'replace' },
+    { name: 'node-pool-b', kind: 'patch' },
+    { name: 'node-pool-c', kind: 'delete' },
+  ],
+  invalid: [{ pool: 'bad', errors: [{ field: 'spec.taints[0].key', message: 'must not be empty' }] }],
+};
+
+test('each node, each change with its reason, and what stands in the way', () => {
+  assert.equal(
+    renderDiff(diff, plain),
+    `
+node node-1 (joins pool worker)
+  + label tier=batch  (spec)
+  ~ label team: a -> b  (drift)
+  + taint dedicated:NoExecute  (spec)
+  ~ taint gpu:NoSchedule: "" -> yes  (drift)
+  - label cloud=x  (unmanaged)
+
+node node-2 (leaves pool worker)
+  ~ label zone: p -> q  (left the pool, restored)
+  + label cloud=y  (left the pool, restored)
+  - taint np=w:NoSchedule  (left the pool)
+
+node node-3 (moves from pool worker to pool gpu)
+  - label tier=batch  (left the pool)
+
+node node-4 (pool gpu)
+  + label a\\x1b=\\u202e  (drift)
+
++ RuntimeClass node-pool-worker
+~ RuntimeClass node-pool-a: deleted and created anew (handlers cannot be changed)
+~ RuntimeClass node-pool-b: node selector and tolerations follow the pool
+- RuntimeClass node-pool-c
+
+! pool bad is left as it is until its spec is mended: spec.taints[0].key: must not be empty
+! node node-9 matches pool gpu and stays with pool worker, which holds it
+! RuntimeClass node-pool-gpu is not the pool's and is left alone
+
+4 nodes would change: 3 set, 2 changed, 3 removed, 2 restored; 4 RuntimeClasses would change`.slice(1),
+  );
+});
+
+test('nothing to tell is no text at all', () => {
+  assert.equal(renderDiff(nothing, plain), '');
+});
+
+test('conflicts alone are told without a summary', () => {
+  assert.equal(
+    renderDiff({ ...nothing, conflicts: diff.conflicts }, plain),
+    '! node node-9 matches pool gpu and stays with pool worker, which holds it',
+  );
+});
+
+test('one RuntimeClass alone', () => {
+  assert.equal(
+    renderDiff({ ...nothing, runtimeClasses: diff.runtimeClasses.slice(0, 1) }, plain),
+    '+ RuntimeClass node-pool-worker\n\n1 RuntimeClass would change',
+  );
+});
+
+test('green sets, red removes, yellow changes', () => {
+  const signs = [...renderDiff(diff, colored).matchAll(/\x1b\[(3\d)m([-+~!])/g)].map(match => `${match[2]}${match[1]}`);
+  assert.deepEqual([...new Set(signs)].toSorted(), ['!31', '+32', '-31', '~33']);
+});

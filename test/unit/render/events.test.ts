@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderEvents } from '../../../src/render/events.ts';
+import { colored, NOW, plain } from './fixtures.ts';
+
+const events = [
+  {
+    pool: 'worker',
+    type: 'Normal',
+    reason: 'NodeJoined',
+    note: '2 nodes joined: node-1, node-2',
+    lastSeen: '2026-11-21T08:55:00Z',
+    firstSeen: '2026-11-21T07:00:00Z',
+    count: 3,
+    reporter: 'nodepool-controller',
+  },
+  {
+    pool: 'gpu',
+    type: 'Warning',
+    reason: 'NodeConflict',
+    note: 'first line\nsecond \x1b[2J line\n',
+    lastSeen: '2026-11-21T08:59:55Z',
+    firstSeen: '2026-11-21T08:59:55Z',
+    count: 1,
+    reporter: '',
+  },
+];
+
+test('the table, in the order given', () => {
+  assert.equal(
+    renderEvents(events, { headers: true, now: NOW }, plain),
+    `
+LAST SEEN           TYPE      REASON         POOL     MESSAGE
+5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1, node-2
+5s                  Warning   NodeConflict   gpu      first line\\nsecond \\x1b[2J line`.slice(1),
+  );
+});
+
+test('warnings are yellow; headers can be left out', () => {
+  const text = renderEvents(events, { headers: false, now: NOW }, colored);
+  assert.deepEqual(text.match(/\x1b\[33m\w+/g), ['\x1b[33mWarning']);
+  assert.doesNotMatch(text, /LAST SEEN/);
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderPools } from '../../../src/render/pools.ts';
+import { colored, freshPool, gpuPool, NOW, plain, workerPool } from './fixtures.ts';
+
+test('the table', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  assert.equal(
+    renderPools(pools, { wide: false, headers: true, now: NOW }, plain),
+    `
+NAME     STATUS         NODES    READY    CPU      MEMORY   PODS     TAINTS                           AGE
+worker   200            2        2        8        5.8Gi    220      node-pool=worker:NoSchedule,+1   2d3h
+gpu      409,Conflict   1        1        15.82    64Gi     110      <none>                           60m
+fresh    <none>         <none>   <none>   <none>   <none>   <none>   <none>                           3s`.slice(1),
+  );
+});
+
+test('wide', () => {
+  const [header, worker, gpu] = renderPools([workerPool(), gpuPool()], { wide: true, headers: true, now: NOW }, plain)
+    .split('\n')
+    .map(line => line.split(/ +/));
+  assert.equal(
+    header?.join(' '),
+    'NAME STATUS NODES READY CPU MEMORY PODS TAINTS AGE HANDLER UNSCHEDULABLE STORAGE DEVICES SELECTOR REASON',
+  );
+  assert.equal(
+    worker?.join(' '),
+    'worker 200 2 2 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 0 175.5Gi nvidia.com/gpu=4 node-role.kubernetes.io/worker= <none>',
+  );
+  assert.equal(
+    gpu?.join(' '),
+    'gpu 409,Conflict 1 1 15.82 64Gi 110 <none> 60m <none> 1 <none> <none> example.com/gpu=a100 NodeConflict',
+  );
+});
+
+test('scripts: as many words in every line as there are columns, with and without headers', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  for (const wide of [false, true]) {
+    const text = renderPools(pools, { wide, headers: false, now: NOW }, plain);
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 15 : 9, line);
+  }
+});
+
+test('one plain pool fits 80 columns', () => {
+  const pool = workerPool();
+  pool.spec.taints = [{ key: 'gpu', effect: 'NoSchedule' }];
+  const text = renderPools([pool], { wide: false, headers: true, now: NOW }, plain);
+  assert.ok(
+    text.split('\n').every(line => line.length <= 80),
+    text,
+  );
+});
+
+test('a reconciled pool without nodes can give nothing, which is known', () => {
+  const pool = freshPool();
+  pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
+  const text = renderPools([pool], { wide: false, headers: false, now: NOW }, plain);
+  assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 <none> 3s');
+});
+
+test('a pool that is being deleted says so', () => {
+  const pools = [workerPool(), freshPool()].map(pool => {
+    pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
+    return pool;
+  });
+  const text = renderPools(pools, { wide: false, headers: false, now: NOW }, plain);
+  assert.deepEqual(
+    text.split('\n').map(line => line.split(/ +/)[1]),
+    ['200,Deleting', 'Deleting'],
+  );
+});
+
+test('the status is green, yellow or red', () => {
+  const pools = [200, 503, 409, 500].map(status => {
+    const pool = workerPool();
+    if (pool.status !== undefined) pool.status.status = status;
+    return pool;
+  });
+  const lines = renderPools(pools, { wide: false, headers: false, now: NOW }, colored).split('\n');
+  assert.deepEqual(
+    lines.map(line => /\x1b\[(\d+)m([^\x1b]*)/.exec(line)?.slice(1).join(' ')),
+    ['32 200', '33 503,NotReady', '31 409,Conflict', '31 500,Failing'],
+  );
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ReconciledPool, renderSummaries } from '../../../src/render/summary.ts';
+import { colored, gpuPool, plain, workerPool } from './fixtures.ts';
+
+const none = { joined: 0, left: 0, updated: 0, deleted: 0 };
+const unchanged = { kind: 'unchanged' as const };
+
+function reconciled(pool = workerPool()): ReconciledPool & { outcome: NonNullable<ReconciledPool['outcome']> } {
+  const outcome = { kind: 'reconciled' as const, status: pool.status, runtimeClass: unchanged, failures: [] };
+  return { pool: pool.metadata.name, outcome, ...none };
+}
+
+test('one line a pool', () => {
+  const gpu = reconciled(gpuPool());
+  const failing = reconciled();
+  failing.outcome.status = { ...workerPool().status, nodeCount: 2, status: 500 };
+  failing.outcome.failures = ['cannot patch nodes', 'cannot patch nodes'];
+  const lines = renderSummaries(
+    [
+      reconciled(),
+      {
+        ...gpu,
+        joined: 1,
+        left: 2,
+        deleted: 3,
+        updated: 4,
+        outcome: { ...gpu.outcome, runtimeClass: { kind: 'created' } },
+      },
+      { ...failing, pool: 'batch', updated: 1 },
+      { pool: 'lost', outcome: undefined, ...none },
+      { ...none, pool: 'old', left: 12, outcome: { ...gpu.outcome, kind: 'released', status: undefined } },
+    ],
+    { dryRun: false },
+    plain,
+  );
+  assert.equal(
+    lines,
+    `
+worker  200           2 nodes (unchanged)                                                    cpu 8      memory 5.8Gi
+gpu     409,Conflict  1 node (1 joined, 2 left, 3 deleted, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
+batch   500,Failing   2 nodes (1 updated)                                                    cpu 8      memory 5.8Gi  2 writes failed
+lost    error         -                                                                      -          -             not reconciled
+old     released      12 nodes let go                                                        -          -`.slice(1),
+  );
+});
+
+test('a dry run says so on every line', () => {
+  const text = renderSummaries([reconciled(), reconciled()], { dryRun: true }, plain);
+  assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
+});
+
+test('a release that failed is not called released', () => {
+  const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
+  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { dryRun: false }, plain);
+  assert.equal(text, 'old  failing  1 node let go  -  -  1 write failed');
+});
+
+test('the status carries the colour', () => {
+  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { dryRun: false }, colored);
+  assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32m200', '\x1b[31m409,Conflict']);
+});
+
+test('a long reason is cut; the line stays one line', () => {
+  const pool = reconciled(gpuPool());
+  const status = gpuPool().status;
+  for (const condition of status?.conditions ?? []) condition.message = `${'node '.repeat(100)}\nx`;
+  const text = renderSummaries([{ ...pool, outcome: { ...pool.outcome, status } }], { dryRun: false }, plain);
+  assert.equal(text.split('\n').length, 1);
+  assert.ok(text.endsWith('…'));
+  assert.ok(text.length < 200);
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeStyle } from '../../../src/render/style.ts';
+import { renderTable } from '../../../src/render/table.ts';
+
+test('columns as kubectl: three spaces, nothing after the last', () => {
+  const text = renderTable(
+    ['NAME', 'STATUS', 'AGE'],
+    [
+      ['kind-worker', 'Ready', '5d'],
+      ['a', 'NotReady,SchedulingDisabled', ''],
+    ],
+  );
+  assert.equal(
+    text,
+    [
+      'NAME          STATUS                        AGE',
+      'kind-worker   Ready                         5d',
+      'a             NotReady,SchedulingDisabled',
+    ].join('\n'),
+  );
+});
+
+test('without headers no column is narrower than kubectl makes it', () => {
+  assert.equal(renderTable(['A', 'B', 'C'], [['w', '8', '5d']], { headers: false }), 'w     8     5d');
+});
+
+test('dense columns are two spaces apart and as narrow as can be; every line is indented', () => {
+  const text = renderTable(['A', 'B'], [['w', '8']], { dense: true, indent: '    ' });
+  assert.equal(text, '    A  B\n    w  8');
+});
+
+test('no rows: the headers alone, or nothing', () => {
+  assert.equal(renderTable(['NAME', 'AGE'], []), 'NAME   AGE');
+  assert.equal(renderTable(['NAME', 'AGE'], [], { headers: false }), '');
+});
+
+test('colours take no room', () => {
+  const { red, green } = makeStyle(true);
+  const text = renderTable(
+    ['NAME', 'STATUS', 'LAST'],
+    [
+      ['a', { text: '200', paint: green }, { text: 'x', paint: red }],
+      ['b', '409,Conflict', 'yy'],
+    ],
+  );
+  assert.equal(
+    text,
+    [
+      'NAME   STATUS         LAST',
+      'a      \x1b[32m200\x1b[39m            \x1b[31mx\x1b[39m',
+      'b      409,Conflict   yy',
+    ].join('\n'),
+  );
+});
+
+test('escapes and newlines inside a cell are shown, not obeyed', () => {
+  const { red } = makeStyle(true);
+  const text = renderTable(['A', 'B'], [['x\x1b[31m\ny', { text: '\x1b]0;t\x07', paint: red }]], { headers: false });
+  assert.equal(text, 'x\\x1b[31m\\ny   \x1b[31m\\x1b]0;t\\x07\x1b[39m');
+});
+
+test('wide characters and emoji are two columns, combining marks none', () => {
+  const rows = [
+    ['中文', '|'],
+    ['😀', '|'],
+    ['e\u0301', '|'],
+    ['12345678', '|'],
+  ];
+  assert.deepEqual(renderTable(['', ''], rows, { headers: false }).split('\n'), [
+    '中文       |',
+    '😀         |',
+    'e\u0301          |',
+    '12345678   |',
+  ]);
+});
+
+test('long tables keep one width over all rows', () => {
+  const rows = Array.from({ length: 500 }, (_, i) => [`node-${i}`, i === 433 ? 'a-long-one' : 'x', 'end']);
+  const lines = renderTable(['NAME', 'WHAT', 'END'], rows).split('\n');
+  assert.equal(lines.length, 501);
+  const columns = new Set(lines.map(line => line.search(/END|end/)));
+  assert.deepEqual([...columns], ['node-433   a-long-one   '.length]);
+});
+
+test('text is not cut, however long', () => {
+  const long = 'word '.repeat(300).trim();
+  assert.ok(renderTable(['A', 'B'], [['x', long]]).endsWith(long));
+});
