@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
  * ends the answer is yes, as for `kubectl delete`.
  */
 export async function confirm(io: Io, question: string): Promise<boolean> {
-  if (!io.stdinIsTTY) return true;
+  if (!io.stdinIsTTY || !io.stderrIsTTY) return true;
   // Not readline's own terminal mode: it would take Ctrl-C for itself.
   const lines = createInterface({ input: io.stdin, terminal: false });
   io.stderr.write(`${question} [y/N] `);

@@ -5,7 +5,7 @@ import { concurrencyFlag, namesArg } from '../cli/flags.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
-  static override summary = 'Bring all nodes, or those of the named pools, to what the pools say.';
+  static override summary = 'Bring the nodes to what their pools say.';
   static override description =
     `One pass: members get the labels and taints of their pool, nodes that left are cleaned, drift is repaired, the RuntimeClass follows, status and events tell what changed. Labels and taints that no pool set are never touched.
 

@@ -61,21 +61,17 @@ export function useWorld(options: { audit?: boolean } = {}): World {
     await definition.apply(object, { dryRun: false });
     await definition.waitUntilEstablished(30_000);
   });
-  const open: Connection[] = [];
+  const open = new Map<boolean, Promise<Connection>>();
   const warnings: string[] = [];
   const api = () => raw(cluster());
   const pools = `/apis/${API_VERSION}/nodepools`;
   const classes = '/apis/node.k8s.io/v1/runtimeclasses';
 
-  const connection = async ({ dryRun = false } = {}) => {
-    const made = await connect({
-      kubeconfig: cluster().kubeconfig,
-      env: {},
-      log: () => {},
-      version: '0.0.0-test',
-      dryRun,
-    });
-    open.push(made);
+  /** One of each kind for the whole file: connecting is not what is tested. */
+  const connection = ({ dryRun = false } = {}) => {
+    const { kubeconfig } = cluster();
+    const made = open.get(dryRun) ?? connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test', dryRun });
+    open.set(dryRun, made);
     return made;
   };
   const deps = async (dryRun: boolean): Promise<ReconcileDeps & Connection> => ({
@@ -99,8 +95,8 @@ export function useWorld(options: { audit?: boolean } = {}): World {
       await api().expect('DELETE', path);
     }
   });
-  after(() => {
-    for (const one of open) one.close();
+  after(async () => {
+    for (const one of open.values()) (await one).close();
   });
 
   return {

@@ -26,7 +26,7 @@ describe('confirm', () => {
 
   for (const facts of [{ stdinIsTTY: true }, { stderrIsTTY: true }]) {
     test(`a script is not asked: ${JSON.stringify(facts)}`, async () => {
-      const io = testIo(facts);
+      const io = testIo({ ...facts, stdin: '' });
       assert.equal(await confirm(io, 'Delete it?'), true);
       assert.equal(io.stderrText(), '');
     });

@@ -1,3 +1,4 @@
+// etcd as the tests, the demo and the benchmarks run it, pinned.
 module kubectl-nodepool/etcd
 
 go 1.26.0

@@ -1,3 +1,4 @@
+// kwok, which plays the kubelets of simulated nodes, pinned.
 module kubectl-nodepool/kwok
 
 go 1.26.0
