@@ -1,6 +1,7 @@
 /** The process's streams and surroundings as one parameter. Nothing else in src touches `process` or `console`. */
 
 import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { sanitizeText } from '../render/sanitize.ts';
 
 export interface Io {
   stdin: Readable;
@@ -18,7 +19,7 @@ export interface Io {
   now(): Date;
   /** Writes one line, or several, to stdout; the newline is added. */
   out(text: string): void;
-  /** The same to stderr: warnings, prompts, progress. */
+  /** The same to stderr: warnings, prompts, progress. Text of the cluster in it is made safe here. */
   err(text: string): void;
 }
 
@@ -95,6 +96,6 @@ function withWriters(facts: Facts): Io {
   return {
     ...facts,
     out: text => void facts.stdout.write(`${text}\n`),
-    err: text => void facts.stderr.write(`${text}\n`),
+    err: text => void facts.stderr.write(`${sanitizeText(text)}\n`),
   };
 }

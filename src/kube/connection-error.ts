@@ -1,12 +1,13 @@
 /** Why there was no answer from the server at all, in a line with a way out. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { DeadlineError } from './exchange.ts';
+import { DeadlineError, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 
 /** Anything but a NodepoolError is taken for a failure of the connection to the server. */
 export function connectionError(error: unknown, access: Access, deadlineMs: number): NodepoolError {
   if (error instanceof NodepoolError) return error;
-  const { message, next } = explain(error as NodeJS.ErrnoException, access, deadlineMs);
+  const problem = error instanceof StaleSocketError ? error.cause : error;
+  const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs);
   return new NodepoolError('cluster', message, next, { cause: error });
 }
 

@@ -57,9 +57,14 @@ export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new NodepoolError('input', `cannot read the kubeconfig ${file}: ${readProblem(error)}`, undefined, {
-      cause: error,
-    });
+    throw new NodepoolError(
+      'input',
+      `cannot read the kubeconfig ${file}: ${readProblem(error)}`,
+      'choose another with --kubeconfig',
+      {
+        cause: error,
+      },
+    );
   }
   return parseKubeconfig(text, file);
 }

@@ -27,3 +27,9 @@ test('out() and err() write lines to their own stream', () => {
   assert.equal(io.stdoutText(), 'one\ntwo\n');
   assert.equal(io.stderrText(), 'three\n');
 });
+
+test('text of the cluster in a message cannot drive the terminal', () => {
+  const io = testIo();
+  io.err('error: node \u001b[31mred\u009b2J\u202e');
+  assert.equal(io.stderrText(), 'error: node \\x1b[31mred\\x9b2J\\u202e\n');
+});

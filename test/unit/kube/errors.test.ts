@@ -1,0 +1,175 @@
+/** Bodies are as a kube-apiserver 1.36 sent them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Asked, isMissingObject, refusal } from '../../../src/kube/errors.ts';
+import { EVENTS, NODE_POOLS, NODES } from '../../../src/kube/resource.ts';
+
+const access = {
+  cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
+  user: { name: 'u' },
+  source: '/k',
+};
+const now = new Date('2026-01-01T00:00:00Z');
+
+function failed(code: number, reason: string, message: string, details: object = {}): string {
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    metadata: {},
+    code,
+    reason,
+    message,
+    details,
+  });
+}
+
+function text(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
+  const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, access, certificateEnds, now);
+  return `${kind}: ${message}; next: ${next}`;
+}
+
+const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
+const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
+
+describe('a refusal in words', () => {
+  const forbidden = (sentence: string) =>
+    failed(403, 'Forbidden', `nodes "n" is forbidden: ${sentence}`, { name: 'n' });
+  const table: [string, Asked, number, string, string][] = [
+    [
+      'a missing permission of the core group',
+      patchNode,
+      403,
+      forbidden('User "bob" cannot patch resource "nodes" in API group "" at the cluster scope'),
+      'cluster: cannot patch Node "n": user "bob" lacks the permission; next: ask for a role with verb patch on nodes',
+    ],
+    [
+      'an admission plugin',
+      patchNode,
+      403,
+      forbidden('node "n" is not allowed to modify labels'),
+      'cluster: cannot patch Node "n": nodes "n" is forbidden: node "n" is not allowed to modify labels; next: ask the cluster\'s administrator',
+    ],
+    [
+      'a resource that is not served: ours',
+      { verb: 'list', resource: NODE_POOLS },
+      404,
+      '404 page not found\n',
+      'cluster: the server https://s:6443 does not have the NodePool resource; next: run `kubectl nodepool install`',
+    ],
+    [
+      'a resource that is not served: another',
+      { verb: 'list', resource: EVENTS },
+      404,
+      '404 page not found\n',
+      'cluster: the server https://s:6443 does not have the resource events.events.k8s.io v1; next: check the address in the kubeconfig, and that the cluster is recent enough',
+    ],
+    [
+      'a missing object',
+      patchNode,
+      404,
+      failed(404, 'NotFound', 'nodes "n" not found', { name: 'n', kind: 'nodes' }),
+      'cluster: Node "n" not found; next: undefined',
+    ],
+    [
+      'a name that is taken',
+      createPool,
+      409,
+      failed(409, 'AlreadyExists', 'nodepools.nodes.lailin.xyz "p" already exists', { name: 'p' }),
+      'cluster: NodePool "p" already exists; next: choose another name',
+    ],
+    [
+      'an object that moved on',
+      patchNode,
+      409,
+      failed(409, 'Conflict', 'Operation cannot be fulfilled on nodes "n": the object has been modified', {
+        name: 'n',
+      }),
+      'cluster: cannot patch Node "n": somebody else changed it at the same time; next: run the command again',
+    ],
+    [
+      'one bad field',
+      createPool,
+      422,
+      failed(422, 'Invalid', 'NodePool "p" is invalid: …', {
+        name: 'p',
+        causes: [{ reason: 'FieldValueInvalid', message: 'Invalid value: "A"', field: 'spec.handler' }],
+      }),
+      'input: cannot create NodePool "p": invalid: spec.handler: Invalid value: "A"; next: correct the object',
+    ],
+    [
+      'several, each on its line, and none twice',
+      createPool,
+      422,
+      failed(422, 'Invalid', 'NodePool "p" is invalid: …', {
+        causes: [
+          { message: 'Invalid value: "A"', field: 'spec.handler' },
+          { message: 'Invalid value: "A"', field: 'spec.handler' },
+          { message: 'Required value', field: 'spec.taints[0].key' },
+        ],
+      }),
+      'input: cannot create NodePool "p": invalid:\n  spec.handler: Invalid value: "A"\n  spec.taints[0].key: Required value; next: correct the object',
+    ],
+    [
+      'an unknown field',
+      createPool,
+      400,
+      failed(
+        400,
+        'BadRequest',
+        'NodePool in version "v1" cannot be handled as a NodePool: strict decoding error: unknown field "spec.x"',
+      ),
+      'input: cannot create NodePool "p": unknown field "spec.x"; next: correct or remove that field',
+    ],
+    [
+      'overload',
+      patchNode,
+      429,
+      failed(429, 'TooManyRequests', 'too many requests, please try again later'),
+      'cluster: cannot patch Node "n": the server https://s:6443 is overloaded or not ready (429): too many requests, please try again later; next: try again in a moment',
+    ],
+    [
+      'a bare 503 of a load balancer',
+      patchNode,
+      503,
+      '<html>\n<body>503</body></html>',
+      'cluster: cannot patch Node "n": the server https://s:6443 is overloaded or not ready (503): <html>; next: try again in a moment',
+    ],
+    [
+      'a webhook that fails',
+      createPool,
+      500,
+      failed(500, 'InternalError', 'Internal error occurred: failed calling webhook "w"'),
+      'cluster: cannot create NodePool "p": the server https://s:6443 answered 500: Internal error occurred: failed calling webhook "w"; next: try again; if it stays, look at the server\'s log',
+    ],
+    [
+      '504',
+      patchNode,
+      504,
+      failed(504, 'Timeout', 'Timeout: request did not complete'),
+      'cluster: cannot patch Node "n": the server https://s:6443 ran out of time (504): Timeout: request did not complete; next: try again in a moment',
+    ],
+  ];
+  for (const [name, asked, status, body, expected] of table) {
+    test(name, () => assert.equal(text(asked, status, body), expected));
+  }
+
+  test('401: the certificate is blamed only once it has expired', () => {
+    const body = failed(401, 'Unauthorized', 'Unauthorized');
+    assert.match(
+      text(patchNode, 401, body, new Date('2025-01-01T00:00:00Z')),
+      /certificate of user "u" in \/k expired at 2025-01-01T00:00:00Z/,
+    );
+    assert.match(
+      text(patchNode, 401, body, new Date('2027-01-01T00:00:00Z')),
+      /refused the credentials of user "u" \(401\)/,
+    );
+  });
+});
+
+test('a missing object is told from a missing resource', () => {
+  const answer = (status: number, body: string) => ({ status, headers: {}, text: body });
+  assert.equal(isMissingObject(answer(404, failed(404, 'NotFound', 'nodes "n" not found', { name: 'n' }))), true);
+  assert.equal(isMissingObject(answer(404, '404 page not found\n')), false);
+  assert.equal(isMissingObject(answer(200, '{}')), false);
+});
