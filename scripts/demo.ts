@@ -23,7 +23,10 @@ if (!Number.isInteger(count) || count < 4 || count > 50_000) {
   process.stderr.write('--nodes takes a whole number from 4 to 50000\n');
   process.exit(2);
 }
-process.exitCode = await demo();
+process.exitCode = await demo().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  return 1;
+});
 
 async function demo(): Promise<number> {
   const progress = process.stderr;
@@ -44,9 +47,6 @@ async function demo(): Promise<number> {
       console.log(`\n# and end it with:\n\n${end}`);
     }
     return 0;
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    return 1;
   } finally {
     if (!kept) await cluster.stop();
   }
@@ -101,7 +101,7 @@ async function play(run: Shell, keep: boolean): Promise<void> {
   await run('kubectl nodepool reconcile');
   await run('kubectl get node spare -o jsonpath=\'{.spec.taints}{"\\n"}\'');
   note('What happened, as events.');
-  await run('kubectl nodepool events');
+  await run(count > 200 ? 'kubectl nodepool events | cut -c1-120 | tail -8' : 'kubectl nodepool events');
   if (keep) return;
   note('Delete a pool: its nodes are released at once, no controller is needed.');
   await run('kubectl nodepool delete gpu --yes');
