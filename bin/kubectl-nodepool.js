@@ -2,8 +2,8 @@
 import module from 'node:module';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(`error: kubectl-nodepool needs Node 22.19 or newer, and this is ${process.versions.node}\n`);
+if (major < 22 || (major === 22 && minor < 21)) {
+  process.stderr.write(`error: kubectl-nodepool needs Node 22.21 or newer, and this is ${process.versions.node}\n`);
   process.exitCode = 1;
 } else {
   module.enableCompileCache();

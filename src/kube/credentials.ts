@@ -10,6 +10,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
 import { readProblem, type UserEntry } from './kubeconfig-file.ts';
+import type { Proof } from './plugin-credentials.ts';
 
 export interface Credentials {
   /** Undefined for an http:// server. */
@@ -21,17 +22,11 @@ export interface Credentials {
   renewable: boolean;
 }
 
-/** What is read first and may come from a plugin. */
-interface Proof {
-  cert?: string | Buffer | undefined;
-  key?: string | Buffer | undefined;
-  authorization?: string | undefined;
-}
-
 /** Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file. */
 export async function loadCredentials({ cluster, user, source }: Access): Promise<Credentials> {
   const fromPlugin = user.exec !== undefined || user.authProvider !== undefined;
-  const proof = fromPlugin ? await pluginProof(user) : plainProof(user);
+  const own = plainProof(user);
+  const proof = fromPlugin ? await withPlugin(user, own) : own;
   const ca = material(cluster.caData, cluster.caFile, `certificate-authority of cluster "${cluster.name}"`);
   const { cert, key, authorization } = proof;
   if ((cert === undefined) !== (key === undefined)) {
@@ -62,6 +57,11 @@ export async function loadCredentials({ cluster, user, source }: Access): Promis
       { cause: error },
     );
   }
+}
+
+async function withPlugin(user: UserEntry, own: Proof): Promise<Proof> {
+  const { pluginProof } = await import('./plugin-credentials.ts');
+  return pluginProof(user, own);
 }
 
 function plainProof(user: UserEntry): Proof {
@@ -98,39 +98,4 @@ function readText(file: string, what: string): string {
       { cause: error },
     );
   }
-}
-
-async function pluginProof(user: UserEntry): Promise<Proof> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  // The cluster given here is never spoken to: only the user's part of the answer is taken.
-  config.loadFromOptions({
-    clusters: [{ name: 'cluster', server: 'https://cluster.invalid', skipTLSVerify: false }],
-    users: [user],
-    contexts: [{ name: 'context', cluster: 'cluster', user: user.name }],
-    currentContext: 'context',
-  });
-  const options: Parameters<typeof config.applyToHTTPSOptions>[0] = {};
-  try {
-    await config.applyToHTTPSOptions(options);
-  } catch (error) {
-    const command = typeof user.exec?.command === 'string' ? `the plugin ${user.exec.command}` : 'the auth-provider';
-    throw new NodepoolError(
-      'cluster',
-      `${command} gave no credentials for user "${user.name}": ${(error as Error).message.trim()}`,
-      'log in again with that tool',
-      { cause: error },
-    );
-  }
-  const own = plainProof(user);
-  const headers = new Headers(options.headers as Record<string, string>);
-  return {
-    cert: textOrBuffer(options.cert) ?? own.cert,
-    key: textOrBuffer(options.key) ?? own.key,
-    authorization: headers.get('Authorization') ?? own.authorization,
-  };
-}
-
-function textOrBuffer(value: unknown): string | Buffer | undefined {
-  return typeof value === 'string' || Buffer.isBuffer(value) ? value : undefined;
 }

@@ -1,5 +1,4 @@
 /** The CRD of NodePool: applied, waited for, deleted. */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { NodepoolError } from '../nodepool/errors.ts';

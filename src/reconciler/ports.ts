@@ -31,7 +31,7 @@ export interface ClusterPort {
   getPool(name: string): Promise<NodePool | undefined>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
-  /** Merge patch of the status subresource. `null` members delete. Not guarded: the status has one writer. */
+  /** Replaces the status. Not guarded: it has one writer. */
   patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
 
   getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;

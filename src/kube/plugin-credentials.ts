@@ -1,0 +1,49 @@
+/**
+ * Credentials from exec plugins and auth-providers (oidc, azure, gcp), by client-node's KubeConfig.
+ *
+ * A file of its own with a static import: a bundler then takes KubeConfig alone, and a small verb loads none of it.
+ */
+import { KubeConfig } from '@kubernetes/client-node';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { UserEntry } from './kubeconfig-file.ts';
+
+/** What proves who we are, wherever it was read. */
+export interface Proof {
+  cert?: string | Buffer | undefined;
+  key?: string | Buffer | undefined;
+  authorization?: string | undefined;
+}
+
+/** What the plugin gives, and what stands beside it in the kubeconfig for what it does not give. */
+export async function pluginProof(user: UserEntry, own: Proof): Promise<Proof> {
+  const config = new KubeConfig();
+  // The cluster given here is never spoken to: only the user's part of the answer is taken.
+  config.loadFromOptions({
+    clusters: [{ name: 'cluster', server: 'https://cluster.invalid', skipTLSVerify: false }],
+    users: [user],
+    contexts: [{ name: 'context', cluster: 'cluster', user: user.name }],
+    currentContext: 'context',
+  });
+  const options: Parameters<typeof config.applyToHTTPSOptions>[0] = {};
+  try {
+    await config.applyToHTTPSOptions(options);
+  } catch (error) {
+    const command = typeof user.exec?.command === 'string' ? `the plugin ${user.exec.command}` : 'the auth-provider';
+    throw new NodepoolError(
+      'cluster',
+      `${command} gave no credentials for user "${user.name}": ${(error as Error).message.trim()}`,
+      'log in again with that tool',
+      { cause: error },
+    );
+  }
+  const headers = new Headers(options.headers as Record<string, string>);
+  return {
+    cert: textOrBuffer(options.cert) ?? own.cert,
+    key: textOrBuffer(options.key) ?? own.key,
+    authorization: headers.get('Authorization') ?? own.authorization,
+  };
+}
+
+function textOrBuffer(value: unknown): string | Buffer | undefined {
+  return typeof value === 'string' || Buffer.isBuffer(value) ? value : undefined;
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { userAgent } from '../../../src/kube/connect.ts';
+import { nodePatchBody, toNode } from '../../../src/kube/nodes.ts';
+import { proxyEnvironment } from '../../../src/kube/proxy.ts';
+import { logAnswer, logRequest } from '../../../src/kube/request-log.ts';
+import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../src/kube/resource.ts';
+import { retryDelay } from '../../../src/kube/transport.ts';
+
+test('the user agent has the names that Go uses', () => {
+  assert.equal(userAgent('1.2.3', 'linux', 'x64'), 'kubectl-nodepool/1.2.3 (linux/amd64)');
+  assert.equal(userAgent('1.2.3', 'darwin', 'arm64'), 'kubectl-nodepool/1.2.3 (darwin/arm64)');
+  assert.equal(userAgent('1.2.3', 'win32', 'x64'), 'kubectl-nodepool/1.2.3 (windows/amd64)');
+});
+
+test('paths and names of resources', () => {
+  assert.equal(pathOf(NODES), '/api/v1/nodes');
+  assert.equal(pathOf(NODE_POOLS, 'a', 'status'), '/apis/nodes.lailin.xyz/v1/nodepools/a/status');
+  assert.equal(pathOf(EVENTS), '/apis/events.k8s.io/v1/namespaces/default/events');
+  assert.equal(pathOf(NODES, '../secrets?'), '/api/v1/nodes/..%2Fsecrets%3F');
+  assert.equal(qualifiedName(NODES), 'nodes');
+  assert.equal(qualifiedName(NODE_POOLS), 'nodepools.nodes.lailin.xyz');
+});
+
+test('only 429 and 503 with Retry-After are sent again', () => {
+  const delay = (status: number, value?: string) =>
+    retryDelay({ status, headers: value === undefined ? {} : { 'retry-after': value } });
+  assert.equal(delay(429, '1'), 1000);
+  assert.equal(delay(503, '0'), 0);
+  assert.equal(delay(429, '3600'), 30_000);
+  assert.equal(delay(429), undefined);
+  assert.equal(delay(503, 'Wed, 21 Oct 2026 07:28:00 GMT'), undefined);
+  assert.equal(delay(500, '1'), undefined);
+  assert.equal(delay(200, '1'), undefined);
+});
+
+test('a node patch has what it changes and no more', () => {
+  const resourceVersion = '7';
+  assert.deepEqual(nodePatchBody({ resourceVersion }), { metadata: { resourceVersion } });
+  const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' as const }];
+  assert.deepEqual(nodePatchBody({ resourceVersion, labels: { a: null }, taints, record: null }), {
+    metadata: { resourceVersion, labels: { a: null }, annotations: { 'nodes.lailin.xyz/applied': null } },
+    spec: { taints },
+  });
+});
+
+test('a node that has nothing yet', () => {
+  assert.deepEqual(toNode({ metadata: { name: 'n', uid: 'u', resourceVersion: '1' } }), {
+    name: 'n',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: '',
+    labels: {},
+    taints: [],
+    ready: false,
+    unschedulable: false,
+    allocatable: {},
+  });
+});
+
+test('the proxy: of the kubeconfig, else of the environment, never for this machine', () => {
+  const cluster = (server: string, proxyUrl?: string) => ({
+    name: 'c',
+    server,
+    skipTlsVerify: false,
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
+  });
+  const env = { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.local', OTHER: 'x' };
+  const { HTTPS_PROXY, NO_PROXY } = env;
+  assert.deepEqual(proxyEnvironment(cluster('https://far:6443'), env), { proxyEnv: { HTTPS_PROXY, NO_PROXY } });
+  assert.deepEqual(proxyEnvironment(cluster('https://far:6443'), {}), {});
+  for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+    assert.deepEqual(proxyEnvironment(cluster(`https://${host}:6443`), env), {});
+  }
+  assert.deepEqual(proxyEnvironment(cluster('https://127.0.0.1:6443', 'http://p:1'), env), {
+    proxyEnv: { HTTP_PROXY: 'http://p:1', HTTPS_PROXY: 'http://p:1' },
+  });
+  assert.throws(() => proxyEnvironment(cluster('https://far', 'socks5://p:1'), {}), /is not an http or https proxy/);
+});
+
+test('the log hides credentials and cuts long bodies', () => {
+  const lines: string[] = [];
+  const log = (level: number, text: string) => lines.push(`${level} ${text}`);
+  logRequest(log, { authorization: 'Bearer secret', Accept: 'application/json' }, '{"a":1}');
+  const answer = { status: 200, headers: {}, text: 'x'.repeat(20_000) };
+  logAnswer(log, 'GET', new URL('https://s/api'), answer, 12.4);
+  assert.deepEqual(lines.slice(0, 4), [
+    '8 request headers: authorization: <hidden>, Accept: application/json',
+    '8 request body: {"a":1}',
+    '6 GET https://s/api 200 in 12 ms',
+    '8 answer headers: {}',
+  ]);
+  assert.equal(lines[4], `8 answer body: ${'x'.repeat(10_240)}… (20000 characters)`);
+});
