@@ -112,6 +112,7 @@ export class Reconciler {
 
   async #settleNodes(nodes: { name: string }[], outcome: PoolOutcome): Promise<void> {
     const { limit, progress } = this.#options;
+    await this.#prepareHeirs(nodes, outcome);
     const changed = nodes.filter(node => this.#writer.plan(node.name)?.patch !== undefined);
     progress?.planned(changed.length);
     let skipped = 0;
@@ -127,6 +128,17 @@ export class Reconciler {
     };
     await Promise.all(changed.map(node => limit(() => settle(node.name))));
     if (skipped > 0) outcome.failures.push(`${skipped} more nodes were not tried`);
+  }
+
+  /** Whoever gets a node of this pool, reconciled yet or not, has the finalizer first that will release it again. */
+  async #prepareHeirs(nodes: { name: string }[], outcome: PoolOutcome): Promise<void> {
+    const { cluster, view, limit } = this.#options;
+    const owners = new Set(nodes.map(node => view.claim(node.name)?.owner));
+    for (const name of owners) {
+      const heir = name === undefined || name === outcome.pool ? undefined : view.pool(name);
+      if (heir === undefined) continue;
+      await attempt(outcome.failures, async () => void (await limit(() => addFinalizer(heir, cluster, view))));
+    }
   }
 
   async #conclude(pool: NodePool, outcome: PoolOutcome): Promise<PoolOutcome> {

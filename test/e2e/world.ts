@@ -51,6 +51,8 @@ export interface World {
   dryRun(...names: string[]): Promise<PoolSummary[]>;
   delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
   warnings: string[];
+  /** What happens before every test. */
+  clean(): Promise<void>;
 }
 
 /** One world a test file; nodes, pools, RuntimeClasses and events are gone before every test. */
@@ -83,7 +85,7 @@ export function useWorld(options: { audit?: boolean } = {}): World {
   const run = async (names: string[], dryRun: boolean) =>
     reconcile({ names, concurrency: 8, dryRun }, await deps(dryRun));
 
-  beforeEach(async () => {
+  const clean = async () => {
     warnings.length = 0;
     const list = (await api().expect('GET', pools)) as { items: NodePool[] };
     for (const { metadata } of list.items) {
@@ -94,7 +96,8 @@ export function useWorld(options: { audit?: boolean } = {}): World {
     for (const path of ['/api/v1/nodes', classes, '/apis/events.k8s.io/v1/namespaces/default/events']) {
       await api().expect('DELETE', path);
     }
-  });
+  };
+  beforeEach(clean);
   after(async () => {
     for (const one of open.values()) (await one).close();
   });
@@ -103,6 +106,7 @@ export function useWorld(options: { audit?: boolean } = {}): World {
     cluster,
     connection,
     warnings,
+    clean,
     nodes: async (...specs) => createNodes(cluster(), specs),
     async pool(name, spec = {}, { younger = false, metadata = {} } = {}) {
       // creationTimestamp has whole seconds: pools of one second are told apart by name.

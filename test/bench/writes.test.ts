@@ -1,0 +1,29 @@
+/** What reconciling costs the server in writes, by the server's own count. Times are `npm run bench`'s business. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { useCluster } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { run } from '../cluster/run.ts';
+import { benchPools, createBenchNodes } from './cluster.ts';
+import { countWrites, recreatePools, timeReconcile } from './from-scratch.ts';
+
+const [NODES, POOLS] = [400, 20];
+const cluster = useCluster();
+
+test('from nothing: one write a node and five a pool; the second run sends none', async () => {
+  const [program, ...args] = productCommand();
+  const env = { ...process.env, KUBECONFIG: cluster().kubeconfig };
+  assert.equal((await run(program, [...args, 'install'], { env })).code, 0);
+  await createBenchNodes(cluster(), NODES, POOLS);
+  await recreatePools(cluster(), benchPools(POOLS));
+
+  const start = await countWrites(cluster());
+  const { stdout } = await timeReconcile(cluster(), productCommand());
+  assert.equal(stdout.trim().split('\n').length, POOLS);
+  const first = (await countWrites(cluster())) - start;
+  // A pool: finalizer, RuntimeClass, status, and the events RuntimeClassCreated and NodeJoined.
+  assert.equal(first, NODES + POOLS * 5);
+
+  await timeReconcile(cluster(), productCommand());
+  assert.equal((await countWrites(cluster())) - start - first, 0);
+});
