@@ -1,0 +1,35 @@
+/** With manifests/protect-records.yaml a kubelet cannot forge the record of its node, and can do all else it could. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clientCertificate } from '../cluster/certificates.ts';
+import { kubectl, useCluster } from '../cluster/harness.ts';
+import { createNodes } from '../cluster/nodes.ts';
+import { raw, rawClient } from '../cluster/raw.ts';
+
+const cluster = useCluster();
+const RECORD = 'nodes.lailin.xyz/applied';
+
+test('a kubelet is refused the record, on the node and through its status; the pool’s own write is not', async () => {
+  await createNodes(cluster(), [{ name: 'a' }]);
+  const applied = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-records.yaml']);
+  assert.equal(applied.code, 0, applied.stderr);
+  const { server, ca, authority } = cluster();
+  const kubelet = rawClient(server, ca, clientCertificate(authority, 'system:node:a', ['system:nodes']));
+  // The kubelet's own role is bound by the node authorizer; the annotation is the same either way.
+  const write = (path: string, annotations: object) => kubelet.request('PATCH', path, { metadata: { annotations } });
+
+  // The policy takes a moment to be enforced.
+  let refused = await write('/api/v1/nodes/a', { [RECORD]: '{"pool":"x"}' });
+  for (let tries = 0; refused.status < 300 && tries < 100; tries++) {
+    await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: null } } });
+    refused = await write('/api/v1/nodes/a', { [RECORD]: '{"pool":"x"}' });
+  }
+  assert.equal(refused.status, 422, JSON.stringify(refused.body));
+  assert.match(JSON.stringify(refused.body), /a kubelet may not write the annotation nodes.lailin.xyz\/applied/);
+  assert.equal((await write('/api/v1/nodes/a/status', { [RECORD]: '{"pool":"x"}' })).status, 422);
+  assert.equal((await write('/api/v1/nodes/a/status', { 'example.com/other': 'x' })).status, 200);
+
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: '{"pool":"y"}' } } });
+  assert.equal((await write('/api/v1/nodes/a', { [RECORD]: null })).status, 422, 'nor may it take the record away');
+  assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'y' })).status, 200);
+});
