@@ -16,11 +16,12 @@ export class NodePools {
   }
 
   list(): Promise<NodePool[]> {
-    return this.#api.list(NODE_POOLS, (pool: NodePool) => pool);
+    return this.#api.list(NODE_POOLS, withSpec<NodePool>);
   }
 
-  get(name: string): Promise<NodePool | undefined> {
-    return this.#api.get(NODE_POOLS, name);
+  async get(name: string): Promise<NodePool | undefined> {
+    const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
+    return pool === undefined ? undefined : withSpec(pool);
   }
 
   async setFinalizers({ metadata }: NodePool, finalizers: string[]): Promise<PoolWrite> {
@@ -35,12 +36,15 @@ export class NodePools {
     );
   }
 
-  /** Replaces it whole: a merge patch would keep the keys of maps that are no longer there. */
+  /** Replaces it whole: a merge patch would keep keys of maps that are gone. The resourceVersion makes the server compare it. */
   async patchStatus({ metadata }: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
     return poolWrite(
       await this.#api.patch<NodePool>(NODE_POOLS, metadata.name, {
         contentType: JSON_PATCH,
-        body: [{ op: 'add', path: '/status', value: status }],
+        body: [
+          { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+          { op: 'add', path: '/status', value: status },
+        ],
         query: this.#writeQuery,
         subresource: 'status',
         replayable: true,
@@ -52,11 +56,14 @@ export class NodePools {
 /** What the use cases ask for. */
 export function poolsPort(api: Api): PoolsPort {
   return {
-    list: ({ labelSelector } = {}) => api.list(NODE_POOLS, (pool: RawPool) => pool, { labelSelector }),
-    get: name => api.get(NODE_POOLS, name),
+    list: ({ labelSelector } = {}) => api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector }),
+    async get(name) {
+      const pool = await api.get<RawPool>(NODE_POOLS, name);
+      return pool === undefined ? undefined : withSpec(pool);
+    },
     async create(pool, { dryRun }) {
       const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(dryRun));
-      return made.kind === 'created' ? { kind: 'created', pool: made.object } : made;
+      return made.kind === 'created' ? { kind: 'created', pool: withSpec(made.object) } : made;
     },
     async patch(name, patch, { dryRun }) {
       const write = await api.patch<RawPool>(NODE_POOLS, name, {
@@ -65,7 +72,7 @@ export function poolsPort(api: Api): PoolsPort {
         query: strictQuery(dryRun),
         replayable: true,
       });
-      return write.kind === 'written' ? { kind: 'written', pool: write.object } : write;
+      return write.kind === 'written' ? { kind: 'written', pool: withSpec(write.object) } : write;
     },
     async delete({ metadata }, { dryRun }) {
       const result = await api.delete(NODE_POOLS, metadata, dryRun);
@@ -75,10 +82,15 @@ export function poolsPort(api: Api): PoolsPort {
   };
 }
 
+/** A definition of somebody else may let a pool have none; ours gives it an empty one. */
+function withSpec<T extends NodePool>(pool: T): T {
+  return { ...pool, spec: pool.spec ?? {} };
+}
+
 function strictQuery(dryRun: boolean): Query {
   return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: 'kubectl-nodepool' };
 }
 
 function poolWrite(write: Patched<NodePool>): PoolWrite {
-  return write.kind === 'written' ? { kind: 'written', pool: write.object } : write;
+  return write.kind === 'written' ? { kind: 'written', pool: withSpec(write.object) } : write;
 }

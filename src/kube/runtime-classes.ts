@@ -33,8 +33,8 @@ export class RuntimeClasses {
   async patch(
     { metadata }: RuntimeClass,
     scheduling: NonNullable<RuntimeClass['scheduling']>,
-  ): Promise<'written' | 'conflict' | 'gone'> {
-    const write = await this.#api.patch(RUNTIME_CLASSES, metadata.name, {
+  ): ReturnType<ClusterPort['patchRuntimeClass']> {
+    const write = await this.#api.patch<RuntimeClass>(RUNTIME_CLASSES, metadata.name, {
       contentType: JSON_PATCH,
       body: [
         { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
@@ -43,11 +43,10 @@ export class RuntimeClasses {
       query: this.#writeQuery,
       replayable: true,
     });
-    return write.kind;
+    return write.kind === 'written' ? { kind: 'written', runtimeClass: write.object } : write;
   }
 
-  async delete({ metadata }: RuntimeClass): Promise<'deleted' | 'conflict' | 'gone'> {
-    const result = await this.#api.delete(RUNTIME_CLASSES, metadata, this.#writeQuery.dryRun !== undefined);
-    return result === 'marked' ? 'deleted' : result;
+  async delete({ metadata }: RuntimeClass): ReturnType<ClusterPort['deleteRuntimeClass']> {
+    return this.#api.delete(RUNTIME_CLASSES, metadata, this.#writeQuery.dryRun !== undefined);
   }
 }

@@ -1,6 +1,7 @@
 /** From a parsed YAML or JSON document to a NodePool, strictly: what the server would drop or refuse is an error here. */
 import { NodepoolError } from './errors.ts';
 import { type FieldError, fieldErrors } from './field-error.ts';
+import { isObject } from './json.ts';
 import { POOL_SCHEMA, type Schema } from './schema.ts';
 import { suggest } from './suggest.ts';
 import { API_VERSION, type NodePool, type ObjectMeta } from './types.ts';
@@ -131,8 +132,4 @@ function describe(value: unknown): string {
   const shown = JSON.stringify(value) ?? String(value);
   const short = shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
   return typeof value === 'string' ? short : `the ${typeof value} ${short}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

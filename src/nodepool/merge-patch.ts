@@ -6,11 +6,12 @@ export function mergePatch(before: unknown, after: unknown): Record<string, unkn
   const patch: Record<string, unknown> = {};
   const [from, to] = [asObject(before), asObject(after)];
   for (const key of Object.keys(from)) {
-    if (to[key] === undefined && from[key] !== undefined) patch[key] = null;
+    if (own(to, key) === undefined && from[key] !== undefined) patch[key] = null;
   }
   for (const [key, value] of Object.entries(to)) {
-    if (value === undefined || deepEqual(from[key], value)) continue;
-    patch[key] = isObject(value) && isObject(from[key]) ? mergePatch(from[key], value) : value;
+    const old = own(from, key);
+    if (value === undefined || deepEqual(old, value)) continue;
+    patch[key] = isObject(value) && isObject(old) ? mergePatch(old, value) : value;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
@@ -23,7 +24,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   }
   if (!isObject(a) || !isObject(b)) return false;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...keys].every(key => deepEqual(a[key], b[key]));
+  return [...keys].every(key => deepEqual(own(a, key), own(b, key)));
+}
+
+/** A label may be named `constructor`. */
+function own(object: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function asObject(value: unknown): Record<string, unknown> {

@@ -49,13 +49,23 @@ export interface NodePlan {
 /**
  * @param record what is applied now, as `PoolIndex.claim` found it
  * @param owner the pool the node belongs to; undefined lets the node go
+ * @param rivals other pools that match the node: the labels by which they do are never stripped
  */
-export function planNode(node: Node, record: AppliedRecord | undefined, owner: NodePool | undefined): NodePlan {
+export function planNode(
+  node: Node,
+  record: AppliedRecord | undefined,
+  owner: NodePool | undefined,
+  rivals: readonly NodePool[] = [],
+): NodePlan {
   const plan: NodePlan = { node, owner: owner?.metadata.name, previous: record?.pool, changes: [], patch: undefined };
   if (record === undefined && owner === undefined) return plan;
 
   const leaving = record !== undefined && record.pool !== owner?.metadata.name;
-  const labels = merge(record?.labels, desiredLabels(node, record, owner), new Map(Object.entries(node.labels)));
+  const labels = merge(
+    record?.labels,
+    desiredLabels(node, record, owner, rivals),
+    new Map(Object.entries(node.labels)),
+  );
   const liveTaints = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const taints = merge(record?.taints, desiredTaints(node, record, owner), liveTaints);
 
@@ -94,12 +104,12 @@ function merge(
   for (const [id, to] of desired) {
     const had = applied.get(id);
     const from = live.get(id) ?? null;
-    // A stripped slot that came back carries a newer foreign value: that one is to be restored some day.
-    const displaced = had === undefined || (to === null && from !== null) ? (from ?? undefined) : had.displaced;
-    next.set(id, displaced === undefined ? { value: to } : { value: to, displaced });
+    const displaced = displacedBy(to, from, had);
+    // A slot that is empty, as it was before, needs no remembering.
+    if (to !== null || displaced !== undefined) next.set(id, withDisplaced(to, displaced));
     if (from === to) continue;
-    const drifted = had !== undefined && had.value === to;
-    const why = to === null ? 'unmanaged' : drifted ? 'drift' : 'spec';
+    const ours = had !== undefined && had.value === from;
+    const why = to === null && !ours ? 'unmanaged' : had?.value === to ? 'drift' : 'spec';
     writes.push({ id, from, to, action: to === null ? 'remove' : from === null ? 'add' : 'change', why });
   }
   for (const [id, had] of applied) {
@@ -112,11 +122,30 @@ function merge(
   return { applied: next, writes };
 }
 
-function desiredLabels(node: Node, record: AppliedRecord | undefined, owner: NodePool | undefined) {
+/**
+ * What is to come back when the slot is let go. It is kept from the first time on: what drifts later is repaired, not
+ * remembered. Only where the slot was or gets stripped is a newer value somebody else's to have back.
+ */
+function displacedBy(to: string | null, from: string | null, had: AppliedSlot | undefined): string | undefined {
+  if (had === undefined) return from ?? undefined;
+  const foreign = from !== null && from !== had.value && (to === null || had.value === null);
+  return foreign ? from : had.displaced;
+}
+
+function withDisplaced(value: string | null, displaced: string | undefined): AppliedSlot {
+  return displaced === undefined ? { value } : { value, displaced };
+}
+
+function desiredLabels(
+  node: Node,
+  record: AppliedRecord | undefined,
+  owner: NodePool | undefined,
+  rivals: readonly NodePool[],
+) {
   const desired = new Map<string, string | null>(Object.entries(owner?.spec.labels ?? {}));
   if (owner?.spec.unmanaged === 'Remove') {
-    const membership = membershipSelector(owner);
-    strip(desired, [...Object.keys(node.labels)], record?.labels, key => !Object.hasOwn(membership, key));
+    const membership = new Set([owner, ...rivals].flatMap(pool => Object.keys(membershipSelector(pool))));
+    strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key));
   }
   return desired;
 }

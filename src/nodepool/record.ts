@@ -5,9 +5,11 @@
  * remembers for each slot the value the pool wrote (`null` = it took the slot away) and the value this displaced, so
  * that letting go can put it back.
  *
- * Not guaranteed: that nobody forged it. A kubelet may write annotations of its own node; therefore a record can
- * never bring a key of the cluster's own (one that contains "kubernetes") into being: see `parseRecord`.
+ * Not guaranteed: that nobody forged it. A kubelet may write annotations of its own node, and so make us let go of a
+ * label or taint there that is not the pool's: remove it, or set it to another value. It cannot bring a key of the
+ * cluster's own (one that contains "kubernetes") into being. manifests/protect-records.yaml refuses it the annotation.
  */
+import { isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
 
 export interface AppliedSlot {
   /** What the pool wrote; null when it took the slot away (`unmanaged: Remove`). */
@@ -40,20 +42,33 @@ export function parseRecord(raw: string | undefined): AppliedRecord | undefined 
   const displaced = isObject(json.displaced) ? json.displaced : {};
   return {
     pool: json.pool,
-    labels: parseSlots(json.labels, displaced.labels),
-    taints: parseSlots(json.taints, displaced.taints),
+    labels: parseSlots(json.labels, displaced.labels, id => keyProblem(id) === undefined),
+    taints: parseSlots(json.taints, displaced.taints, isTaintId),
   };
 }
 
-function parseSlots(values: unknown, displaced: unknown): Map<string, AppliedSlot> {
+/** What no pool can have written is left out: it would make a patch that the server refuses for ever. */
+function parseSlots(values: unknown, displaced: unknown, isId: (id: string) => boolean): Map<string, AppliedSlot> {
   const slots = new Map<string, AppliedSlot>();
   if (!isObject(values)) return slots;
   for (const [id, value] of Object.entries(values)) {
-    if (typeof value !== 'string' && !(value === null && isStrippable(id))) continue;
-    const before = isObject(displaced) ? displaced[id] : undefined;
-    slots.set(id, typeof before === 'string' ? { value, displaced: before } : { value });
+    if (!isId(id) || !(value === null ? isStrippable(id) : isValue(value))) continue;
+    const before = isObject(displaced) && Object.hasOwn(displaced, id) ? displaced[id] : undefined;
+    slots.set(
+      id,
+      isValue(before) ? { value: value as string | null, displaced: before } : { value: value as string | null },
+    );
   }
   return slots;
+}
+
+function isValue(value: unknown): value is string {
+  return typeof value === 'string' && valueProblem(value) === undefined;
+}
+
+function isTaintId(id: string): boolean {
+  const colon = id.lastIndexOf(':');
+  return keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
 
 /** Writes the annotation: the same record always gives the same bytes. */

@@ -10,7 +10,7 @@ export function runtimeClassName(pool: string): string {
 export type RuntimeClassPlan =
   | { kind: 'none' }
   | { kind: 'create'; desired: RuntimeClass }
-  /** The handler is immutable on the server, and a namesake's leftover has another owner: delete, then create. */
+  /** The handler is immutable on the server, a namesake's leftover has another owner, one that dies goes: delete, create. */
   | { kind: 'replace'; current: RuntimeClass; desired: RuntimeClass }
   | { kind: 'patch'; current: RuntimeClass; scheduling: NonNullable<RuntimeClass['scheduling']> }
   | { kind: 'delete'; current: RuntimeClass }
@@ -21,12 +21,14 @@ export type RuntimeClassPlan =
 export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefined): RuntimeClassPlan {
   const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool) : undefined;
   const owned = current === undefined ? undefined : ownership(pool, current);
+  const dying = current?.metadata.deletionTimestamp !== undefined;
   if (desired === undefined) {
-    return current !== undefined && owned !== 'foreign' ? { kind: 'delete', current } : { kind: 'none' };
+    return current !== undefined && owned !== 'foreign' && !dying ? { kind: 'delete', current } : { kind: 'none' };
   }
   if (current === undefined) return { kind: 'create', desired };
   if (owned === 'foreign') return { kind: 'foreign', current };
-  if (owned === 'leftover' || current.handler !== desired.handler) return { kind: 'replace', current, desired };
+  if (dying || owned === 'leftover' || current.handler !== desired.handler)
+    return { kind: 'replace', current, desired };
   const scheduling = desired.scheduling ?? {};
   return sameScheduling(current.scheduling ?? {}, scheduling)
     ? { kind: 'none' }

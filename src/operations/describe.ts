@@ -2,7 +2,7 @@
 import type { NodePlan } from '../nodepool/plan.ts';
 import { runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
-import { NodeWriter } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadView, selectPools } from './load-view.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
@@ -28,13 +28,12 @@ export async function describe(
 ): Promise<Description[]> {
   const [only] = names.length === 1 ? names : [];
   const [view, events] = await Promise.all([loadView(deps.cluster), deps.events.list(only)]);
-  const writer = new NodeWriter(deps.cluster, view, async () => {});
   return selectPools(view, names).flatMap(name => {
     const pool = view.pool(name);
     if (pool === undefined) return [];
     const members = new Set(view.members(name));
     const held = view.held(name).map((node): DescribedNode => {
-      const changes = writer.plan(node.name)?.changes ?? [];
+      const changes = planOf(view, node.name)?.changes ?? [];
       return { node, changes, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
     });
     const lost = view.lost(name).map(({ node, owner }): DescribedNode => {

@@ -1,8 +1,11 @@
-/** What `reconcile` would write, without writing it. */
+/**
+ * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
+ * a status, a finalizer) is no difference.
+ */
 import type { NodePlan } from '../nodepool/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { FieldError } from '../nodepool/validation.ts';
-import { NodeWriter } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadView, selectPools } from './load-view.ts';
 import { firstStripWarning } from './reconcile.ts';
@@ -21,11 +24,13 @@ export interface DiffResult {
 export async function diff(names: string[], deps: { cluster: ClusterPort }): Promise<DiffResult> {
   const view = await loadView(deps.cluster);
   const pools = selectPools(view, names);
-  const writer = new NodeWriter(deps.cluster, view, async () => {});
   const nodes = new Set(pools.flatMap(pool => view.held(pool).map(node => node.name)));
+  // A pool on its way out is released whatever its spec says.
+  const errorsOf = (name: string) =>
+    view.pool(name)?.metadata.deletionTimestamp === undefined ? view.specErrors(name) : [];
   return {
     plans: [...nodes].toSorted().flatMap(name => {
-      const plan = writer.plan(name);
+      const plan = planOf(view, name);
       return plan !== undefined && plan.changes.length > 0 ? [plan] : [];
     }),
     conflicts: pools.flatMap(pool =>
@@ -33,11 +38,11 @@ export async function diff(names: string[], deps: { cluster: ClusterPort }): Pro
     ),
     runtimeClasses: pools.flatMap(name => {
       const pool = view.pool(name);
-      if (pool === undefined || view.specErrors(name).length > 0) return [];
+      if (pool === undefined || errorsOf(name).length > 0) return [];
       const { kind } = planRuntimeClass(pool, view.runtimeClass(runtimeClassName(name)));
       return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
     }),
-    invalid: pools.map(pool => ({ pool, errors: view.specErrors(pool) })).filter(({ errors }) => errors.length > 0),
+    invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
     warnings: pools.flatMap(pool => firstStripWarning(view, pool)),
   };
 }

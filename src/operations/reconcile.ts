@@ -1,7 +1,8 @@
 /** One shot over all pools, or the named ones. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { normal, REASON } from '../reconciler/events.ts';
+import type { AppliedRecord } from '../nodepool/record.ts';
 import { createLimiter } from '../reconciler/limiter.ts';
+import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type NodeProgress, type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import type { View } from '../reconciler/view.ts';
@@ -34,8 +35,6 @@ export interface PoolSummary {
   joined: number;
   left: number;
   updated: number;
-  /** Members of the last run that are gone from the cluster. */
-  deleted: number;
 }
 
 export async function reconcile(options: ReconcileOptions, deps: ReconcileDeps): Promise<PoolSummary[]> {
@@ -62,33 +61,15 @@ export async function reconcileView(
     ...(progress === undefined ? {} : { progress }),
   });
   deps.warn(names.flatMap(name => firstStripWarning(view, name)));
-  const before = new Map(names.map(name => [name, view.pool(name)?.status]));
   const results = await Promise.all(names.map(name => settled(name, reconciler.reconcile(name))));
 
   const moves = results.flatMap(({ outcome }) => outcome?.moves ?? []);
-  const summaries = results.map(({ pool, outcome, error }): PoolSummary => {
+  return results.map(({ pool, outcome, error }): PoolSummary => {
     const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
     const updated = moves.filter(move => move.from === pool && move.to === pool && move.changes.length > 0).length;
-    // Deleted nodes leave no record behind: they are what the counts do not explain.
-    const expected = (before.get(pool)?.nodeCount ?? 0) + joined - left;
-    const explained = !options.dryRun && outcome?.kind === 'reconciled' && outcome.failures.length === 0;
-    const deleted = explained ? Math.max(0, expected - (outcome.status?.nodeCount ?? expected)) : 0;
-    return { pool, outcome, error, joined, left, updated, deleted };
+    return { pool, outcome, error, joined, left, updated };
   });
-  await Promise.all(
-    summaries.map(async ({ pool: name, deleted, outcome }) => {
-      const pool = view.pool(name);
-      if (pool === undefined || deleted === 0) return;
-      const noun = deleted === 1 ? '1 node was' : `${deleted} nodes were`;
-      const event = normal(REASON.nodeLeft, `${noun} deleted from the cluster`);
-      await limit(() => cluster.createEvent(pool, event)).catch((error: unknown) => {
-        if (!(error instanceof NodepoolError)) throw error;
-        outcome?.warnings.push(error.message);
-      });
-    }),
-  );
-  return summaries;
 }
 
 /** One pool that cannot be written does not stop the others. A bug does. */
@@ -101,11 +82,20 @@ async function settled(pool: string, work: Promise<PoolOutcome>) {
   }
 }
 
-/** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first run over a pool says so. */
+/** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it. */
 export function firstStripWarning(view: View, name: string): string[] {
-  const pool = view.pool(name);
-  if (pool?.spec.unmanaged !== 'Remove' || view.held(name).some(node => node.record !== undefined)) return [];
+  if (view.pool(name)?.spec.unmanaged !== 'Remove') return [];
+  const held = view.held(name);
+  const before = held.some(node => strips(view.claim(node.name)?.record));
+  const nodes = held.filter(node => planOf(view, node.name)?.changes.some(change => change.reason === 'unmanaged'));
+  if (before || nodes.length === 0) return [];
+  const noun = nodes.length === 1 ? 'node' : 'nodes';
   return [
-    `pool ${name} has unmanaged: Remove: labels and taints of its ${view.members(name).length} nodes that the pool does not set are removed, those of cloud, CNI and GPU software too; see them with \`kubectl nodepool diff ${name}\`; they come back when the pool lets go`,
+    `pool ${name} has unmanaged: Remove: labels and taints of ${nodes.length} ${noun} that the pool does not set are removed, those of cloud, CNI and GPU software too; see them with \`kubectl nodepool diff ${name}\`; they come back when the pool lets go`,
   ];
+}
+
+/** Whether the pool that wrote the record has stripped something already. */
+function strips(record: AppliedRecord | undefined): boolean {
+  return [...(record?.labels.values() ?? []), ...(record?.taints.values() ?? [])].some(slot => slot.value === null);
 }

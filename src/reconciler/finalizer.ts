@@ -1,39 +1,60 @@
 /** The finalizer keeps a deleted pool until its nodes are released. */
+import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import type { ClusterPort } from './ports.ts';
+import { retryDelay } from './retry.ts';
 import type { View } from './view.ts';
 
-/** The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone. The view follows. */
-export async function addFinalizer(pool: NodePool, cluster: ClusterPort, view: View): Promise<NodePool | undefined> {
-  return edit(pool, cluster, view, ({ finalizers = [], deletionTimestamp }) =>
+interface FinalizerDeps {
+  cluster: ClusterPort;
+  view: View;
+  sleep: (ms: number) => Promise<void>;
+}
+
+const MOST_ATTEMPTS = 20;
+
+/**
+ * The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone, or another has its name.
+ * The view follows. Throws NodepoolError.
+ */
+export async function addFinalizer(pool: NodePool, deps: FinalizerDeps): Promise<NodePool | undefined> {
+  return edit(pool, deps, ({ finalizers = [], deletionTimestamp }) =>
     // The server accepts no new finalizer on a pool that is being deleted.
     finalizers.includes(FINALIZER) || deletionTimestamp !== undefined ? finalizers : [...finalizers, FINALIZER],
   );
 }
 
 /** Lets a deleted pool go. */
-export async function dropFinalizer(pool: NodePool, cluster: ClusterPort, view: View): Promise<void> {
-  await edit(pool, cluster, view, ({ finalizers = [] }) => finalizers.filter(finalizer => finalizer !== FINALIZER));
-  view.removePool(pool.metadata.name);
+export async function dropFinalizer(pool: NodePool, deps: FinalizerDeps): Promise<void> {
+  await edit(pool, deps, ({ finalizers = [] }) => finalizers.filter(finalizer => finalizer !== FINALIZER));
+  if (deps.view.pool(pool.metadata.name)?.metadata.uid === pool.metadata.uid) deps.view.removePool(pool.metadata.name);
 }
 
 async function edit(
   pool: NodePool,
-  cluster: ClusterPort,
-  view: View,
+  { cluster, view, sleep }: FinalizerDeps,
   change: (metadata: NodePool['metadata']) => string[],
 ): Promise<NodePool | undefined> {
+  const { name, uid } = pool.metadata;
   let current: NodePool | undefined = pool;
-  while (current !== undefined) {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const finalizers = change(current.metadata);
     if (deepEqual(current.metadata.finalizers ?? [], finalizers)) return current;
     const write = await cluster.setFinalizers(current, finalizers);
-    if (write.kind === 'gone') break;
-    current = write.kind === 'written' ? write.pool : await cluster.getPool(pool.metadata.name);
-    if (current !== undefined) view.setPool(current);
-    if (write.kind === 'written') return current;
+    if (write.kind === 'written') {
+      view.setPool(write.pool);
+      return write.pool;
+    }
+    await sleep(retryDelay(attempt));
+    current = write.kind === 'gone' ? undefined : await cluster.getPool(name);
+    if (current === undefined) view.removePool(name);
+    else view.setPool(current);
+    // Another pool of that name: its finalizers are not this one's.
+    if (current === undefined || current.metadata.uid !== uid) return undefined;
   }
-  view.removePool(pool.metadata.name);
-  return undefined;
+  throw new NodepoolError(
+    'cluster',
+    `cannot set the finalizer of nodepool ${name}: the cluster keeps answering conflict`,
+  );
 }

@@ -1,6 +1,10 @@
 /** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
+import { NodepoolError } from '../nodepool/errors.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { addFinalizer } from './finalizer.ts';
 import type { ClusterPort } from './ports.ts';
+import { retryDelay } from './retry.ts';
 import type { View } from './view.ts';
 
 /** What was written on one node. */
@@ -13,31 +17,22 @@ export interface NodeMove {
   changes: Change[];
 }
 
+export interface NodeWriterDeps {
+  cluster: ClusterPort;
+  view: View;
+  sleep: (ms: number) => Promise<void>;
+}
+
 /** A node that somebody else changes between every read and write of ours, this many times in a row, is an error. */
 const MOST_ATTEMPTS = 50;
 
 export class NodeWriter {
-  readonly #cluster: ClusterPort;
-  readonly #view: View;
-  readonly #sleep: (ms: number) => Promise<void>;
+  readonly #deps: NodeWriterDeps;
   /** One write in flight a node: two pools that a node moves between do not race for it. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
 
-  constructor(cluster: ClusterPort, view: View, sleep: (ms: number) => Promise<void>) {
-    this.#cluster = cluster;
-    this.#view = view;
-    this.#sleep = sleep;
-  }
-
-  /** What would be written on the node now; undefined when the node is not known. */
-  plan(name: string): NodePlan | undefined {
-    const [node, claim] = [this.#view.node(name), this.#view.claim(name)];
-    if (node === undefined || claim === undefined) return undefined;
-    const owner = claim.owner === undefined ? undefined : this.#view.pool(claim.owner);
-    const plan = planNode(node, claim.record, owner);
-    // A pool whose spec is invalid keeps its nodes as they are until it is mended.
-    const frozen = claim.owner !== undefined && this.#view.specErrors(claim.owner).length > 0;
-    return frozen ? { ...plan, changes: [], patch: undefined } : plan;
+  constructor(deps: NodeWriterDeps) {
+    this.#deps = deps;
   }
 
   /** Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. */
@@ -52,38 +47,56 @@ export class NodeWriter {
     return write;
   }
 
+  /** Until nothing is left to write: what a pool gives or takes back can itself make a node join or leave a pool. */
   async #write(name: string): Promise<NodeMove | undefined> {
+    const { cluster, view, sleep } = this.#deps;
+    let move: NodeMove | undefined;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const plan = this.plan(name);
-      if (plan?.patch === undefined) return undefined;
-      const write = await this.#cluster.patchNode(name, plan.patch);
-      switch (write.kind) {
-        case 'written':
-          this.#view.setNode(write.node);
-          return { node: name, from: plan.previous, to: plan.owner, changes: plan.changes };
-        case 'gone':
-          this.#view.removeNode(name);
-          return undefined;
-        case 'conflict':
-          await this.#reread(name, attempt);
+      const plan = planOf(view, name);
+      if (plan?.patch === undefined) return move;
+      const heir = this.#heirWithoutFinalizer(plan);
+      if (heir !== undefined) {
+        await addFinalizer(heir, this.#deps);
+        continue;
       }
+      const write = await cluster.patchNode(name, plan.patch);
+      if (write.kind === 'written') {
+        view.setNode(write.node);
+        const { previous: from, owner: to, changes } = plan;
+        move = { node: name, from: move ? move.from : from, to, changes: [...(move?.changes ?? []), ...changes] };
+        continue;
+      }
+      const current = write.kind === 'gone' ? undefined : await this.#reread(name, attempt, sleep);
+      if (current === undefined) view.removeNode(name);
+      else view.setNode(current);
     }
-    throw new ContendedError(name);
+    throw new NodepoolError(
+      'cluster',
+      `node ${name} was changed by somebody else ${MOST_ATTEMPTS} times in a row between our read and our write`,
+      'nothing of theirs was overwritten; try again when they are done',
+    );
   }
 
-  async #reread(name: string, attempt: number): Promise<void> {
-    // The first retry is at once: most conflicts are a kubelet's heartbeat.
-    if (attempt > 1) await this.#sleep(Math.random() * Math.min(2 ** attempt, 200));
-    const node = await this.#cluster.getNode(name);
-    if (node === undefined) this.#view.removeNode(name);
-    else this.#view.setNode(node);
+  /** Whoever gets a node has the finalizer first that will release it again. */
+  #heirWithoutFinalizer({ owner }: NodePlan): NodePool | undefined {
+    const pool = owner === undefined ? undefined : this.#deps.view.pool(owner);
+    return pool?.metadata.finalizers?.includes(FINALIZER) ? undefined : pool;
+  }
+
+  async #reread(name: string, attempt: number, sleep: NodeWriterDeps['sleep']) {
+    await sleep(retryDelay(attempt));
+    return this.#deps.cluster.getNode(name);
   }
 }
 
-/** Somebody kept writing the node; nothing of theirs was overwritten, and ours is not there yet. */
-export class ContendedError extends Error {
-  constructor(node: string) {
-    super(`node ${node} was changed by somebody else ${MOST_ATTEMPTS} times in a row between our read and our write`);
-    this.name = 'ContendedError';
-  }
+/** What is to be written on the node as the view has it; undefined when the node is not known. */
+export function planOf(view: View, name: string): NodePlan | undefined {
+  const [node, claim] = [view.node(name), view.claim(name)];
+  if (node === undefined || claim === undefined) return undefined;
+  const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
+  const rivals = claim.losers.flatMap(loser => view.pool(loser) ?? []);
+  const plan = planNode(node, claim.record, owner, rivals);
+  // A pool whose spec is invalid keeps its nodes as they are until it is mended.
+  const frozen = claim.owner !== undefined && view.specErrors(claim.owner).length > 0;
+  return frozen ? { ...plan, changes: [], patch: undefined } : plan;
 }

@@ -31,7 +31,7 @@ export interface ClusterPort {
   getPool(name: string): Promise<NodePool | undefined>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
-  /** Replaces the status. Not guarded: it has one writer. */
+  /** Replaces the status, guarded by the pool's resourceVersion. */
   patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
 
   getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;
@@ -42,9 +42,9 @@ export interface ClusterPort {
   patchRuntimeClass(
     current: RuntimeClass,
     scheduling: NonNullable<RuntimeClass['scheduling']>,
-  ): Promise<'written' | 'conflict' | 'gone'>;
-  /** Guarded by the UID: never deletes another object of that name. */
-  deleteRuntimeClass(current: RuntimeClass): Promise<'deleted' | 'conflict' | 'gone'>;
+  ): Promise<{ kind: 'written'; runtimeClass: RuntimeClass } | { kind: 'conflict' } | { kind: 'gone' }>;
+  /** Guarded by the UID: never deletes another object of that name. `marked`: finalizers of others hold it. */
+  deleteRuntimeClass(current: RuntimeClass): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 
   createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
 }

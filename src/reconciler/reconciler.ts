@@ -13,8 +13,9 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
 import type { Limiter } from './limiter.ts';
-import { ContendedError, type NodeMove, NodeWriter } from './node-writer.ts';
+import { type NodeMove, NodeWriter, planOf } from './node-writer.ts';
 import type { ClusterPort, PoolEvent } from './ports.ts';
+import { retryDelay } from './retry.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import type { View } from './view.ts';
 
@@ -44,7 +45,7 @@ export interface PoolOutcome {
   /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
   moves: NodeMove[];
   runtimeClass: RuntimeClassOutcome;
-  /** What could not be written, each a sentence. */
+  /** What could not be written, each a sentence, in an order that does not change from run to run. */
   failures: string[];
   /** Events that could not be sent, each a sentence. */
   warnings: string[];
@@ -52,6 +53,7 @@ export interface PoolOutcome {
 
 /** When this many writes failed and none succeeded, the cluster refuses us: the rest is not tried. */
 const HOPELESS = 10;
+const MOST_STATUS_ATTEMPTS = 10;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -59,37 +61,67 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#writer = new NodeWriter(options.cluster, options.view, options.sleep);
+    this.#writer = new NodeWriter(options);
   }
 
   /** Throws NodepoolError when the pool itself or its status cannot be read or written. */
   async reconcile(name: string): Promise<PoolOutcome> {
-    const { cluster, view, limit } = this.#options;
+    const { view, limit } = this.#options;
     const pool = view.pool(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
-    if (view.specErrors(name).length > 0) return this.#conclude(pool, nothingDone(pool));
-    const held = await limit(() => addFinalizer(pool, cluster, view));
+    if (view.specErrors(name).length > 0) return this.#settle(pool, false);
+    const held = await limit(() => addFinalizer(pool, this.#options));
     if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.reconcile(name);
-    return this.#apply(held);
+    return this.#settle(held, true);
   }
 
-  async #apply(pool: NodePool): Promise<PoolOutcome> {
+  /** @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended */
+  async #settle(pool: NodePool, valid: boolean): Promise<PoolOutcome> {
     const { view, limit } = this.#options;
-    const outcome = nothingDone(pool);
+    const name = pool.metadata.name;
+    const outcome = nothingDone(name);
     // Before the nodes: new pods must find the tolerations when the taints arrive.
-    await attempt(outcome.failures, async () => {
-      outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
-    });
-    await this.#settleNodes(view.held(pool.metadata.name), outcome);
-    return this.#conclude(pool, outcome);
+    if (valid) {
+      await attempt(outcome.failures, async () => {
+        outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
+      });
+    }
+    await this.#settleNodes(name, outcome);
+    const observed: Observation = {
+      members: view.members(name),
+      specErrors: view.specErrors(name),
+      conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
+      failures: outcome.failures,
+    };
+    outcome.status = computeStatus(
+      pool,
+      observed,
+      this.#options
+        .now()
+        .toISOString()
+        .replace(/\.\d+Z$/, 'Z'),
+    );
+    const alive = await this.#writeStatus(pool, outcome.status, outcome.moves.length > 0);
+    await this.#tell(
+      [
+        ...this.#moveEvents(outcome),
+        ...runtimeClassEvents(pool, outcome.runtimeClass),
+        ...(alive ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
+      ],
+      outcome,
+    );
+    if (alive) return outcome;
+    // Deleted while its nodes were written: what it was given after somebody released it is let go again.
+    const again = await this.reconcile(name);
+    return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
   }
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
-    const { cluster, view, limit } = this.#options;
-    const outcome: PoolOutcome = { ...nothingDone(pool), kind: 'released', status: undefined };
-    await this.#settleNodes(view.held(pool.metadata.name), outcome);
+    const { limit } = this.#options;
+    const outcome: PoolOutcome = { ...nothingDone(pool.metadata.name), kind: 'released' };
+    await this.#settleNodes(pool.metadata.name, outcome);
     await attempt(outcome.failures, async () => {
       outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
     });
@@ -98,80 +130,70 @@ export class Reconciler {
       events.push([pool, warning(REASON.reconcileFailed, `cannot release the pool: ${outcome.failures.join('; ')}`)]);
     }
     await this.#tell(events, outcome);
-    if (outcome.failures.length === 0) await limit(() => dropFinalizer(pool, cluster, view));
+    if (outcome.failures.length === 0) await limit(() => dropFinalizer(pool, this.#options));
     return outcome;
   }
 
   /** The pool is gone without its finalizer having been honoured, or never had one. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
-    const outcome: PoolOutcome = { ...nothingDone(undefined, name), kind: 'released' };
-    await this.#settleNodes(this.#options.view.held(name), outcome);
+    const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
+    await this.#settleNodes(name, outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
   }
 
-  async #settleNodes(nodes: { name: string }[], outcome: PoolOutcome): Promise<void> {
-    const { limit, progress } = this.#options;
-    await this.#prepareHeirs(nodes, outcome);
-    const changed = nodes.filter(node => this.#writer.plan(node.name)?.patch !== undefined);
-    progress?.planned(changed.length);
-    let skipped = 0;
+  async #settleNodes(pool: string, outcome: PoolOutcome): Promise<void> {
+    const { view, limit, progress } = this.#options;
+    const names = view
+      .held(pool)
+      .map(node => node.name)
+      .filter(name => planOf(view, name)?.patch !== undefined)
+      .toSorted();
+    progress?.planned(names.length);
+    const [failures, untried]: [string[], string[]] = [[], []];
     const settle = async (name: string) => {
-      if (outcome.moves.length === 0 && outcome.failures.length >= HOPELESS) skipped++;
+      if (outcome.moves.length === 0 && failures.length >= HOPELESS) untried.push(`node ${name} was not tried`);
       else {
-        await attempt(outcome.failures, async () => {
+        await attempt(failures, async () => {
           const move = await this.#writer.settle(name);
           if (move !== undefined) outcome.moves.push(move);
         });
       }
       progress?.done();
     };
-    await Promise.all(changed.map(node => limit(() => settle(node.name))));
-    if (skipped > 0) outcome.failures.push(`${skipped} more nodes were not tried`);
+    await Promise.all(names.map(name => limit(() => settle(name))));
+    // In order of their names, not of the answers: the same failures must give the same status again.
+    outcome.failures.push(...failures.toSorted(), ...untried.toSorted());
   }
 
-  /** Whoever gets a node of this pool, reconciled yet or not, has the finalizer first that will release it again. */
-  async #prepareHeirs(nodes: { name: string }[], outcome: PoolOutcome): Promise<void> {
-    const { cluster, view, limit } = this.#options;
-    const owners = new Set(nodes.map(node => view.claim(node.name)?.owner));
-    for (const name of owners) {
-      const heir = name === undefined || name === outcome.pool ? undefined : view.pool(name);
-      if (heir === undefined) continue;
-      await attempt(outcome.failures, async () => void (await limit(() => addFinalizer(heir, cluster, view))));
+  /**
+   * Writes the status if it differs. False when the pool is gone, is being deleted, or another one has its name now.
+   * @param wroteNodes then it is looked at even if the status stays: a deletion may have crossed the node writes
+   */
+  async #writeStatus(pool: NodePool, status: NodePoolStatus, wroteNodes: boolean): Promise<boolean> {
+    const { cluster, limit, sleep } = this.#options;
+    const { name } = pool.metadata;
+    if (deepEqual(pool.status, status)) {
+      return !wroteNodes || this.#isStill(pool, await limit(() => cluster.getPool(name)));
     }
+    let current = pool;
+    for (let attempt = 1; attempt <= MOST_STATUS_ATTEMPTS; attempt++) {
+      const write = await limit(() => cluster.patchStatus(current, status));
+      if (write.kind === 'written') return this.#isStill(pool, write.pool);
+      await sleep(retryDelay(attempt));
+      const latest = write.kind === 'gone' ? undefined : await limit(() => cluster.getPool(name));
+      if (!this.#isStill(pool, latest) || latest === undefined) return false;
+      current = latest;
+    }
+    throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
   }
 
-  async #conclude(pool: NodePool, outcome: PoolOutcome): Promise<PoolOutcome> {
-    const { view, cluster, limit, now } = this.#options;
-    const name = pool.metadata.name;
-    const observed: Observation = {
-      members: view.members(name),
-      specErrors: view.specErrors(name),
-      conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
-      failures: outcome.failures,
-    };
-    const status = computeStatus(
-      pool,
-      observed,
-      now()
-        .toISOString()
-        .replace(/\.\d+Z$/, 'Z'),
-    );
-    outcome.status = status;
-    if (!deepEqual(pool.status, status)) {
-      const write = await limit(() => cluster.patchStatus(pool, status));
-      if (write.kind === 'written') view.setPool(write.pool);
-      else if (write.kind === 'gone') view.removePool(name);
-    }
-    await this.#tell(
-      [
-        ...this.#moveEvents(outcome),
-        ...runtimeClassEvents(pool, outcome.runtimeClass),
-        ...conditionEvents(pool, status).map(event => [pool, event] as const),
-      ],
-      outcome,
-    );
-    return outcome;
+  /** Whether the pool that was read now is the one that was reconciled, and not being deleted. The view follows. */
+  #isStill(pool: NodePool, latest: NodePool | undefined): boolean {
+    const { view } = this.#options;
+    if (latest === undefined) view.removePool(pool.metadata.name);
+    else view.setPool(latest);
+    return latest?.metadata.uid === pool.metadata.uid && latest?.metadata.deletionTimestamp === undefined;
   }
 
   #settleRuntimeClass(pool: NodePool): Promise<RuntimeClassOutcome> {
@@ -194,11 +216,11 @@ export class Reconciler {
   }
 }
 
-function nothingDone(pool: NodePool | undefined, name = pool?.metadata.name ?? ''): PoolOutcome {
+function nothingDone(pool: string): PoolOutcome {
   return {
-    pool: name,
+    pool,
     kind: 'reconciled',
-    status: pool?.status,
+    status: undefined,
     moves: [],
     runtimeClass: { kind: 'unchanged' },
     failures: [],
@@ -211,7 +233,7 @@ async function attempt(failures: string[], work: () => Promise<void>): Promise<v
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof NodepoolError) && !(error instanceof ContendedError)) throw error;
+    if (!(error instanceof NodepoolError)) throw error;
     failures.push(error.message);
   }
 }

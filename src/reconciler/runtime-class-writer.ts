@@ -1,4 +1,5 @@
 /** Keeps the RuntimeClass of one pool: created, followed, deleted, and never taken from somebody else. */
+import { NodepoolError } from '../nodepool/errors.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterPort } from './ports.ts';
@@ -13,7 +14,10 @@ export type RuntimeClassOutcome =
 /** Each attempt acts on what the last one read; more than this is somebody recreating it as fast as we delete it. */
 const MOST_ATTEMPTS = 5;
 
-/** @param dryRun with it a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete */
+/**
+ * @param dryRun with it a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete
+ * Throws NodepoolError when it cannot be made as it should be.
+ */
 export async function settleRuntimeClass(
   pool: NodePool,
   cluster: ClusterPort,
@@ -21,34 +25,26 @@ export async function settleRuntimeClass(
   dryRun: boolean,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
-  let deletedOurs = false;
+  let replaced = false;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const plan = planRuntimeClass(pool, view.runtimeClass(name));
-    if (plan.kind === 'none') return deletedOurs ? { kind: 'deleted', name } : { kind: 'unchanged' };
+    if (plan.kind === 'none') return replaced ? { kind: 'deleted', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     if (await act(plan, cluster, view)) {
-      switch (plan.kind) {
-        case 'create':
-          return { kind: deletedOurs ? 'updated' : 'created', name };
-        case 'patch':
-          return { kind: 'updated', name };
-        case 'delete':
-          return { kind: 'deleted', name };
-        case 'replace':
-          if (dryRun) return { kind: 'updated', name };
-          deletedOurs = true;
-          view.removeRuntimeClass(name);
-          continue;
-      }
+      if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
+      if (plan.kind === 'delete') return { kind: 'deleted', name };
+      if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
+      replaced = true;
+    } else {
+      const current = await cluster.getRuntimeClass(name);
+      if (current === undefined) view.removeRuntimeClass(name);
+      else view.setRuntimeClass(current);
     }
-    const current = await cluster.getRuntimeClass(name);
-    if (current === undefined) view.removeRuntimeClass(name);
-    else view.setRuntimeClass(current);
   }
-  throw new Error(`RuntimeClass ${name} kept changing while pool ${pool.metadata.name} was writing it`);
+  throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
 }
 
-/** Carries out one step; false when the object was not as the view had it. */
+/** Carries out one step, the view following; false when the object was not as the view had it. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
   cluster: ClusterPort,
@@ -60,14 +56,25 @@ async function act(
       if (made.kind === 'created') view.setRuntimeClass(made.runtimeClass);
       return made.kind === 'created';
     }
-    case 'patch':
-      // The view keeps the old one: the next look at it reads anew on conflict.
-      return (await cluster.patchRuntimeClass(plan.current, plan.scheduling)) === 'written';
+    case 'patch': {
+      const write = await cluster.patchRuntimeClass(plan.current, plan.scheduling);
+      if (write.kind === 'written') view.setRuntimeClass(write.runtimeClass);
+      return write.kind === 'written';
+    }
     case 'replace':
     case 'delete': {
+      const { name, finalizers = [] } = plan.current.metadata;
       const deleted = await cluster.deleteRuntimeClass(plan.current);
-      if (deleted === 'deleted' && plan.kind === 'delete') view.removeRuntimeClass(plan.current.metadata.name);
-      return deleted === 'deleted';
+      if (deleted === 'conflict') return false;
+      if (deleted === 'marked' && plan.kind === 'replace') {
+        throw new NodepoolError(
+          'cluster',
+          `RuntimeClass ${name} cannot be replaced while its finalizers hold it: ${finalizers.join(', ')}`,
+          `look at it: kubectl get runtimeclass ${name} -o yaml`,
+        );
+      }
+      view.removeRuntimeClass(name);
+      return true;
     }
   }
 }

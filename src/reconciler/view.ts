@@ -1,8 +1,8 @@
 /**
  * The reconciler's read store: pools, nodes and RuntimeClasses as last seen, and which nodes concern which pool.
  *
- * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale view costs
- * a retry, never somebody's taint.
+ * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
+ * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
 import { type Claim, PoolIndex, sameClaims } from '../nodepool/membership.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';

@@ -18,7 +18,6 @@ export interface ReconciledPool {
   joined: number;
   left: number;
   updated: number;
-  deleted: number;
 }
 
 /** The longest reason that is shown: the whole of it is in `describe`. */
@@ -51,12 +50,11 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   ];
 }
 
-function changes({ joined, left, updated, deleted, outcome }: ReconciledPool): string {
+function changes({ joined, left, updated, outcome }: ReconciledPool): string {
   const runtimeClass = outcome?.runtimeClass.kind ?? 'unchanged';
   const said = [
     ...(joined > 0 ? [`${joined} joined`] : []),
     ...(left > 0 ? [`${left} left`] : []),
-    ...(deleted > 0 ? [`${deleted} deleted`] : []),
     ...(updated > 0 ? [`${updated} updated`] : []),
     ...(runtimeClass === 'unchanged' || runtimeClass === 'foreign' ? [] : [`RuntimeClass ${runtimeClass}`]),
   ];

@@ -11,6 +11,7 @@ import { type Connection, connect } from '../../src/kube/connect.ts';
 import { API_VERSION, type NodePool, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
 import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
 import { type PoolSummary, type ReconcileDeps, reconcile } from '../../src/operations/reconcile.ts';
+import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
@@ -49,6 +50,8 @@ export interface World {
   events(pool: string): Promise<LiveEvent[]>;
   reconcile(...names: string[]): Promise<PoolSummary[]>;
   dryRun(...names: string[]): Promise<PoolSummary[]>;
+  /** Over a port of the test's own. */
+  reconcileWith(cluster: ClusterPort, ...names: string[]): Promise<PoolSummary[]>;
   delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
   warnings: string[];
   /** What happens before every test. */
@@ -133,6 +136,8 @@ export function useWorld(options: { audit?: boolean } = {}): World {
     },
     reconcile: (...names) => run(names, false),
     dryRun: (...names) => run(names, true),
+    reconcileWith: async (port, ...names) =>
+      reconcile({ names, concurrency: 8, dryRun: false }, { ...(await deps(false)), cluster: port }),
     async delete(names, more = {}) {
       const all = { names, detachNodes: false, concurrency: 8, dryRun: false, ignoreNotFound: false, ...more };
       return deletePools(all, await deps(all.dryRun));

@@ -10,6 +10,7 @@ const cases: [string, unknown, unknown, unknown][] = [
   ['object to scalar', { a: { x: 1 } }, { a: 1 }, { a: 1 }],
   ['from nothing', undefined, { a: {} }, { a: {} }],
   ['undefined is absence', { a: undefined }, {}, undefined],
+  ['a key named like an inherited member', { constructor: 'x' }, {}, { constructor: null }],
   ['emptied object', { a: { x: 1 } }, { a: {} }, { a: { x: null } }],
 ];
 for (const [name, before, after, want] of cases) {

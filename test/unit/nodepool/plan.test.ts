@@ -6,8 +6,8 @@ import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
 /** Plans, and applies the plan's patch as the server would. */
-function step(node: Node, owner: NodePool | undefined) {
-  const plan = planNode(node, parseRecord(node.record), owner);
+function step(node: Node, owner: NodePool | undefined, rivals: NodePool[] = []) {
+  const plan = planNode(node, parseRecord(node.record), owner, rivals);
   const labels = { ...node.labels };
   for (const [key, value] of Object.entries(plan.patch?.labels ?? {})) {
     if (value === null) delete labels[key];
@@ -176,4 +176,51 @@ test('a record in another order of keys is rewritten once', () => {
   const { plan, after } = step(node, aPool({ labels: { a: '1', b: '2' } }));
   assert.equal(plan.patch?.record, recordOf({ pool: 'worker', labels: { a: '1', b: '2' } }));
   assert.equal(step(after, aPool({ labels: { a: '1', b: '2' } })).plan.patch, undefined);
+});
+
+test('unmanaged: Remove takes what left its own spec for its own: it does not come back', () => {
+  const strict = aPool({ labels: { team: 'x' }, taints: [taint('evict=now:NoExecute')], unmanaged: 'Remove' });
+  const emptied = step(step(aNode(), strict).after, aPool({ unmanaged: 'Remove' }));
+  assert.deepEqual(emptied.said, ['remove label team x>- (spec)', 'remove taint evict:NoExecute now>- (spec)']);
+  const { labels, taints } = step(emptied.after, undefined).after;
+  assert.deepEqual([labels, taints], [{}, []]);
+});
+
+test('unmanaged: Remove: what the pool before it applied is not taken for foreign', () => {
+  const first = step(
+    aNode({ labels: { tier: 'old' } }),
+    aPool({ labels: { tier: 'gold', team: 'x' } }, { name: 'one' }),
+  );
+  const second = step(first.after, aPool({ unmanaged: 'Remove' }, { name: 'two' }));
+  assert.deepEqual(second.after.labels, {});
+  assert.deepEqual(step(second.after, undefined).after.labels, { tier: 'old' });
+});
+
+test('a stripped slot that somebody set anew, and that the spec wants now, gives the newer value back', () => {
+  const stripped = step(aNode({ labels: { gpu: 'old' } }), aPool({ unmanaged: 'Remove' })).after;
+  const wanted = step(
+    { ...stripped, labels: { gpu: 'newer' } },
+    aPool({ labels: { gpu: 'ours' }, unmanaged: 'Remove' }),
+  );
+  assert.equal(wanted.after.labels.gpu, 'ours');
+  assert.equal(step(wanted.after, undefined).after.labels.gpu, 'newer');
+});
+
+test('unmanaged: Remove leaves the labels by which other pools claim the node', () => {
+  const rival = aPool({ nodeSelector: { team: 'b' } }, { name: 'rival' });
+  const node = aNode({ labels: { 'node-role.kubernetes.io/worker': '', team: 'b', other: 'x' } });
+  assert.deepEqual(step(node, aPool({ unmanaged: 'Remove' }), [rival]).said, ['remove label other x>- (unmanaged)']);
+});
+
+test('what no pool can have written is left out of a record', () => {
+  const record = parseRecord(
+    JSON.stringify({
+      pool: 'worker',
+      labels: { 'bad key!': 'x', ok: 'x', long: 'v'.repeat(64) },
+      taints: { 'x :x y': null, 'a:NoSchedule': 'v', 'b:Never': 'v' },
+      displaced: { labels: { ok: 'not a value!' }, taints: { 'x :x y': 'v' } },
+    }),
+  );
+  assert.deepEqual([...(record?.labels ?? [])], [['ok', { value: 'x' }]]);
+  assert.deepEqual([...(record?.taints ?? [])], [['a:NoSchedule', { value: 'v' }]]);
 });

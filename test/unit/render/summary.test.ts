@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ReconciledPool, renderSummaries } from '../../../src/render/summary.ts';
 import { colored, gpuPool, plain, workerPool } from './fixtures.ts';
 
-const none = { joined: 0, left: 0, updated: 0, deleted: 0 };
+const none = { joined: 0, left: 0, updated: 0 };
 const unchanged = { kind: 'unchanged' as const };
 
 function reconciled(pool = workerPool()): ReconciledPool & { outcome: NonNullable<ReconciledPool['outcome']> } {
@@ -23,7 +23,6 @@ test('one line a pool', () => {
         ...gpu,
         joined: 1,
         left: 2,
-        deleted: 3,
         updated: 4,
         outcome: { ...gpu.outcome, runtimeClass: { kind: 'created' } },
       },
@@ -37,11 +36,11 @@ test('one line a pool', () => {
   assert.equal(
     lines,
     `
-worker  200           2 nodes (unchanged)                                                    cpu 8      memory 5.8Gi
-gpu     409,Conflict  1 node (1 joined, 2 left, 3 deleted, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
-batch   500,Failing   2 nodes (1 updated)                                                    cpu 8      memory 5.8Gi  2 writes failed
-lost    error         -                                                                      -          -             not reconciled
-old     released      12 nodes let go                                                        -          -`.slice(1),
+worker  200           2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
+gpu     409,Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
+batch   500,Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
+lost    error         -                                                           -          -             not reconciled
+old     released      12 nodes let go                                             -          -`.slice(1),
   );
 });
 
