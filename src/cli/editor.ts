@@ -5,14 +5,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
-
-export interface EditSession {
-  /** The file, to be named to the user when the text is to be kept. */
-  path: string;
-  /** Writes the text, runs the editor, waits for it, returns what was saved. The file stays, also after an error. */
-  edit(text: string): Promise<string>;
-  remove(): Promise<void>;
-}
+import type { EditSession } from '../operations/edit.ts';
 
 /** A new file that only the user can read; edit() may run several times on it. */
 export function createEditSession(env: Record<string, string | undefined>): EditSession {

@@ -1,5 +1,5 @@
 /** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
-import type { DefinitionPort, EventsPort, PoolsPort } from '../operations/ports.ts';
+import type { DefinitionPort, EventsPort, LeasePort, PoolsPort, WatchPorts } from '../operations/ports.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { parseDuration } from './duration.ts';
 import type { Io } from './io.ts';
@@ -10,6 +10,8 @@ export interface Connection {
   pools: PoolsPort;
   events: EventsPort;
   definition: DefinitionPort;
+  watch(): WatchPorts;
+  lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   /** Ends the sockets, so that the process can end. */

@@ -17,7 +17,7 @@ export const globalFlags = {
   'as-group': repeatedFlag({ ...GLOBAL, summary: 'Group to impersonate; repeatable.', helpValue: 'GROUP' }),
   'request-timeout': Flags.string({
     ...GLOBAL,
-    summary: 'Longest wait for one request: 5s, 2m; 0 waits for ever.',
+    summary: 'Longest wait for one request, its retries included: 5s, 2m; 0 waits for ever.',
     helpValue: 'TIME',
   }),
   verbosity: Flags.integer({

@@ -1,6 +1,5 @@
-/** The process's streams and surroundings as one parameter. Nothing else in src touches `process` or `console`. */
-
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+/** The process's streams and surroundings as one parameter, so that a verb runs on any others as well. */
+import type { Readable, Writable } from 'node:stream';
 import { sanitizeText } from '../render/sanitize.ts';
 
 export interface Io {
@@ -23,7 +22,8 @@ export interface Io {
   err(text: string): void;
 }
 
-type Facts = Omit<Io, 'out' | 'err'>;
+/** What out() and err() are made of. */
+export type IoFacts = Omit<Io, 'out' | 'err'>;
 
 /** FORCE_COLOR and NO_COLOR (no-color.org: any value that is not empty) decide before the terminal does. */
 export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
@@ -56,43 +56,8 @@ export function processIo(process: NodeJS.Process): Io {
   });
 }
 
-export interface TestIo extends Io {
-  stdoutText(): string;
-  stderrText(): string;
-}
-
-/** Streams in memory for tests: no terminal, no colour, an empty environment, unless said otherwise. */
-export function testIo(facts: Partial<Omit<Facts, 'stdin'>> & { stdin?: string } = {}): TestIo {
-  const { stdin: input, ...others } = facts;
-  const stdin = new PassThrough();
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  if (input !== undefined) stdin.end(input);
-  const collected = { stdout: '', stderr: '' };
-  stdout.on('data', (chunk: Buffer) => {
-    collected.stdout += chunk.toString();
-  });
-  stderr.on('data', (chunk: Buffer) => {
-    collected.stderr += chunk.toString();
-  });
-  const io = withWriters({
-    stdin,
-    stdout,
-    stderr,
-    stdinIsTTY: false,
-    stdoutIsTTY: false,
-    stderrIsTTY: false,
-    columns: 80,
-    color: false,
-    errorColor: false,
-    env: {},
-    now: () => new Date('2026-01-01T00:00:00Z'),
-    ...others,
-  });
-  return { ...io, stdoutText: () => collected.stdout, stderrText: () => collected.stderr };
-}
-
-function withWriters(facts: Facts): Io {
+/** Adds out() and err() to streams and facts. */
+export function withWriters(facts: IoFacts): Io {
   return {
     ...facts,
     out: text => void facts.stdout.write(`${text}\n`),

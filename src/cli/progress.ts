@@ -11,7 +11,7 @@ const SILENT: Progress = { update() {}, stop() {} };
 
 /** A spinner on stderr while something lasts. Silent, both calls included, unless stderr is a terminal. */
 export async function progress(io: Io, text: string): Promise<Progress> {
-  if (!io.stderrIsTTY || io.env.TERM === 'dumb' || io.env.CI) return SILENT;
+  if (!io.stderrIsTTY || io.env.TERM === 'dumb' || io.env.CI || hasNoWidth(io.stderr)) return SILENT;
   const { default: ora } = await import('ora');
   const spinner = ora({
     text,
@@ -30,4 +30,9 @@ export async function progress(io: Io, text: string): Promise<Progress> {
       if (finalText !== undefined) io.err(finalText);
     },
   };
+}
+
+/** A terminal that nobody gave a size, as `script` and `docker exec -t` make them: ora would clear lines for ever. */
+function hasNoWidth(stream: Io['stderr']): boolean {
+  return (stream as Partial<NodeJS.WriteStream>).columns === 0;
 }

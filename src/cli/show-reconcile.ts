@@ -23,12 +23,12 @@ export async function showReconcile(options: ReconcileOptions, deps: Deps, conne
       io.err(`error: ${pool}: ${error.message}${error.next === undefined ? '' : `; next: ${error.next}`}`);
     }
   }
-  return Math.max(EXIT.done, ...summaries.map(exitCode));
+  const codes = summaries.map(exitCode);
+  // An error wins over a pool that is not 200.
+  return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 
-/** 1 wins over nothing, 3 (a pool is not 200) over 1: DESIGN's exit codes, the most specific one. */
 function exitCode({ outcome, error }: PoolSummary): number {
-  if (error !== undefined || outcome === undefined) return EXIT.error;
-  if (outcome.kind === 'released') return outcome.failures.length > 0 ? EXIT.error : EXIT.done;
-  return outcome.status?.status === 200 ? EXIT.done : EXIT.unhealthy;
+  if (error !== undefined || outcome === undefined || outcome.failures.length > 0) return EXIT.error;
+  return outcome.kind === 'released' || outcome.status?.status === 200 ? EXIT.done : EXIT.unhealthy;
 }

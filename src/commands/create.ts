@@ -48,11 +48,9 @@ export default class Create extends BaseCommand<typeof Create> {
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
     const dryRun = flags['dry-run'];
-    const pools = await poolsToCreate(flags, args.name, deps);
-    for (const { metadata, spec } of pools) if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
-
-    const { createPools } = await import('../operations/create.ts');
     const nodes = splitNames(flags.nodes);
+    const pools = await poolsToCreate(flags, args.name, deps);
+    const { createPools } = await import('../operations/create.ts');
     let connection: Connection | undefined;
     const created = await createPools({ pools, nodes, concurrency: flags.concurrency, dryRun }, async () => {
       connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
@@ -66,7 +64,12 @@ export default class Create extends BaseCommand<typeof Create> {
         io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
       }
     }
-    if (!flags.reconcile || dryRun !== 'none' || connection === undefined) return 0;
+    if (!flags.reconcile || dryRun !== 'none' || connection === undefined) {
+      for (const { metadata, spec } of created) {
+        if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
+      }
+      return 0;
+    }
     const names = created.map(pool => pool.metadata.name);
     return showReconcile({ names, concurrency: flags.concurrency, dryRun: false }, deps, connection);
   }
@@ -93,11 +96,17 @@ async function poolsToCreate(
   return documents.map(({ value, source }) => withoutServerFields(decodePool(value, source)));
 }
 
+/** Throws when the flag is there and names nothing: an empty variable in a script. */
 function splitNames(list: string | undefined): string[] {
-  return (list ?? '')
+  if (list === undefined) return [];
+  const names = list
     .split(',')
     .map(name => name.trim())
     .filter(name => name !== '');
+  if (names.length === 0) {
+    throw new NodepoolError('usage', `--nodes: "${list}" names no node`, 'write it like --nodes a,b');
+  }
+  return names;
 }
 
 function unmanagedWarning(name: string): string {

@@ -6,6 +6,7 @@ import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '..
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
+import { formatError } from '../render/error.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -21,7 +22,9 @@ export default class Delete extends BaseCommand<typeof Delete> {
   ];
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
-    'detach-nodes': Flags.boolean({ summary: 'Also remove the membership labels from the nodes.' }),
+    'detach-nodes': Flags.boolean({
+      summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
+    }),
     'ignore-not-found': Flags.boolean({ summary: 'Pass over names that do not exist.' }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
     concurrency: concurrencyFlag,
@@ -34,7 +37,8 @@ export default class Delete extends BaseCommand<typeof Delete> {
     if (names.length === 0) throw new NodepoolError('usage', 'delete needs the name of a pool');
     const dryRun = flags['dry-run'];
     const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
-    const pools = await findPools(names, connection.pools, flags['ignore-not-found']);
+    const choice = { names, ignoreNotFound: flags['ignore-not-found'], detachNodes: flags['detach-nodes'] };
+    const pools = await findPools(choice, connection.pools);
     if (dryRun === 'client') {
       for (const { metadata } of pools) io.out(message(metadata.name, 'deleted', dryRunSuffix(dryRun)));
       return 0;
@@ -45,13 +49,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await deletePools(
-      {
-        names,
-        detachNodes: flags['detach-nodes'],
-        concurrency: flags.concurrency,
-        dryRun: dryRun === 'server',
-        ignoreNotFound: flags['ignore-not-found'],
-      },
+      { ...choice, concurrency: flags.concurrency, dryRun: dryRun === 'server' },
       { ...work, pools: connection.pools },
     ).finally(work.stop);
     const codes = results.map(result => report(result, dryRunSuffix(dryRun), deps));
@@ -71,9 +69,9 @@ function question(pools: { metadata: { name: string }; status?: { nodeCount: num
 function report({ pool, summary, detached, finalizers }: DeleteResult, suffix: string, { io }: Deps): number {
   const { outcome, error } = summary;
   for (const warning of outcome?.warnings ?? []) io.err(`warning: ${warning}`);
-  const failures = error === undefined ? (outcome?.failures ?? []) : [error.message];
-  if (failures.length > 0) {
-    for (const failure of failures) io.err(`error: ${failure}`);
+  if (error !== undefined) io.err(formatError(error));
+  for (const failure of outcome?.failures ?? []) io.err(formatError({ message: failure }));
+  if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
     io.err(message(pool, 'is not deleted yet: run the command again to finish', ''));
     return 1;
   }
@@ -88,5 +86,5 @@ function report({ pool, summary, detached, finalizers }: DeleteResult, suffix: s
 }
 
 function message(pool: string, what: string, suffix: string): string {
-  return `nodepool.nodes.lailin.xyz/${pool} ${what}${suffix}`;
+  return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
 }

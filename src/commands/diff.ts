@@ -5,7 +5,9 @@ import { namesArg } from '../cli/flags.ts';
 export default class Diff extends BaseCommand<typeof Diff> {
   static override summary = 'Show what reconcile would change on the nodes, and why.';
   static override description =
-    'Exit status, as of kubectl diff: 0 no difference, 1 some difference, 2 or more an error.';
+    `It speaks of labels, taints and RuntimeClasses: a node that joins a pool or is taken over without a change of those is no difference.
+
+Exit status, as of kubectl diff: 0 no difference, 1 some difference, 2 or more an error.`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> diff' },
     { description: 'One pool; in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },

@@ -44,7 +44,10 @@ export default class Get extends BaseCommand<typeof Get> {
     } else if (names.length === 0) {
       io.err('No pools found.');
     }
-    for (const error of missing) io.err(`error: ${error.message}`);
+    if (missing.length > 0) {
+      const { formatError } = await import('../render/error.ts');
+      for (const error of missing) io.err(formatError(error));
+    }
     return missing.length > 0 ? 1 : 0;
   }
 }

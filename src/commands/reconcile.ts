@@ -1,8 +1,13 @@
 import { Flags } from '@oclif/core';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, namesArg } from '../cli/flags.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+
+/** The flags of a process that stays. */
+const WATCH = { helpGroup: 'WATCH' };
 
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = 'Bring the nodes to what their pools say.';
@@ -22,6 +27,35 @@ Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something cou
   static override flags = {
     'dry-run': Flags.boolean({ summary: 'Send every write as a server dry run: it is checked and not stored.' }),
     concurrency: concurrencyFlag,
+    watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
+    resync: Flags.string({ ...WATCH, default: '10m', summary: 'Look at every pool this often.', helpValue: 'TIME' }),
+    'leader-elect': Flags.boolean({
+      ...WATCH,
+      summary: 'Reconcile only while holding a lease: for several processes.',
+    }),
+    'leader-elect-namespace': Flags.string({
+      ...WATCH,
+      default: 'kube-system',
+      summary: 'Namespace of the lease kubectl-nodepool.',
+      helpValue: 'NAME',
+    }),
+    'metrics-bind-address': Flags.string({
+      ...WATCH,
+      summary: 'Serve /metrics, as 127.0.0.1:8080.',
+      helpValue: 'ADDRESS',
+    }),
+    'health-probe-bind-address': Flags.string({
+      ...WATCH,
+      summary: 'Serve /healthz and /readyz, as 127.0.0.1:8081.',
+      helpValue: 'ADDRESS',
+    }),
+    'log-format': Flags.option({
+      ...WATCH,
+      options: ['text', 'json'] as const,
+      default: 'text' as const,
+      summary: 'Lines of the log.',
+      helpValue: 'text|json',
+    })(),
   };
 
   protected async execute(
@@ -30,7 +64,27 @@ Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something cou
     deps: Deps,
   ): Promise<number> {
     const { concurrency, 'dry-run': dryRun } = flags;
+    if (flags.watch) return watch(flags, args.name ?? [], deps);
     const connection = await deps.connect({ dryRun, concurrency });
     return showReconcile({ names: args.name ?? [], concurrency, dryRun }, deps, connection);
   }
+}
+
+async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: Deps): Promise<number> {
+  if (names.length > 0) throw new NodepoolError('usage', '--watch looks after all pools', 'leave out the names');
+  if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
+  const resyncMs = parseDuration(flags.resync, '--resync');
+  if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
+  const { showWatch } = await import('../cli/show-watch.ts');
+  const options = {
+    concurrency: flags.concurrency,
+    resyncMs,
+    leaderElect: flags['leader-elect'],
+    leaderElectNamespace: flags['leader-elect-namespace'],
+    metricsAddress: flags['metrics-bind-address'],
+    healthAddress: flags['health-probe-bind-address'],
+    logFormat: flags['log-format'],
+    verbosity: flags.verbosity,
+  };
+  return showWatch(options, deps, await deps.connect({ concurrency: flags.concurrency }));
 }

@@ -2,17 +2,18 @@ import { Flags } from '@oclif/core';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
 import { parseDuration } from '../cli/duration.ts';
-import type { Connection, Deps } from '../cli/factory.ts';
+import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { deletePools } from '../operations/delete.ts';
-import { uninstall } from '../operations/uninstall.ts';
+import { type Leftovers, uninstall } from '../operations/uninstall.ts';
+
+/** As kubectl writes it of what it deletes. */
+const DELETED_DEFINITION = DEFINITION.replace(/\/(.*)/, ' "$1"');
 
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Remove the NodePool resource from the cluster.';
   static override description =
-    'Refuses while pools exist. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back.';
+    'Refuses while pools exist, or nodes still carry what a pool that is gone applied. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back.';
   static override examples = [
     { description: 'Remove it when no pool is left', command: '<%= config.bin %> uninstall' },
     { description: 'Delete all pools too', command: '<%= config.bin %> uninstall --cascade' },
@@ -35,16 +36,18 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
     const dryRun = flags['dry-run'];
     const connection = await deps.connect({ concurrency: flags.concurrency });
-    const { pools, definition } = connection;
+    const { cluster, pools, definition } = connection;
     const outcome = await uninstall(
-      { cascade: flags.cascade, dryRun, timeoutMs },
+      { cascade: flags.cascade, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
+        cluster,
         pools,
         definition,
-        deletePools: names => release(names, flags.concurrency, deps, connection),
-        confirm: async names => flags.yes || confirm(io, question(names)),
+        work: () => reconcileDeps(deps, connection, 'Releasing'),
+        confirm: async found => flags.yes || confirm(io, question(found)),
       },
     );
+    const suffix = dryRunSuffix(dryRun);
     switch (outcome.kind) {
       case 'absent':
         io.out(`${DEFINITION} is not installed`);
@@ -53,27 +56,29 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         io.err('nothing was deleted');
         return 1;
       case 'deleted':
-        for (const name of outcome.pools) io.out(`nodepool.nodes.lailin.xyz "${name}" deleted${dryRunSuffix(dryRun)}`);
-        io.out(`${DEFINITION} deleted${dryRunSuffix(dryRun)}`);
+        for (const name of outcome.found.pools) io.out(`nodepool.nodes.lailin.xyz "${name}" deleted${suffix}`);
+        for (const { pool, nodes } of outcome.found.orphans) {
+          io.out(`${nodesText(nodes)} of pool "${pool}", which is gone, released${suffix}`);
+        }
+        io.out(`${DELETED_DEFINITION} deleted${suffix}`);
         return 0;
     }
   }
 }
 
-/** Throws with the reasons when a pool could not be released. */
-async function release(names: string[], concurrency: number, deps: Deps, connection: Connection): Promise<void> {
-  const work = await reconcileDeps(deps, connection, 'Releasing');
-  const options = { names, detachNodes: false, concurrency, dryRun: false, ignoreNotFound: true };
-  const results = await deletePools(options, { ...work, pools: connection.pools }).finally(work.stop);
-  for (const { summary } of results) {
-    if (summary.error !== undefined) throw summary.error;
-    const failures = summary.outcome?.failures ?? [];
-    if (failures.length > 0) throw new NodepoolError('cluster', failures.join('\n'), 'run uninstall again to finish');
-  }
+function question({ pools, orphans }: Leftovers): string {
+  const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+  const steps = [
+    ...(pools.length > 0
+      ? [`delete ${pools.length === 1 ? 'the pool' : `${pools.length} pools`} ${pools.join(', ')}`]
+      : []),
+    ...(nodes > 0 ? [`release ${nodesText(nodes)} of pools that are gone`] : []),
+    'remove the NodePool resource from the cluster',
+  ];
+  const text = steps.join(' and ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
 }
 
-function question(names: string[]): string {
-  if (names.length === 0) return 'Remove the NodePool resource from the cluster?';
-  const pools = names.length === 1 ? 'the pool' : `${names.length} pools`;
-  return `Delete ${pools} ${names.join(', ')} and remove the NodePool resource from the cluster?`;
+function nodesText(count: number): string {
+  return count === 1 ? '1 node' : `${count} nodes`;
 }

@@ -1,5 +1,5 @@
 /** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
-import type { DefinitionPort, EventsPort, PoolsPort } from '../operations/ports.ts';
+import type { DefinitionPort, EventsPort, LeasePort, PoolsPort, WatchPorts } from '../operations/ports.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { Api } from './api.ts';
 import { systemClock } from './clock.ts';
@@ -8,9 +8,11 @@ import { loadCredentials } from './credentials.ts';
 import { definitionPort } from './definition.ts';
 import { eventsPort } from './events.ts';
 import { type AccessOptions, loadAccess } from './kubeconfig.ts';
+import { leasePort } from './leases.ts';
 import { poolsPort } from './node-pools.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
+import { watchPorts } from './watch-ports.ts';
 
 export interface ConnectionOptions extends AccessOptions {
   /** Longest wait for one request; 0 waits for ever. Default 30,000. */
@@ -30,6 +32,10 @@ export interface Connection {
   pools: PoolsPort;
   events: EventsPort;
   definition: DefinitionPort;
+  /** What a controller process caches, and where its events go. */
+  watch(): WatchPorts;
+  /** A coordination.k8s.io Lease. */
+  lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   /** Ends the sockets, so that the process can end. */
@@ -57,6 +63,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     pools: poolsPort(api),
     events: eventsPort(api),
     definition: definitionPort(api, systemClock),
+    watch: () => watchPorts(transport),
+    lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
     close: () => transport.close(),
   };

@@ -6,29 +6,70 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
 import { readProblem, type UserEntry } from './kubeconfig-file.ts';
-import type { Proof } from './plugin-credentials.ts';
+import type { Plugin, Proof } from './plugin-credentials.ts';
 
 export interface Credentials {
-  /** Undefined for an http:// server. */
+  /** Undefined for an http:// server. A renewal gives the same object while CA, certificate and key are the same. */
   secureContext: SecureContext | undefined;
   headers: Record<string, string | string[]>;
   /** When the client certificate ends, if there is one. */
   certificateEnds: Date | undefined;
-  /** Whether loading them again can give others: a token file, an exec plugin, an auth-provider. */
-  renewable: boolean;
+  /** Where loading them again can give others: a token file, an exec plugin, an auth-provider. */
+  renewal: Renewal | undefined;
 }
 
+export interface Renewal {
+  /** How old they may get before they are loaded again. */
+  afterMs: number;
+  /** @param refused the server refused these: a plugin is run again, else only once its credentials have expired */
+  load(options: { refused: boolean }): Promise<Credentials>;
+}
+
+/** A token file is read again this often, as client-go does. */
+const TOKEN_FILE_MS = 60_000;
+/** Plugins are run when what they gave has expired; this is how often that is looked at. */
+const PLUGIN_MS = 1_000;
+
 /** Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file. */
-export async function loadCredentials({ cluster, user, source }: Access): Promise<Credentials> {
-  const fromPlugin = user.exec !== undefined || user.authProvider !== undefined;
-  const own = plainProof(user);
-  const proof = fromPlugin ? await withPlugin(user, own) : own;
+export async function loadCredentials(access: Access): Promise<Credentials> {
+  const { user } = access;
+  const plugin = user.exec !== undefined || user.authProvider !== undefined ? await pluginOf(user) : undefined;
+  const afterMs = plugin !== undefined ? PLUGIN_MS : user.tokenFile !== undefined ? TOKEN_FILE_MS : undefined;
+  let last: Tls | undefined;
+
+  async function load({ refused }: { refused: boolean }): Promise<Credentials> {
+    const own = plainProof(user);
+    const proof = plugin === undefined ? own : await plugin.proof(own, { refused });
+    last = tlsOf(access, proof, last);
+    return {
+      secureContext: last.context,
+      headers: headersOf(user, proof),
+      certificateEnds: last.certificateEnds,
+      renewal: afterMs === undefined ? undefined : { afterMs, load },
+    };
+  }
+  return load({ refused: false });
+}
+
+async function pluginOf(user: UserEntry): Promise<Plugin> {
+  const { Plugin } = await import('./plugin-credentials.ts');
+  return new Plugin(user);
+}
+
+interface Tls {
+  material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
+  context: SecureContext | undefined;
+  certificateEnds: Date | undefined;
+}
+
+/** The last one again when nothing in it has changed. */
+function tlsOf({ cluster, user, source }: Access, { cert, key }: Proof, last: Tls | undefined): Tls {
   const ca = material(cluster.caData, cluster.caFile, `certificate-authority of cluster "${cluster.name}"`);
-  const { cert, key, authorization } = proof;
   if ((cert === undefined) !== (key === undefined)) {
     const [has, lacks] =
       cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
@@ -38,16 +79,13 @@ export async function loadCredentials({ cluster, user, source }: Access): Promis
       `add its ${lacks}`,
     );
   }
-  const headers: Credentials['headers'] = {};
-  if (authorization !== undefined) headers.Authorization = authorization;
-  if (user.as !== undefined) headers['Impersonate-User'] = user.as;
-  if (user.as !== undefined && user.asGroups !== undefined) headers['Impersonate-Group'] = user.asGroups;
+  const all = { ca, cert, key };
+  if (last !== undefined && isDeepStrictEqual(all, last.material)) return last;
   try {
     return {
-      secureContext: cluster.server.startsWith('http:') ? undefined : createSecureContext({ ca, cert, key }),
-      headers,
+      material: all,
+      context: cluster.server.startsWith('http:') ? undefined : createSecureContext(all),
       certificateEnds: cert === undefined ? undefined : new X509Certificate(cert).validToDate,
-      renewable: fromPlugin || user.tokenFile !== undefined,
     };
   } catch (error) {
     throw new NodepoolError(
@@ -59,9 +97,12 @@ export async function loadCredentials({ cluster, user, source }: Access): Promis
   }
 }
 
-async function withPlugin(user: UserEntry, own: Proof): Promise<Proof> {
-  const { pluginProof } = await import('./plugin-credentials.ts');
-  return pluginProof(user, own);
+function headersOf({ as, asGroups }: UserEntry, { authorization }: Proof): Credentials['headers'] {
+  return {
+    ...(authorization === undefined ? {} : { Authorization: authorization }),
+    ...(as === undefined ? {} : { 'Impersonate-User': as }),
+    ...(as === undefined || asGroups === undefined ? {} : { 'Impersonate-Group': asGroups }),
+  };
 }
 
 function plainProof(user: UserEntry): Proof {

@@ -50,8 +50,16 @@ export function definitionPort(api: Api, clock: Clock): DefinitionPort {
         await sleep(clock, POLL_MS);
       }
     },
-    async delete({ dryRun }) {
-      const result = await api.delete(DEFINITIONS, { name: NAME }, dryRun);
+    async delete({ metadata }: WireDefinition, { dryRun }) {
+      const uid = metadata?.uid;
+      const result = await api.delete(DEFINITIONS, { name: NAME, ...(uid === undefined ? {} : { uid }) }, dryRun);
+      if (result === 'conflict') {
+        throw new NodepoolError(
+          'cluster',
+          `the definition ${NAME} was removed and installed anew meanwhile`,
+          'run the command again',
+        );
+      }
       return result === 'gone' ? 'gone' : 'deleted';
     },
     async waitUntilGone(timeoutMs) {

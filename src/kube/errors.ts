@@ -1,5 +1,6 @@
 /** What the server refused, in words with a way out. The Status body is parsed here and nowhere else. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
@@ -177,10 +178,6 @@ function invalid(cannot: string, status: Status | undefined, reason: string): No
         ? ` ${causes[0]}`
         : `\n${causes.map(cause => `  ${cause}`).join('\n')}`;
   return new NodepoolError('input', `${cannot}: invalid:${text}`, 'correct the object');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string {

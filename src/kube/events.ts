@@ -1,6 +1,7 @@
 /** events.k8s.io/v1 Events about pools: written by the reconciler, read with those that others wrote through core/v1. */
 import { randomBytes } from 'node:crypto';
 import type { EventsV1Event } from '@kubernetes/client-node';
+import { cutBytes } from '../nodepool/cut-bytes.ts';
 import { API_VERSION, GROUP, type NodePool } from '../nodepool/types.ts';
 import type { EventsPort, PoolEventRecord } from '../operations/ports.ts';
 import type { PoolEvent } from '../reconciler/ports.ts';
@@ -91,13 +92,4 @@ export function eventsPort(api: Api): EventsPort {
 /** Other products have a kind NodePool too. */
 function isOurs({ regarding }: WireEvent): boolean {
   return !regarding?.apiVersion || regarding.apiVersion.startsWith(`${GROUP}/`);
-}
-
-/** At most `limit` bytes of UTF-8, never half a character. */
-function cutBytes(text: string, limit: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= limit) return text;
-  let end = limit;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.subarray(0, end).toString('utf8');
 }

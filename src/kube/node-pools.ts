@@ -83,7 +83,7 @@ export function poolsPort(api: Api): PoolsPort {
 }
 
 /** A definition of somebody else may let a pool have none; ours gives it an empty one. */
-function withSpec<T extends NodePool>(pool: T): T {
+export function withSpec<T extends NodePool>(pool: T): T {
   return { ...pool, spec: pool.spec ?? {} };
 }
 

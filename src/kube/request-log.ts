@@ -1,5 +1,5 @@
 /** What `-v` shows of requests: 6 one line each, 8 headers and bodies too. Never a credential. */
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Answer } from './exchange.ts';
 
 export type RequestLog = (level: number, text: string) => void;
@@ -19,6 +19,12 @@ export function logAnswer(log: RequestLog, method: string, url: URL, answer: Ans
   log(6, `${method} ${url} ${answer.status} in ${Math.round(ms)} ms`);
   log(8, `answer headers: ${JSON.stringify(answer.headers)}`);
   log(8, `answer body: ${cut(answer.text)}`);
+}
+
+/** A watch: its lines are not shown. */
+export function logStream(log: RequestLog, url: URL, { statusCode, headers }: IncomingMessage): void {
+  log(6, `GET ${url} ${statusCode}, streaming`);
+  log(8, `answer headers: ${JSON.stringify(headers)}`);
 }
 
 function cut(text: string): string {

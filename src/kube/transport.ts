@@ -7,17 +7,19 @@
  *   writes guarded by resourceVersion, UID or a name of our own: done twice they end as a conflict or "gone", which
  *   callers expect. A create of the user's object is not: it would report its own object as somebody else's.
  * - 401 with credentials that can be renewed (exec plugin, token file): once, with fresh ones.
+ *
+ * A request has one deadline for all that, from when it has a place among those in flight.
  */
-import http from 'node:http';
-import https from 'node:https';
-import type { NodepoolError } from '../nodepool/errors.ts';
+import type http from 'node:http';
+import { NodepoolError } from '../nodepool/errors.ts';
 import { type Clock, sleep } from './clock.ts';
 import { connectionError } from './connection-error.ts';
 import type { Credentials } from './credentials.ts';
-import { type Answer, exchange, StaleSocketError } from './exchange.ts';
+import { type Answer, DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
-import { proxyEnvironment } from './proxy.ts';
-import { logAnswer, logRequest, type RequestLog } from './request-log.ts';
+import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
+import { endIdleSockets, type Session, Sessions } from './session.ts';
+import { openStream } from './stream.ts';
 
 /** A request that has no answer after this long has failed, unless --request-timeout says otherwise. */
 export const DEFAULT_DEADLINE_MS = 30_000;
@@ -26,16 +28,16 @@ export const DEFAULT_CONCURRENCY = 32;
 /** client-go's bound (`maxRetries` of its rest.Request). */
 const MOST_RETRIES = 10;
 const LONGEST_DELAY_MS = 30_000;
-/** The server would say 401 to a token that just expired: it is read anew this often, as client-go does. */
-const RENEW_AFTER_MS = 60_000;
+/** A server tells all it turns away the same delay: this much of it is added at most, so that they come back apart. */
+const MOST_JITTER = 0.2;
 
 export interface TransportOptions {
   access: Access;
-  /** Called at first use, again after RENEW_AFTER_MS when renewable, and after a 401. */
+  /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   userAgent: string;
   concurrency?: number;
-  /** Milliseconds; 0 waits for ever. */
+  /** Milliseconds for a request with its retries and a login; 0 waits for ever. The default does not count the login. */
   deadlineMs?: number;
   env: Record<string, string | undefined>;
   clock: Clock;
@@ -57,19 +59,11 @@ export interface Request {
   replayable?: boolean;
 }
 
-interface Session {
-  credentials: Credentials;
-  agent: http.Agent;
-  /** By the clock. */
-  since: number;
-}
-
 export class Transport {
   readonly access: Access;
   readonly #options: TransportOptions;
   readonly #base: string;
-  readonly #agents = new Set<http.Agent>();
-  #session: Promise<Session> | undefined;
+  readonly #sessions: Sessions;
   /** Free places for requests; waiters are served in order. */
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -78,7 +72,9 @@ export class Transport {
     this.#options = options;
     this.access = options.access;
     this.#base = options.access.cluster.server;
-    this.#free = options.concurrency ?? DEFAULT_CONCURRENCY;
+    const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
+    this.#sessions = new Sessions({ cluster: access.cluster, credentials, concurrency, env, clock });
+    this.#free = concurrency;
   }
 
   /** Any HTTP answer resolves; throws NodepoolError when there is none. */
@@ -91,95 +87,117 @@ export class Transport {
     }
   }
 
+  /**
+   * A GET whose answer is read as it comes, with any status. 401 as in request(); else nothing is sent again and there is
+   * no deadline: the signal ends it, the reading too. Throws NodepoolError when there is no answer.
+   */
+  async stream(request: Pick<Request, 'path' | 'query'>, signal: AbortSignal): Promise<http.IncomingMessage> {
+    for (let refused: Session | undefined; ; ) {
+      const session = await this.#session(refused);
+      const url = this.#url(request);
+      const headers = this.#headers(request, session);
+      logRequest(this.#options.log, headers, undefined);
+      const response = await openStream({ url, headers, agent: session.streams, signal }).catch((error: unknown) => {
+        throw this.#explain(error);
+      });
+      logStream(this.#options.log, url, response);
+      if (response.statusCode !== 401 || session.credentials.renewal === undefined || refused) return response;
+      response.resume();
+      refused = session;
+    }
+  }
+
   /** When the client certificate in use ends: what a 401 may be due to. */
   async certificateEnds(): Promise<Date | undefined> {
-    return (await this.#session)?.credentials.certificateEnds;
+    return this.#sessions.certificateEnds;
   }
 
   /** Ends the sockets; requests in flight fail. */
   close(): void {
-    for (const agent of this.#agents) agent.destroy();
+    this.#sessions.close();
   }
 
   async #withRetries(request: Request): Promise<Answer> {
+    const { clock, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
     const replayable = request.replayable ?? (request.method ?? 'GET') === 'GET';
-    let [replayed, renewed] = [false, false];
+    let ends = clock.now() + (deadlineMs || Number.POSITIVE_INFINITY);
+    let replayed = false;
+    let refused: Session | undefined;
     for (let retries = 0; ; ) {
-      const session = await this.#currentSession();
+      const asked = clock.now();
+      const session = await this.#login(refused, ends);
+      // A person may be logging in: only a deadline of their own choice runs meanwhile.
+      if (this.#options.deadlineMs === undefined) ends += clock.now() - asked;
       let answer: Answer;
       try {
-        answer = await this.#send(request, session);
+        answer = await this.#send(request, session, ends);
       } catch (error) {
         if (!(error instanceof StaleSocketError) || replayed || !replayable) throw this.#explain(error);
         replayed = true;
         // The others lie idle since the same time: the second attempt gets a new connection.
-        for (const socket of Object.values(session.agent.freeSockets).flat()) socket?.destroy();
+        endIdleSockets(session.agent);
         continue;
       }
-      const delay = retryDelay(answer);
-      if (answer.status === 401 && session.credentials.renewable && !renewed) {
-        renewed = true;
-        this.#session = undefined;
-      } else if (delay !== undefined && retries++ < MOST_RETRIES) {
-        await sleep(this.#options.clock, delay);
+      const delay = retryDelay(answer, Math.random());
+      if (answer.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
+        refused = session;
+      } else if (delay !== undefined && retries++ < MOST_RETRIES && clock.now() + delay < ends) {
+        await sleep(clock, delay);
       } else {
         return answer;
       }
     }
   }
 
-  async #send(request: Request, { agent, credentials }: Session): Promise<Answer> {
-    const { clock, log, userAgent, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
+  /** @param refused the session whose credentials this request was refused with */
+  #session(refused: Session | undefined): Promise<Session> {
+    return refused === undefined ? this.#sessions.current() : this.#sessions.renewed(refused);
+  }
+
+  async #login(refused: Session | undefined, ends: number): Promise<Session> {
+    const { access, clock, deadlineMs } = this.#options;
+    const session = this.#session(refused);
+    if (!deadlineMs) return session;
+    let cancel = () => {};
+    const late = new Promise<never>((_resolve, reject) => {
+      cancel = clock.after(ends - clock.now(), () => {
+        const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
+        reject(new NodepoolError('cluster', problem, 'log in with its plugin, or wait longer with --request-timeout'));
+      });
+    });
+    return Promise.race([session, late]).finally(() => cancel());
+  }
+
+  async #send(request: Request, session: Session, ends: number): Promise<Answer> {
+    const { clock, log } = this.#options;
+    const { agent } = session;
     const method = request.method ?? 'GET';
-    const url = new URL(this.#base + request.path);
-    for (const [name, value] of Object.entries(request.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, value);
-    }
+    const url = this.#url(request);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-    const headers: http.OutgoingHttpHeaders = {
-      ...credentials.headers,
-      Accept: request.accept ?? 'application/json',
-      'User-Agent': userAgent,
-    };
+    const headers = this.#headers(request, session);
     if (body !== undefined) {
       headers['Content-Type'] = request.contentType ?? 'application/json';
       headers['Content-Length'] = Buffer.byteLength(body);
     }
-    logRequest(log, headers, body);
     const start = clock.now();
-    const answer = await exchange({ url, method, headers, body, agent, deadlineMs: deadlineMs || undefined, clock });
+    if (start >= ends) throw new DeadlineError();
+    logRequest(log, headers, body);
+    const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
+    const answer = await exchange({ url, method, headers, body, agent, deadlineMs, clock });
     logAnswer(log, method, url, answer, clock.now() - start);
     return answer;
   }
 
-  #currentSession(): Promise<Session> {
-    this.#session ??= this.#open();
-    const current = this.#session;
-    return current.then(session => {
-      const { clock } = this.#options;
-      if (!session.credentials.renewable || clock.now() - session.since < RENEW_AFTER_MS) return session;
-      if (this.#session === current) this.#session = this.#open();
-      return this.#session ?? session;
-    });
+  #url({ path, query }: Request): URL {
+    const url = new URL(this.#base + path);
+    for (const [name, value] of Object.entries(query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, value);
+    }
+    return url;
   }
 
-  async #open(): Promise<Session> {
-    const { access, credentials: load, clock, concurrency = DEFAULT_CONCURRENCY, env } = this.#options;
-    const credentials = await load();
-    const { cluster } = access;
-    const { secureContext } = credentials;
-    const common = { keepAlive: true, maxSockets: concurrency, ...proxyEnvironment(cluster, env) };
-    const agent =
-      secureContext === undefined
-        ? new http.Agent(common)
-        : new https.Agent({
-            ...common,
-            secureContext,
-            rejectUnauthorized: !cluster.skipTlsVerify,
-            ...(cluster.tlsServerName === undefined ? {} : { servername: cluster.tlsServerName }),
-          });
-    this.#agents.add(agent);
-    return { credentials, agent, since: clock.now() };
+  #headers({ accept = 'application/json' }: Request, { credentials }: Session): http.OutgoingHttpHeaders {
+    return { ...credentials.headers, Accept: accept, 'User-Agent': this.#options.userAgent };
   }
 
   #explain(error: unknown): NodepoolError {
@@ -204,9 +222,17 @@ export class Transport {
   }
 }
 
-/** Milliseconds to wait before sending it again; undefined when it is not to be sent again. */
-export function retryDelay({ status, headers }: Pick<Answer, 'status' | 'headers'>): number | undefined {
+/**
+ * Milliseconds to wait before sending it again, never less than the server asks for; undefined when it is not to be sent
+ * again.
+ * @param random from 0 to 1
+ */
+export function retryDelay(
+  { status, headers }: Pick<Answer, 'status' | 'headers'>,
+  random: number,
+): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
-  const seconds = Number(headers['retry-after']);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, LONGEST_DELAY_MS) : undefined;
+  const ms = Number(headers['retry-after']) * 1000;
+  if (!Number.isFinite(ms) || ms < 0) return undefined;
+  return Math.min(ms, LONGEST_DELAY_MS) * (1 + MOST_JITTER * random);
 }

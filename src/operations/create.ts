@@ -1,5 +1,6 @@
 /** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { fieldErrors } from '../nodepool/field-error.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
@@ -19,7 +20,7 @@ export interface CreateOptions {
 
 /**
  * @returns the pools as the server has them (as they would be sent, for a client dry run)
- * Throws NodepoolError; with several pools, those before the failing one are created, and the message says so.
+ * Throws NodepoolError; pools before the failing one are created by then, and the message says so.
  */
 export async function createPools(
   options: CreateOptions,
@@ -34,26 +35,56 @@ export async function createPools(
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
   for (const pool of options.pools) {
-    const result = await pools.create({ ...pool }, { dryRun });
-    if (result.kind === 'exists') throw alreadyExists(pool, created);
-    created.push(result.pool);
+    try {
+      const result = await pools.create({ ...pool }, { dryRun });
+      if (result.kind === 'exists') throw alreadyExists(pool);
+      created.push(result.pool);
+    } catch (error) {
+      throw dryRun ? error : withOthers(error, options.pools, created.length);
+    }
   }
   const [only] = created;
   if (only !== undefined && nodes.length > 0) {
-    const limit = createLimiter(options.concurrency);
-    const labels = membershipSelector(only);
-    await Promise.all(nodes.map(node => limit(() => patchLabels(node, labels, cluster))));
+    await join(nodes, only, options.concurrency, cluster);
   }
   return created;
+}
+
+async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster: ClusterPort): Promise<void> {
+  const limit = createLimiter(concurrency);
+  const labels = membershipSelector(pool);
+  const change = (node: Node) => {
+    assertFree(node, labels);
+    return { labels };
+  };
+  // All are waited for: after an error nothing is written any more.
+  const writes = await Promise.allSettled(nodes.map(node => limit(() => patchLabels(node, change, cluster))));
+  const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
+  const [first] = errors;
+  if (first === undefined) return;
+  if (!(first instanceof NodepoolError)) throw first;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  const message = `nodepool ${pool.metadata.name} is created, but ${first.message}${more}`;
+  throw new NodepoolError(first.kind, message, first.next, { cause: first });
+}
+
+/** Throws when a label of the selector is there with another value: a cloud's zone is not overwritten. */
+function assertFree({ name, labels }: Node, selector: Record<string, string>): void {
+  for (const [key, value] of Object.entries(selector)) {
+    const live = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    if (live === undefined || live === value) continue;
+    throw new NodepoolError(
+      'input',
+      `--nodes: node ${name} has the label ${key}=${live}, and members have ${key}=${value}`,
+      `choose other nodes, or change it yourself: \`kubectl label node ${name} ${key}=${value} --overwrite\``,
+    );
+  }
 }
 
 /** Throws one error with every field that is wrong. */
 export function assertValid(pool: NodePool): void {
   const errors = validatePool(pool);
-  if (errors.length === 0) return;
-  const lines = errors.map(error => `${error.field}: ${error.message}`);
-  const name = pool.metadata.name;
-  throw new NodepoolError('input', `nodepool ${name} is invalid: ${lines.join('\n  ')}`, errors[0]?.next);
+  if (errors.length > 0) throw fieldErrors(`nodepool ${pool.metadata.name}`, errors);
 }
 
 function assertDistinct(pools: NodePool[]): void {
@@ -66,7 +97,7 @@ function assertDistinct(pools: NodePool[]): void {
   }
 }
 
-/** The nodes of `--nodes`. Throws when one does not exist or belongs to another pool. */
+/** The nodes of `--nodes`. Throws when one does not exist, belongs to another pool or has another value of a label. */
 async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
   if (names.length === 0) return [];
   const unique = [...new Set(names)];
@@ -79,9 +110,11 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   }
   const nodes = found.filter(node => node !== undefined);
   const view = new View(existing, nodes, []);
+  const [pool] = pools;
   for (const node of nodes) {
+    if (pool !== undefined) assertFree(node, membershipSelector(pool));
     const owner = view.claim(node.name)?.owner;
-    if (owner === undefined || owner === pools[0]?.metadata.name) continue;
+    if (owner === undefined || owner === pool?.metadata.name) continue;
     const ownerPool = view.pool(owner);
     const keys = Object.keys(ownerPool === undefined ? {} : membershipSelector(ownerPool));
     throw new NodepoolError(
@@ -93,11 +126,22 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   return nodes;
 }
 
-function alreadyExists(pool: NodePool, created: NodePool[]): NodepoolError {
-  const done = created.map(({ metadata }) => metadata.name).join(', ');
+function alreadyExists({ metadata: { name } }: NodePool): NodepoolError {
   return new NodepoolError(
     'input',
-    `nodepool ${pool.metadata.name} exists already${done === '' ? '' : ` (created before it: ${done})`}`,
-    `change it with \`kubectl nodepool edit ${pool.metadata.name}\``,
+    `nodepool ${name} exists already`,
+    `change it with \`kubectl nodepool edit ${name}\``,
   );
+}
+
+/** The error with what became of the other pools; as it is when there are none, or when it is a bug. */
+function withOthers(error: unknown, all: NodePool[], created: number): unknown {
+  if (!(error instanceof NodepoolError) || all.length < 2) return error;
+  const names = all.map(({ metadata }) => metadata.name);
+  const others = [
+    ...(created > 0 ? [`created before it: ${names.slice(0, created).join(', ')}`] : []),
+    ...(created + 1 < names.length ? [`not created: ${names.slice(created + 1).join(', ')}`] : []),
+  ];
+  const message = `${error.message} (${others.join('; ')})`;
+  return new NodepoolError(error.kind, message, error.next, { cause: error });
 }

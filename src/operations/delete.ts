@@ -1,16 +1,19 @@
 /** Deletes pools and does the release work itself: it never hangs for want of a controller. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { formatRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
-import { FINALIZER, type NodePool } from '../nodepool/types.ts';
-import { createLimiter } from '../reconciler/limiter.ts';
-import type { View } from '../reconciler/view.ts';
+import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import { addFinalizer } from '../reconciler/finalizer.ts';
+import { createLimiter, type Limiter } from '../reconciler/limiter.ts';
+import { View } from '../reconciler/view.ts';
 import { loadView, poolNotFound } from './load-view.ts';
-import { patchLabels } from './node-labels.ts';
+import { type LabelChange, patchLabels } from './node-labels.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 import { type PoolSummary, type ReconcileDeps, reconcileView } from './reconcile.ts';
 
 export interface DeleteOptions {
   names: string[];
-  /** Also takes the membership labels off the nodes. */
+  /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
   detachNodes: boolean;
   concurrency: number;
   dryRun: boolean;
@@ -27,58 +30,110 @@ export interface DeleteResult {
   finalizers: string[];
 }
 
-/** Throws, and deletes nothing, when a name does not exist. */
-export async function findPools(names: string[], pools: PoolsPort, ignoreNotFound: boolean): Promise<RawPool[]> {
+type DeleteDeps = ReconcileDeps & { pools: PoolsPort };
+
+/** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
+export async function findPools(
+  { names, ignoreNotFound, detachNodes }: Pick<DeleteOptions, 'names' | 'ignoreNotFound' | 'detachNodes'>,
+  pools: PoolsPort,
+): Promise<RawPool[]> {
   const unique = [...new Set(names)];
-  const found = await Promise.all(unique.map(name => pools.get(name)));
-  const missing = unique.filter((_, index) => found[index] === undefined);
+  const answers = await Promise.all(unique.map(name => pools.get(name)));
+  const missing = unique.filter((_, index) => answers[index] === undefined);
   if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
-  return found.filter(pool => pool !== undefined);
+  const found = answers.filter(pool => pool !== undefined);
+  const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
+  if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
+  return found;
 }
 
-/** Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released. */
-export async function deletePools(
-  options: DeleteOptions,
-  deps: ReconcileDeps & { pools: PoolsPort },
-): Promise<DeleteResult[]> {
-  const pools = await findPools(options.names, deps.pools, options.ignoreNotFound);
+/**
+ * Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released.
+ * A pool that cannot be deleted does not stop the others: its summary has the error.
+ */
+export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Promise<DeleteResult[]> {
+  const pools = await findPools(options, deps.pools);
   if (pools.length === 0) return [];
-  for (const pool of pools) await deps.pools.delete(pool, { dryRun: options.dryRun });
+  const limit = createLimiter(options.concurrency);
+  const errors = new Map<string, NodepoolError>();
+  const go = async (pool: RawPool, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof NodepoolError)) throw error;
+      errors.set(pool.metadata.name, error);
+    }
+  };
+  const able = () => pools.filter(pool => !errors.has(pool.metadata.name));
 
+  await Promise.all(pools.map(pool => go(pool, () => limit(() => mark(pool, options, deps)))));
   const view = await loadView(deps.cluster);
-  if (options.dryRun) for (const pool of pools) view.setPool(marked(pool, deps.now()));
+  for (const pool of able()) await go(pool, async () => checkMarked(pool, view, options.dryRun, deps.now()));
+  const finalizers = new Map(able().map(({ metadata: { name } }) => [name, foreignFinalizers(view.pool(name))]));
   const detached = new Map<string, number>();
-  if (options.detachNodes) {
-    for (const pool of pools) detached.set(pool.metadata.name, await detach(pool, view, options.concurrency, deps));
+  for (const pool of options.detachNodes ? able() : []) {
+    await go(pool, async () => void detached.set(pool.metadata.name, await detach(pool, view, limit, deps)));
   }
-  const names = pools.map(pool => pool.metadata.name);
+
+  const names = able().map(pool => pool.metadata.name);
   const summaries = await reconcileView(view, names, options, deps);
-  return summaries.map(summary => ({
-    pool: summary.pool,
-    summary,
-    detached: detached.get(summary.pool) ?? 0,
-    finalizers: foreignFinalizers(pools.find(pool => pool.metadata.name === summary.pool)),
+  return pools.map(({ metadata: { name } }) => ({
+    pool: name,
+    summary: summaries.find(summary => summary.pool === name) ?? refused(name, errors.get(name)),
+    detached: detached.get(name) ?? 0,
+    finalizers: finalizers.get(name) ?? [],
   }));
 }
 
-/** Before the release, so that a run that was killed in between still finds the pool. */
-async function detach(pool: NodePool, view: View, concurrency: number, deps: ReconcileDeps): Promise<number> {
-  const limit = createLimiter(concurrency);
+async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {
+  // One that has lost the finalizer would be gone at once, before its RuntimeClass is.
+  await addFinalizer(pool, { ...deps, view: new View([pool], [], []) });
+  await deps.pools.delete(pool, { dryRun });
+}
+
+/** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */
+function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): void {
+  const { name, uid } = pool.metadata;
+  const current = view.pool(name);
+  if (current === undefined) return;
+  if (current.metadata.uid === uid) {
+    if (dryRun) view.setPool(marked(pool, now));
+    if (view.pool(name)?.metadata.deletionTimestamp !== undefined) return;
+  }
+  throw new NodepoolError(
+    'cluster',
+    `nodepool ${name} was deleted and made anew by somebody else meanwhile; the new one is left as it is`,
+    'run the command again if that one is to go, too',
+  );
+}
+
+/** Before the release, so that a run that was killed in between still finds the pool. Gives the number of nodes. */
+async function detach(pool: NodePool, view: View, limit: Limiter, { cluster }: DeleteDeps): Promise<number> {
   const labels = Object.fromEntries(Object.keys(membershipSelector(pool)).map(key => [key, null]));
   const nodes = view.matching(pool).filter(node => {
     const owner = view.claim(node.name)?.owner;
     return owner === undefined || owner === pool.metadata.name;
   });
-  await Promise.all(
-    nodes.map(node =>
-      limit(async () => {
-        const written = await patchLabels(node, labels, deps.cluster);
-        if (written === undefined) view.removeNode(node.name);
-        else view.setNode(written);
-      }),
-    ),
+  const change = (node: Node): LabelChange => {
+    view.setNode(node);
+    const record = view.claim(node.name)?.record;
+    // What an inherited pool holds is told by the label alone: the record has to take over from it.
+    return node.record !== undefined || record === undefined ? { labels } : { labels, record: formatRecord(record) };
+  };
+  const writes = nodes.map(node =>
+    limit(async () => {
+      const written = await patchLabels(node, change, cluster);
+      if (written === undefined) view.removeNode(node.name);
+      else view.setNode(written);
+    }),
   );
+  for (const result of await Promise.allSettled(writes)) if (result.status === 'rejected') throw result.reason;
   return nodes.length;
+}
+
+/** Of a pool whose release was not begun. */
+function refused(pool: string, error: NodepoolError | undefined): PoolSummary {
+  return { pool, outcome: undefined, error, joined: 0, left: 0, updated: 0 };
 }
 
 function marked(pool: RawPool, now: Date): NodePool {
@@ -87,4 +142,14 @@ function marked(pool: RawPool, now: Date): NodePool {
 
 function foreignFinalizers(pool: NodePool | undefined): string[] {
   return (pool?.metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
+}
+
+/** Labels of a selector may be older than the pool, a cloud's for one: they are not this command's to take. */
+function notDetachable({ metadata: { name }, spec }: NodePool): NodepoolError {
+  const keys = Object.keys(spec.nodeSelector ?? {});
+  return new NodepoolError(
+    'input',
+    `--detach-nodes: nodepool ${name} finds its nodes by spec.nodeSelector, whose labels others may have set`,
+    `leave out --detach-nodes, and unlabel the nodes by hand: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``,
+  );
 }

@@ -37,10 +37,11 @@ export async function editByFlags(
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
 }
 
-/** The user's editor on one file, which stays until it is removed. */
+/** The user's editor on one file, which stays until it is removed, also after an error. */
 export interface EditSession {
+  /** The file, to be named to the user when the text is to be kept. */
   path: string;
-  /** Opens the text, resolves with what was saved. */
+  /** Writes the text, opens it, waits for the editor, resolves with what was saved. */
   edit(text: string): Promise<string>;
   remove(): Promise<void>;
 }
@@ -71,7 +72,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     if (saved.trim() === '') return cancel(editor, 'the saved file was empty');
     if (saved === withoutComments(body)) {
       if (problem === undefined) return cancel(editor, 'no changes made');
-      throw keep(editor, problem.message, 'no valid changes were saved');
+      throw keep(editor, 'no valid changes were saved', problem.message);
     }
     body = saved;
     try {
@@ -83,7 +84,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
         return { kind: 'edited', pool: result.pool, notFound: [] };
       }
       const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
-      throw keep(editor, `nodepool ${name} ${what} while it was being edited`, 'nothing was overwritten');
+      throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
     } catch (error) {
       if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
       problem = error;
@@ -107,7 +108,8 @@ function editable(pool: NodePool): Record<string, unknown> {
 }
 
 function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {
-  const pool = deps.decode(text);
+  // Lines are counted as in the file that opens again, or is kept, with the reason at its head.
+  const pool = deps.decode('\n'.repeat(lineCount(head(new NodepoolError('input', '')))) + text);
   if (pool.metadata.name !== original.metadata.name) {
     throw new NodepoolError(
       'input',
@@ -131,6 +133,10 @@ function head(problem: NodepoolError | undefined): string {
   return [...HEAD, ...reason, ...next, ''].map(line => `${`# ${line}`.trimEnd()}\n`).join('');
 }
 
+function lineCount(text: string): number {
+  return text.split('\n').length - 1;
+}
+
 /** Comment lines of the head and of the user; YAML gives them no meaning. */
 function withoutComments(text: string): string {
   return text
@@ -147,6 +153,6 @@ async function cancel(editor: EditSession, why: string): Promise<EditResult> {
 /** The text stays where it is, and the message says where. */
 class KeptError extends NodepoolError {}
 
-function keep(editor: EditSession, message: string, outcome: string): KeptError {
-  return new KeptError('input', `${message}: ${outcome}`, `your text is kept in ${editor.path}`);
+function keep(editor: EditSession, outcome: string, reason: string): KeptError {
+  return new KeptError('input', `${outcome}: ${reason}`, `find your text in ${editor.path}`);
 }

@@ -19,7 +19,7 @@ export async function getPools(
     throw new NodepoolError('usage', 'names and -l exclude each other', 'give one of the two');
   }
   if (names.length === 0) {
-    const pools = await deps.pools.list(selector === undefined ? {} : { labelSelector: selector });
+    const pools = await listPools(selector, deps.pools);
     return { pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)), missing: [] };
   }
   const found = await Promise.all(names.map(name => deps.pools.get(name)));
@@ -27,4 +27,17 @@ export async function getPools(
     pools: found.filter(pool => pool !== undefined),
     missing: names.filter((_, index) => found[index] === undefined).map(name => poolNotFound([name])),
   };
+}
+
+/** What the server finds wrong with a list request can only be the selector. */
+async function listPools(selector: string | undefined, pools: PoolsPort): Promise<RawPool[]> {
+  if (selector === undefined) return pools.list();
+  try {
+    return await pools.list({ labelSelector: selector });
+  } catch (error) {
+    if (!(error instanceof NodepoolError) || error.kind !== 'input') throw error;
+    throw new NodepoolError('input', `-l "${selector}": ${error.message}`, 'write it like a=b,c!=d,e', {
+      cause: error,
+    });
+  }
 }

@@ -1,19 +1,28 @@
 /** Membership labels of nodes, written one guarded patch a node: nobody's concurrent label is lost. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { ClusterPort, NodePatch } from '../reconciler/ports.ts';
 
-/** Sets (or with null removes) the labels; undefined when the node is gone. No write when nothing differs. */
+/** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
+export type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
+
+const MOST_ATTEMPTS = 20;
+
+/**
+ * Writes what `change` says of the node as it was last read; asked anew after every conflict, it may throw.
+ * Undefined when the node is gone. No write when the labels are as they should be.
+ */
 export async function patchLabels(
   node: Node,
-  labels: Record<string, string | null>,
+  change: (current: Node) => LabelChange,
   cluster: ClusterPort,
 ): Promise<Node | undefined> {
   let current: Node | undefined = node;
-  for (let attempt = 0; attempt < 20 && current !== undefined; attempt++) {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS && current !== undefined; attempt++) {
     const { labels: live, name, resourceVersion }: Node = current;
-    if (Object.entries(labels).every(([key, value]) => (live[key] ?? null) === value)) return current;
-    const write = await cluster.patchNode(name, { resourceVersion, labels });
+    const wanted = change(current);
+    if (Object.entries(wanted.labels).every(([key, value]) => (live[key] ?? null) === value)) return current;
+    const write = await cluster.patchNode(name, { resourceVersion, ...wanted });
     if (write.kind === 'written') return write.node;
     current = write.kind === 'gone' ? undefined : await cluster.getNode(name);
   }

@@ -1,5 +1,8 @@
 /** What the use cases ask of a cluster beyond what the reconciler does. src/kube implements it. */
-import type { NodePool } from '../nodepool/types.ts';
+import type { LeasePort } from '../controller/leader-election.ts';
+import type { EventSink } from '../controller/recorder.ts';
+import type { Source } from '../controller/source.ts';
+import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -51,7 +54,23 @@ export interface DefinitionPort {
   ): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
   waitUntilEstablished(timeoutMs: number): Promise<void>;
-  delete(options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
+  /** Guarded by the UID of the definition that was read; throws NodepoolError when it is another one's by now. */
+  delete(definition: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
   /** Resolves when the definition is gone; throws after the timeout. */
   waitUntilGone(timeoutMs: number): Promise<void>;
+}
+
+export type { LeasePort };
+
+/** A resource to cache, and what is kept of each object. */
+export interface Watched<T> {
+  source: Source;
+  transform: (raw: object) => T;
+}
+
+export interface WatchPorts {
+  pools: Watched<NodePool>;
+  nodes: Watched<Node>;
+  runtimeClasses: Watched<RuntimeClass>;
+  events: EventSink;
 }

@@ -1,6 +1,10 @@
 /** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { View } from '../reconciler/view.ts';
+import { deletePools } from './delete.ts';
+import { loadView } from './load-view.ts';
 import type { DefinitionPort, DryRun, PoolsPort } from './ports.ts';
+import { type PoolSummary, type ReconcileDeps, reconcileView } from './reconcile.ts';
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -8,54 +12,109 @@ export interface UninstallOptions {
   dryRun: DryRun;
   /** How long the server may take to remove the definition. */
   timeoutMs: number;
+  concurrency: number;
+}
+
+/** What stands in the way of removing the definition, all of it by name. */
+export interface Leftovers {
+  pools: string[];
+  /** Pools that are gone, and how many nodes still carry what they applied. */
+  orphans: { pool: string; nodes: number }[];
 }
 
 export interface UninstallDeps {
+  cluster: ReconcileDeps['cluster'];
   pools: PoolsPort;
   definition: DefinitionPort;
-  /** Releases the nodes of these pools and deletes them. */
-  deletePools(names: string[]): Promise<void>;
+  /** Asked for when nodes are to be released; stopped at the end. */
+  work(): Promise<ReconcileDeps & { stop(): void }>;
   /** Asked once, before the first write; false ends it. */
-  confirm(pools: string[]): Promise<boolean>;
+  confirm(found: Leftovers): Promise<boolean>;
 }
 
 export type UninstallOutcome =
   | { kind: 'absent' }
   | { kind: 'declined' }
-  /** With a dry run: what would have been deleted. */
-  | { kind: 'deleted'; pools: string[] };
+  /** With a dry run: what would have been deleted and released. */
+  | { kind: 'deleted'; found: Leftovers };
 
-/** Throws NodepoolError while pools exist and cascade is not set, and when the server refuses or the time is over. */
+/** Throws NodepoolError while something is left and cascade is not set, and when the server refuses or the time is over. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
-  if ((await deps.definition.get()) === undefined) return { kind: 'absent' };
-  const pools = (await deps.pools.list()).map(pool => pool.metadata.name).sort();
-  if (pools.length > 0 && !options.cascade) throw stillUsed(pools);
-  if (options.dryRun === 'client') return { kind: 'deleted', pools };
+  const definition = await deps.definition.get();
+  if (definition === undefined) return { kind: 'absent' };
+  const found = leftovers(await loadView(deps.cluster));
+  if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
+  if (options.dryRun === 'client') return { kind: 'deleted', found };
   if (options.dryRun === 'server') {
-    await deps.definition.delete({ dryRun: true });
-    return { kind: 'deleted', pools };
+    await deps.definition.delete(definition, { dryRun: true });
+    return { kind: 'deleted', found };
   }
-  if (!(await deps.confirm(pools))) return { kind: 'declined' };
+  if (!(await deps.confirm(found))) return { kind: 'declined' };
   // The definition goes last: its deletion would delete the pools while no one releases their nodes.
-  if (pools.length > 0) {
-    await deps.deletePools(pools);
-    const left = (await deps.pools.list()).map(pool => pool.metadata.name);
-    if (left.length > 0) throw notReleased(left);
+  if (!isEmpty(found)) {
+    const work = await deps.work();
+    await release(found.pools, options.concurrency, { ...work, pools: deps.pools }).finally(work.stop);
   }
-  await deps.definition.delete({ dryRun: false });
+  await deps.definition.delete(definition, { dryRun: false });
   await deps.definition.waitUntilGone(options.timeoutMs);
-  return { kind: 'deleted', pools };
+  return { kind: 'deleted', found };
 }
 
-function stillUsed(pools: string[]): NodepoolError {
-  const shown = pools.slice(0, 5).join(', ');
-  const rest = pools.length > 5 ? ` and ${pools.length - 5} more` : '';
-  const count = pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`;
-  return new NodepoolError(
-    'input',
-    `${count}: ${shown}${rest}`,
-    'delete them first, or add --cascade, which releases their nodes and deletes them',
-  );
+/** Deletes the pools, then lets go of the nodes of those that were gone before. Throws with the reasons. */
+async function release(
+  names: string[],
+  concurrency: number,
+  deps: ReconcileDeps & { pools: PoolsPort },
+): Promise<void> {
+  const options = { names, detachNodes: false, concurrency, dryRun: false, ignoreNotFound: true };
+  const deleted = await deletePools(options, deps);
+  throwFailures(deleted.map(({ summary }) => summary));
+  const view = await loadView(deps.cluster);
+  const { pools, orphans } = leftovers(view);
+  if (pools.length > 0) throw notReleased(pools);
+  const released = orphans.map(({ pool }) => pool);
+  throwFailures(await reconcileView(view, released, options, deps));
+}
+
+function leftovers(view: View): Leftovers {
+  const names = view.poolNames();
+  return {
+    pools: names.filter(name => view.pool(name) !== undefined),
+    orphans: names.filter(name => view.pool(name) === undefined).map(pool => ({ pool, nodes: view.held(pool).length })),
+  };
+}
+
+function isEmpty({ pools, orphans }: Leftovers): boolean {
+  return pools.length === 0 && orphans.length === 0;
+}
+
+function throwFailures(summaries: PoolSummary[]): void {
+  const failures = summaries.flatMap(({ error, outcome }) => error?.message ?? outcome?.failures ?? []);
+  if (failures.length > 0) throw new NodepoolError('cluster', failures.join('\n'), 'run uninstall again to finish');
+}
+
+function stillUsed({ pools, orphans }: Leftovers): NodepoolError {
+  const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+  const names = orphans.map(({ pool }) => pool);
+  const what = [
+    ...(pools.length > 0
+      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${few(pools)}`]
+      : []),
+    ...(nodes > 0
+      ? [
+          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${few(names)}`,
+        ]
+      : []),
+  ];
+  const next =
+    pools.length > 0
+      ? 'delete them first, or add --cascade, which releases their nodes and deletes them'
+      : 'release them with `kubectl nodepool reconcile`, or add --cascade, which does so';
+  return new NodepoolError('input', what.join('; '), next);
+}
+
+function few(names: string[]): string {
+  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
 function notReleased(pools: string[]): NodepoolError {

@@ -66,6 +66,21 @@ export class View {
     });
   }
 
+  /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
+  poolsOf(node: string): Set<string> {
+    this.#fresh();
+    const claim = this.#claims.get(node);
+    return claim === undefined ? new Set() : poolsOf(claim);
+  }
+
+  /** The pool, and those that share a node with it. */
+  neighbours(pool: string): Set<string> {
+    this.#fresh();
+    const names = new Set([pool]);
+    for (const node of this.#concerned.get(pool) ?? []) for (const name of this.poolsOf(node)) names.add(name);
+    return names;
+  }
+
   /** Nodes that carry the pool's membership labels, whoever owns them. */
   matching(pool: NodePool): Node[] {
     const selector = membershipSelector(pool);

@@ -3,6 +3,7 @@
  *
  * Not guaranteed: the notation of numbers that are no integers; the Kubernetes API avoids them.
  */
+import { isObject } from '../nodepool/json.ts';
 import { yamlKey, yamlScalar } from './yaml-scalar.ts';
 
 /** Go's writer puts longer keys behind a `? `. */
@@ -59,10 +60,6 @@ function scalar(value: unknown, column: number, indent: number): string {
   if (typeof value === 'string') return yamlScalar(value, { column, indent });
   if (Array.isArray(value)) return '[]';
   return isObject(value) ? '{}' : String(value ?? null);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function defined(object: Record<string, unknown>): Member[] {

@@ -43,7 +43,11 @@ export interface ControlPlane {
   ca: string;
   admin: KeyPair;
   /** Process ids of etcd and the API server. */
-  pids: readonly number[];
+  readonly pids: readonly number[];
+  /** Kills the API server; etcd and all it has stay. */
+  stopApiserver(): Promise<void>;
+  /** Starts it again, on the same port. Resolves when /readyz says ok. */
+  startApiserver(): Promise<void>;
   /** Stops both and removes the folder. */
   stop(): Promise<void>;
   /** Leaves it running after this process; gives the shell command that ends it. */
@@ -69,12 +73,23 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     };
     try {
       const started = await start(programs, dir, watcher, daemons, options.audit ?? false);
-      const pids = daemons.map(({ pid }) => pid);
+      const pids = () => daemons.map(({ pid }) => pid);
       const keep = async () => {
         await watcher.release();
-        return `kill -9 ${pids.join(' ')}; rm -rf ${dir}`;
+        return `kill -9 ${pids().join(' ')}; rm -rf ${dir}`;
       };
-      return { ...started, dir, kubectl, pids, stop, keep };
+      const stopApiserver = async () => daemons.splice(1)[0]?.stop(APISERVER_GRACE_MS);
+      return {
+        ...started,
+        dir,
+        kubectl,
+        get pids() {
+          return pids();
+        },
+        stopApiserver,
+        stop,
+        keep,
+      };
     } catch (error) {
       await stop();
       // A port that was free may be taken by the time it is bound.
@@ -90,7 +105,7 @@ async function start(
   watcher: Watcher,
   daemons: Daemon[],
   audit: boolean,
-): Promise<Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stop' | 'keep'>> {
+): Promise<Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'stop' | 'keep'>> {
   const [clientPort = 0, peerPort = 0, securePort = 0] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   const server = `https://127.0.0.1:${securePort}`;
@@ -120,9 +135,12 @@ async function start(
       '--audit-log-mode=blocking',
     );
   }
-  daemons.push(startDaemon(programs['kube-apiserver'], flags, file('apiserver.log'), watcher));
-  await ready(server, authority.cert, admin, daemons);
-  return { kubeconfig, server, auditLog, authority, ca: authority.cert, admin };
+  const startApiserver = async () => {
+    daemons.push(startDaemon(programs['kube-apiserver'], flags, file('apiserver.log'), watcher));
+    await ready(server, authority.cert, admin, daemons);
+  };
+  await startApiserver();
+  return { kubeconfig, server, auditLog, authority, ca: authority.cert, admin, startApiserver };
 }
 
 function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {

@@ -48,7 +48,7 @@ describe('the ports of a connection', () => {
   describe('the definition', () => {
     test('is missing at first, and so are pools', async () => {
       assert.equal(await connection.definition.get(), undefined);
-      assert.equal(await connection.definition.delete({ dryRun: false }), 'gone');
+      assert.equal(await connection.definition.delete(definition, { dryRun: false }), 'gone');
       await assert.rejects(connection.pools.list(), (error: NodepoolError) => {
         assert.equal(error.message, `the server ${cluster().server} does not have the NodePool resource`);
         assert.equal(error.next, 'run `kubectl nodepool install`');
@@ -333,10 +333,15 @@ describe('the ports of a connection', () => {
   });
 
   test('the definition goes, and its pools with it', async () => {
-    assert.equal(await connection.definition.delete({ dryRun: true }), 'deleted');
+    const installed = (await connection.definition.get()) ?? {};
+    assert.equal(await connection.definition.delete(installed, { dryRun: true }), 'deleted');
     const kept = (await connection.definition.get()) as { metadata?: { deletionTimestamp?: string } };
     assert.equal(kept.metadata?.deletionTimestamp, undefined);
-    assert.equal(await connection.definition.delete({ dryRun: false }), 'deleted');
+    const other = { ...installed, metadata: { ...(installed.metadata as object), uid: 'not-this-one' } };
+    await assert.rejects(connection.definition.delete(other, { dryRun: false }), {
+      message: 'the definition nodepools.nodes.lailin.xyz was removed and installed anew meanwhile',
+    });
+    assert.equal(await connection.definition.delete(installed, { dryRun: false }), 'deleted');
     await connection.definition.waitUntilGone(10_000);
     assert.equal(await connection.definition.get(), undefined);
   });

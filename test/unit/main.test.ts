@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testIo } from '../../src/cli/io.ts';
 import { verbs } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
+import { testIo } from './cli/test-io.ts';
 
 async function run(...argv: string[]) {
   const io = testIo();

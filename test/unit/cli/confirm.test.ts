@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { confirm } from '../../../src/cli/confirm.ts';
-import { testIo } from '../../../src/cli/io.ts';
+import { testIo } from './test-io.ts';
 
 const TERMINAL = { stdinIsTTY: true, stderrIsTTY: true };
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readInput } from '../../../src/cli/input.ts';
-import { testIo } from '../../../src/cli/io.ts';
+import { testIo } from './test-io.ts';
 
 describe('readInput', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nodepool-input-'));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testIo, wantsColor } from '../../../src/cli/io.ts';
+import { wantsColor } from '../../../src/cli/io.ts';
+import { testIo } from './test-io.ts';
 
 describe('colour', () => {
   const cases: [env: Record<string, string>, isTTY: boolean, expected: boolean][] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testIo } from '../../../src/cli/io.ts';
 import { progress } from '../../../src/cli/progress.ts';
+import { testIo } from './test-io.ts';
 
 test('a spinner is drawn on a terminal, and its final text stays', async () => {
   const io = testIo({ stderrIsTTY: true });

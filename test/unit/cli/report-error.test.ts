@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testIo } from '../../../src/cli/io.ts';
 import { reportError, verbosityOf } from '../../../src/cli/report-error.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { testIo } from './test-io.ts';
 
 function report(error: unknown, argv: string[] = [], errorExit?: number) {
   const io = testIo();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -45,7 +45,7 @@ describe('headers', () => {
 test('a client certificate, and when it ends', async () => {
   const loaded = await credentials({ certData: base64(client.cert), keyData: base64(client.key) });
   assert.deepEqual(loaded.certificateEnds, ends);
-  assert.equal(loaded.renewable, false);
+  assert.equal(loaded.renewal, undefined);
   assert.ok(loaded.secureContext);
   assert.equal((await credentials({}, 'http://s')).secureContext, undefined);
 });
@@ -57,7 +57,36 @@ describe('an exec plugin', () => {
   test('gives a token', async () => {
     const loaded = await credentials(exec(plugin('token-plugin', answer({ token: 'exec-token' }))));
     assert.deepEqual(loaded.headers, { Authorization: 'Bearer exec-token' });
-    assert.equal(loaded.renewable, true);
+  });
+
+  /** Counts its runs in a file; each gives another token. */
+  function counting(name: string, expires: string) {
+    const runs = path.join(folder, `${name}.runs`);
+    writeFileSync(runs, '');
+    const status = `{"token":"'$(wc -l < '${runs}' | tr -d ' ')'"${expires}}`;
+    const command = plugin(name, `echo run >> '${runs}'; echo '{"kind":"ExecCredential","status":${status}}'`);
+    return { command, runs: () => readFileSync(runs, 'utf8').split('\n').length - 1 };
+  }
+
+  async function renew(command: string, refused: boolean) {
+    const { renewal } = await credentials(exec(command));
+    assert.ok(renewal);
+    return (await renewal.load({ refused })).headers;
+  }
+
+  test('is run again only when what it gave is refused or has expired', async () => {
+    const lasting = counting('lasting', '');
+    assert.deepEqual(await renew(lasting.command, false), { Authorization: 'Bearer 1' });
+    assert.equal(lasting.runs(), 1);
+    assert.deepEqual(await renew(lasting.command, true), { Authorization: 'Bearer 3' });
+    assert.equal(lasting.runs(), 3);
+    const dated = (date: string) => `,"expirationTimestamp":"${date}"`;
+    assert.deepEqual(await renew(counting('valid', dated('2999-01-01T00:00:00Z')).command, false), {
+      Authorization: 'Bearer 1',
+    });
+    assert.deepEqual(await renew(counting('expired', dated('2001-01-01T00:00:00Z')).command, false), {
+      Authorization: 'Bearer 2',
+    });
   });
 
   test('gives a certificate', async () => {
@@ -77,6 +106,30 @@ describe('an exec plugin', () => {
     });
     await assert.rejects(credentials(exec('/no/such/plugin')), /the plugin \/no\/such\/plugin gave no credentials/);
   });
+});
+
+test('a token file that is read again: the secure context stays while CA, certificate and key do', async () => {
+  const user = {
+    tokenFile: path.join(folder, 'renewed-token'),
+    certFile: path.join(folder, 'renewed.crt'),
+    keyFile: path.join(folder, 'renewed.key'),
+  };
+  const write = (token: string, { cert, key }: typeof client) => {
+    writeFileSync(user.tokenFile, token);
+    writeFileSync(user.certFile, cert);
+    writeFileSync(user.keyFile, key);
+  };
+  write('one', client);
+  const first = await credentials(user);
+  write('two', client);
+  const second = await first.renewal?.load({ refused: false });
+  assert.deepEqual(second?.headers, { Authorization: 'Bearer two' });
+  assert.equal(second.secureContext, first.secureContext);
+  write('two', clientCertificate(authority, 'other', [], { notAfter: new Date('2032-01-01T00:00:00Z') }));
+  const third = await second.renewal?.load({ refused: false });
+  assert.ok(third?.secureContext);
+  assert.notEqual(third.secureContext, first.secureContext);
+  assert.deepEqual(third.certificateEnds, new Date('2032-01-01T00:00:00Z'));
 });
 
 describe('what cannot be used', () => {

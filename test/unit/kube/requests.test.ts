@@ -24,7 +24,7 @@ test('paths and names of resources', () => {
 
 test('only 429 and 503 with Retry-After are sent again', () => {
   const delay = (status: number, value?: string) =>
-    retryDelay({ status, headers: value === undefined ? {} : { 'retry-after': value } });
+    retryDelay({ status, headers: value === undefined ? {} : { 'retry-after': value } }, 0);
   assert.equal(delay(429, '1'), 1000);
   assert.equal(delay(503, '0'), 0);
   assert.equal(delay(429, '3600'), 30_000);
@@ -32,6 +32,7 @@ test('only 429 and 503 with Retry-After are sent again', () => {
   assert.equal(delay(503, 'Wed, 21 Oct 2026 07:28:00 GMT'), undefined);
   assert.equal(delay(500, '1'), undefined);
   assert.equal(delay(200, '1'), undefined);
+  assert.equal(retryDelay({ status: 429, headers: { 'retry-after': '2' } }, 0.5), 2200, 'later, never sooner');
 });
 
 test('a node patch has what it changes and no more', () => {

@@ -1,0 +1,46 @@
+/** The small HTTP servers of a long-running process: metrics and probes. */
+import { createServer } from 'node:http';
+import { NodepoolError } from '../nodepool/errors.ts';
+
+export interface Page {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+/**
+ * Serves the pages by their paths; 404 elsewhere. Resolves once it listens, with what ends it.
+ * @param address `HOST:PORT`, or `:PORT` for all addresses
+ * Throws NodepoolError that names the flag when it cannot listen.
+ */
+export async function serve(
+  address: string,
+  flag: string,
+  pages: Record<string, () => Page>,
+): Promise<{ address: string; close: () => void }> {
+  const { host, port } = parseAddress(address, flag);
+  const server = createServer((request, response) => {
+    const page = pages[(request.url ?? '/').split('?', 1)[0] ?? '/'];
+    const { status, contentType, body } = page?.() ?? { status: 404, contentType: 'text/plain', body: 'not found\n' };
+    response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) }).end(body);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', error => {
+      reject(
+        new NodepoolError('input', `${flag} ${address}: ${error.message}`, 'choose another address', { cause: error }),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+  const bound = server.address();
+  const shown = typeof bound === 'object' && bound !== null ? `${bound.address}:${bound.port}` : address;
+  return { address: shown, close: () => server.close(() => server.closeAllConnections()) };
+}
+
+function parseAddress(address: string, flag: string): { host: string | undefined; port: number } {
+  const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(address) ?? [];
+  if (port === '' || Number(port) > 65_535) {
+    throw new NodepoolError('usage', `${flag} "${address}" is not an address`, 'write it like 127.0.0.1:8080 or :8080');
+  }
+  return { host: host.replace(/^\[|\]$/g, '') || undefined, port: Number(port) };
+}

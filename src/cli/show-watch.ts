@@ -1,0 +1,98 @@
+/** `reconcile --watch`: runs the controller process and shows what it does. */
+import { randomBytes } from 'node:crypto';
+import { systemClock } from '../controller/clock.ts';
+import { healthAnswer } from '../controller/health.ts';
+import type { Log } from '../controller/log.ts';
+import type { Manager } from '../controller/manager.ts';
+import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
+import { standardMetrics } from '../controller/standard-metrics.ts';
+import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
+import type { PoolOutcome } from '../reconciler/reconciler.ts';
+import type { Connection, Deps } from './factory.ts';
+import { createLog } from './log.ts';
+import { EXIT } from './report-error.ts';
+import { type Page, serve } from './serve.ts';
+import { onStopSignal } from './signals.ts';
+
+export interface WatchFlags {
+  concurrency: number;
+  resyncMs: number;
+  leaderElect: boolean;
+  leaderElectNamespace: string;
+  metricsAddress: string | undefined;
+  healthAddress: string | undefined;
+  logFormat: 'text' | 'json';
+  verbosity: number;
+}
+
+const LEASE = 'kubectl-nodepool';
+
+/** Runs until Ctrl-C or SIGTERM (a second one ends it at once), or until the lease is lost. */
+export async function showWatch(flags: WatchFlags, deps: Deps, connection: Connection): Promise<number> {
+  const { io } = deps;
+  const log = createLog(io, flags.logFormat, flags.verbosity);
+  const registry = new Registry();
+  const newId = () => randomBytes(8).toString('hex');
+  const live = await deps.progress('Waiting for the caches');
+  const manager = createWatch(
+    { concurrency: flags.concurrency, resyncMs: flags.resyncMs },
+    {
+      cluster: connection.cluster,
+      watch: connection.watch(),
+      lease: flags.leaderElect ? connection.lease(flags.leaderElectNamespace, LEASE) : undefined,
+      identity: candidateIdentity(newId),
+      clock: systemClock,
+      now: io.now,
+      random: Math.random,
+      newId,
+      log,
+      metrics: standardMetrics(registry),
+      onReconciled(outcome, state) {
+        live.update(liveLine(outcome, state));
+        const line = changeLine(outcome);
+        if (line !== undefined) log('info', line);
+      },
+    },
+  );
+  const servers = await startServers(flags, manager, registry, log);
+  const end = onStopSignal(() => manager.stop());
+  try {
+    const how = await manager.run();
+    if (how === 'lost') log('error', 'the lease is lost: another process reconciles now');
+    return how === 'lost' ? EXIT.error : EXIT.done;
+  } finally {
+    end();
+    live.stop();
+    for (const server of servers) server.close();
+  }
+}
+
+async function startServers(flags: WatchFlags, manager: Manager, registry: Registry, log: Log) {
+  const servers = [];
+  if (flags.metricsAddress !== undefined) {
+    const metrics = (): Page => ({ status: 200, contentType: METRICS_CONTENT_TYPE, body: registry.text() });
+    servers.push(await serve(flags.metricsAddress, '--metrics-bind-address', { '/metrics': metrics }));
+    log('info', `metrics on http://${servers.at(-1)?.address}`);
+  }
+  if (flags.healthAddress !== undefined) {
+    const probe = (checks: Record<string, () => boolean>) => (): Page => {
+      return { contentType: 'text/plain; charset=utf-8', ...healthAnswer(checks) };
+    };
+    const pages = { '/healthz': probe({ ping: () => true }), '/readyz': probe({ caches: () => manager.isReady }) };
+    servers.push(await serve(flags.healthAddress, '--health-probe-bind-address', pages));
+    log('info', `probes on http://${servers.at(-1)?.address}`);
+  }
+  return servers;
+}
+
+function liveLine({ pool, status }: PoolOutcome, { pools, nodes, queued }: WatchState): string {
+  const last = status === undefined ? `${pool} released` : `${pool} ${status.status}`;
+  return `Watching ${pools} pools, ${nodes} nodes; ${queued} queued; last: ${last}. Ctrl-C stops`;
+}
+
+/** What a reconcile wrote on nodes; undefined when nothing. Events tell it in more words. */
+function changeLine({ pool, status, moves }: PoolOutcome): string | undefined {
+  if (moves.length === 0) return undefined;
+  const nodes = moves.length === 1 ? `node ${moves[0]?.node}` : `${moves.length} nodes`;
+  return `${pool}: wrote ${nodes}; status ${status?.status ?? 'released'}`;
+}

@@ -1,0 +1,108 @@
+/**
+ * Workers that take keys from a queue and make the world as it should be.
+ *
+ * Guaranteed: a key is never with two workers; a failed key comes again, later each time (5 ms to 1000 s), until it
+ * succeeds; a reconcile that throws has failed, and nothing else happens. stop() waits for the running keys.
+ *
+ * Not guaranteed: an end of a reconcile that never ends (stop(reason) aborts its signal, which it must heed), or that
+ * every change of an object is seen by a reconcile: reconcile looks at the state, not at what happened.
+ */
+import type { Clock } from './clock.ts';
+import { type Log, messageOf } from './log.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export type ReconcileResult =
+  | { kind: 'done' }
+  /** Done for now: again after `ms`, whatever happens before. */
+  | { kind: 'requeueAfter'; ms: number }
+  /** Again after a delay that grows with each failure of the key. */
+  | { kind: 'error'; error: unknown }
+  /** Again only when something changes: trying again cannot help. */
+  | { kind: 'terminalError'; error: unknown };
+
+export interface ControllerMetrics {
+  reconciled(result: ReconcileResult['kind'], seconds: number): void;
+}
+
+export interface ControllerOptions<K extends string> {
+  /** For the log. */
+  name: string;
+  queue: WorkQueue<K>;
+  /** At least 1. */
+  workers: number;
+  /** The signal is aborted when there is no more time to finish. */
+  reconcile: (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
+  clock: Clock;
+  log: Log;
+  metrics?: ControllerMetrics;
+}
+
+export class Controller<K extends string = string> {
+  readonly name: string;
+  readonly #options: ControllerOptions<K>;
+  readonly #abort = new AbortController();
+  #running: Promise<unknown> | undefined;
+  #stopping = false;
+
+  constructor(options: ControllerOptions<K>) {
+    if (!Number.isInteger(options.workers) || options.workers < 1) throw new Error('a controller needs a worker');
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running ??= Promise.all(Array.from({ length: this.#options.workers }, () => this.#work()));
+  }
+
+  /** No key is begun any more; resolves when the running ones have ended. The queue is shut down. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#options.queue.shutDown();
+    await this.#running;
+  }
+
+  /** stop() without patience: the running reconciles' signal is aborted. */
+  abort(): Promise<void> {
+    this.#abort.abort();
+    return this.stop();
+  }
+
+  async #work(): Promise<void> {
+    const { queue } = this.#options;
+    for (;;) {
+      const taken = await queue.get();
+      if (taken.kind === 'shutdown') return;
+      if (!this.#stopping) await this.#handle(taken.key);
+      queue.done(taken.key);
+    }
+  }
+
+  async #handle(key: K): Promise<void> {
+    const { queue, reconcile, clock, metrics } = this.#options;
+    const start = clock.now();
+    let result: ReconcileResult;
+    try {
+      result = await reconcile(key, this.#abort.signal);
+    } catch (error) {
+      result = { kind: 'error', error };
+    }
+    metrics?.reconciled(result.kind, (clock.now() - start) / 1000);
+    switch (result.kind) {
+      case 'done':
+        return queue.forget(key);
+      case 'requeueAfter':
+        queue.forget(key);
+        return queue.addAfter(key, result.ms);
+      case 'error':
+        queue.addRateLimited(key);
+        return this.#report(key, result.error, `failed ${queue.retries(key)} times, it is tried again`);
+      case 'terminalError':
+        queue.forget(key);
+        return this.#report(key, result.error, 'failed; it is not tried again before something changes');
+    }
+  }
+
+  #report(key: K, error: unknown, what: string): void {
+    this.#options.log('error', `${this.name}: ${key} ${what}: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Decides which Event object tells of what happened, with client-go's numbers (tools/record/events_cache.go).
+ * - The same again (object, type, reason, action and note) within 600 s counts up the Event that is there.
+ * - Alike but for the note: ten are told one by one; more within 600 s share one Event, which shows the note of the
+ *   first of them and counts.
+ * - About one object, 25 things are told at once, then one in 300 s; the others are dropped.
+ *
+ * Not guaranteed: memory of more than the 4096 last used kinds of events and objects.
+ */
+import type { Clock } from './clock.ts';
+import { Lru } from './lru.ts';
+
+const MOST_ALIKE = 10;
+const WINDOW_MS = 600_000;
+const BURST = 25;
+const REFILL_MS = 300_000;
+const MOST_REMEMBERED = 4096;
+const COMBINED = '(combined from similar events): ';
+
+export interface ObjectReference {
+  apiVersion: string;
+  kind: string;
+  namespace?: string;
+  name: string;
+  uid?: string;
+}
+
+export interface EventInput {
+  regarding: ObjectReference;
+  type: 'Normal' | 'Warning';
+  /** Why, in CamelCase. */
+  reason: string;
+  /** What the reporter did, in CamelCase. */
+  action: string;
+  /** For people. */
+  note: string;
+}
+
+/** One Event object and how often it happened. */
+export interface Series {
+  readonly event: EventInput;
+  readonly first: Date;
+  last: Date;
+  count: number;
+}
+
+/** The events that differ in their note alone. */
+interface Group {
+  /** Of which a first one was told singly in this window. */
+  notes: Set<string>;
+  /** By the clock. */
+  lastAt: number;
+}
+
+interface Bucket {
+  tokens: number;
+  /** By the clock. */
+  filledAt: number;
+}
+
+export interface CorrelatorOptions {
+  clock: Clock;
+  /** The time of day. */
+  wall: () => Date;
+}
+
+export class EventCorrelator {
+  readonly #clock: Clock;
+  readonly #wall: () => Date;
+  readonly #groups = new Lru<string, Group>(MOST_REMEMBERED);
+  readonly #series = new Lru<string, { series: Series; lastAt: number }>(MOST_REMEMBERED);
+  readonly #buckets = new Lru<string, Bucket>(MOST_REMEMBERED);
+
+  constructor({ clock, wall }: CorrelatorOptions) {
+    this.#clock = clock;
+    this.#wall = wall;
+  }
+
+  /** The series that counts this event now, which may be a new one; undefined when the event is dropped. */
+  observe(event: EventInput): Series | undefined {
+    const { regarding, type, reason, action, note } = event;
+    const object = [regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid];
+    if (!this.#takeToken(JSON.stringify(object))) return undefined;
+    const group = JSON.stringify([...object, type, reason, action]);
+    if (this.#isOneTooMany(group, note)) return this.#count(group, { ...event, note: COMBINED + note });
+    return this.#count(JSON.stringify([group, note]), event);
+  }
+
+  #isOneTooMany(key: string, note: string): boolean {
+    const now = this.#clock.now();
+    let group = this.#groups.get(key);
+    if (group === undefined || now - group.lastAt > WINDOW_MS) group = { notes: new Set(), lastAt: now };
+    group.lastAt = now;
+    this.#groups.set(key, group);
+    if (group.notes.has(note)) return false;
+    if (group.notes.size >= MOST_ALIKE) return true;
+    group.notes.add(note);
+    return false;
+  }
+
+  #count(key: string, event: EventInput): Series {
+    const [now, date] = [this.#clock.now(), this.#wall()];
+    const known = this.#series.get(key);
+    if (known === undefined || now - known.lastAt > WINDOW_MS) {
+      const series = { event, first: date, last: date, count: 1 };
+      this.#series.set(key, { series, lastAt: now });
+      return series;
+    }
+    known.lastAt = now;
+    known.series.last = date;
+    known.series.count += 1;
+    return known.series;
+  }
+
+  #takeToken(object: string): boolean {
+    const now = this.#clock.now();
+    const { tokens, filledAt } = this.#buckets.get(object) ?? { tokens: BURST, filledAt: now };
+    const filled = Math.min(BURST, tokens + (now - filledAt) / REFILL_MS);
+    const allowed = filled >= 1;
+    this.#buckets.set(object, { tokens: allowed ? filled - 1 : filled, filledAt: now });
+    return allowed;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Reads the whole of a resource, as it is now: never a state older than the moment of asking.
+ *
+ * By WatchList (KEP-3157) where the server has it: the server sends from its cache, object by object, and nobody holds
+ * the list as a whole. A server without it answers 400 or 422; from then on pages are read.
+ *
+ * Every attempt ends: 30 s without an object or a page end it, and so do 5 min in all.
+ * Memory: what the transform keeps of each object, and one page.
+ */
+import { type Attempt, attempt } from './attempt.ts';
+import type { Clock } from './clock.ts';
+import type { Log } from './log.ts';
+import { broken, type Failure, type Source } from './source.ts';
+import type { Item } from './store.ts';
+import { readItem, readLine } from './wire.ts';
+
+/** As client-go's pager: 500 objects of 11 kB are 5 MB. */
+const PAGE_SIZE = 500;
+const SILENCE_MS = 30_000;
+const WHOLE_MS = 300_000;
+
+export type Listed<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: string } | Failure;
+
+export interface ListerOptions<T> {
+  source: Source;
+  transform: (raw: object) => T;
+  clock: Clock;
+  log: Log;
+}
+
+export class Lister<T> {
+  readonly #options: ListerOptions<T>;
+  #hasWatchList = true;
+
+  constructor(options: ListerOptions<T>) {
+    this.#options = options;
+  }
+
+  async list(signal: AbortSignal): Promise<Listed<T>> {
+    if (this.#hasWatchList) {
+      const listed = await this.#within(signal, progress => this.#stream(progress));
+      if (listed.kind !== 'refused' || (listed.status !== 400 && listed.status !== 422)) return listed;
+      this.#hasWatchList = false;
+      this.#options.log('info', `the server has no WatchList, pages are read instead: ${listed.message}`);
+    }
+    return this.#within(signal, progress => this.#readPages(progress));
+  }
+
+  #within(signal: AbortSignal, work: (progress: Progress<Listed<T>>) => Promise<Listed<T>>): Promise<Listed<T>> {
+    const { clock } = this.#options;
+    const late = broken('the list did not get on, or took too long');
+    const end = clock.now() + WHOLE_MS;
+    return attempt<Listed<T>>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
+      work({ ...inner, gotOn: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
+    );
+  }
+
+  async #stream({ signal, end, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
+    const items = new Map<string, Item<T>>();
+    const options = { resourceVersion: undefined, initialEvents: true, timeoutSeconds: WHOLE_MS / 1000, signal };
+    const ended = await this.#options.source.watch(options, json => {
+      if (signal.aborted) return;
+      gotOn();
+      const line = readLine(json);
+      switch (line.type) {
+        case 'changed':
+        case 'deleted': {
+          const item = this.#read(line.raw);
+          if (item !== undefined && line.type === 'changed') items.set(item.key, item);
+          else if (item !== undefined) items.delete(item.key);
+          return;
+        }
+        case 'bookmark':
+          if (!line.endsInitialEvents) return;
+          return end({ kind: 'listed', items: [...items.values()], resourceVersion: line.resourceVersion });
+        case 'expired':
+          return end(broken('the server gave up the list (410)'));
+        case 'error':
+          return end(line.failure);
+        case 'unknown':
+          return this.#options.log('warning', 'a line of the list is no event; skipped');
+      }
+    });
+    return ended.kind === 'ended' ? broken('the list ended before it was complete') : ended;
+  }
+
+  /** A token that expired on the way (410) starts it over, once. */
+  async #readPages({ signal, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
+    let items: Item<T>[] = [];
+    let restarted = false;
+    for (let token: string | undefined; ; ) {
+      const page = await this.#options.source.list({ limit: PAGE_SIZE, continue: token, signal });
+      if (page.kind === 'refused' && page.status === 410 && token !== undefined && !restarted) {
+        [items, token, restarted] = [[], undefined, true];
+        continue;
+      }
+      if (page.kind !== 'page') return page;
+      gotOn();
+      for (const raw of page.items) {
+        const item = this.#read(raw);
+        if (item !== undefined) items.push(item);
+      }
+      token = page.continue;
+      if (token === undefined) return { kind: 'listed', items, resourceVersion: page.resourceVersion };
+    }
+  }
+
+  #read(raw: unknown): Item<T> | undefined {
+    const read = readItem(raw, this.#options.transform);
+    if (read.kind === 'item') return read.item;
+    this.#options.log('warning', `an object of the list is skipped: ${read.why}`);
+    return undefined;
+  }
+}
+
+/** An attempt whose limit moves whenever something came, up to the limit of the whole. */
+interface Progress<T> extends Attempt<T> {
+  gotOn(): void;
+}

@@ -1,0 +1,26 @@
+/** A map that forgets what was used longest ago once it has more than `most` entries. */
+export class Lru<K, V> {
+  readonly #most: number;
+  /** The longest unused first. */
+  readonly #entries = new Map<K, V>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(key: K): V | undefined {
+    const value = this.#entries.get(key);
+    if (value !== undefined) this.set(key, value);
+    return value;
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#most) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+}

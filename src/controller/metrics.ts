@@ -1,0 +1,113 @@
+/** A small registry of counters, gauges and histograms, written out as Prometheus' text format 0.0.4. */
+
+export type Labels = Record<string, string>;
+
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface Counter {
+  /** Adds 1. */
+  inc(labels?: Labels): void;
+}
+
+export interface Gauge {
+  set(value: number, labels?: Labels): void;
+}
+
+export interface Histogram {
+  observe(value: number, labels?: Labels): void;
+}
+
+interface Family {
+  help: string;
+  type: 'counter' | 'gauge' | 'histogram';
+  /** The lines of its samples. */
+  samples(): string[];
+}
+
+export class Registry {
+  readonly #families = new Map<string, Family>();
+
+  counter(name: string, help: string): Counter {
+    const values = this.#plain(name, help, 'counter');
+    return {
+      inc: labels => {
+        const key = labelText(labels);
+        values.set(key, (values.get(key) ?? 0) + 1);
+      },
+    };
+  }
+
+  gauge(name: string, help: string): Gauge {
+    const values = this.#plain(name, help, 'gauge');
+    return {
+      set: (value, labels) => {
+        values.set(labelText(labels), value);
+      },
+    };
+  }
+
+  /** @param bounds of its buckets, growing, without infinity */
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
+    const samples = () => [...series.values()].flatMap(each => histogramLines(name, bounds, each));
+    this.#add(name, { help, type: 'histogram', samples });
+    return {
+      observe: (value, labels = {}) => {
+        const key = labelText(labels);
+        const found = series.get(key) ?? { labels, counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
+        const bucket = bounds.findIndex(bound => value <= bound);
+        const index = bucket === -1 ? bounds.length : bucket;
+        found.counts[index] = (found.counts[index] ?? 0) + 1;
+        found.sum += value;
+        series.set(key, found);
+      },
+    };
+  }
+
+  /** What an HTTP handler answers, with METRICS_CONTENT_TYPE. */
+  text(): string {
+    const lines = [...this.#families].flatMap(([name, { help, type, samples }]) => [
+      `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
+      `# TYPE ${name} ${type}`,
+      ...samples(),
+    ]);
+    return lines.map(line => `${line}\n`).join('');
+  }
+
+  #plain(name: string, help: string, type: 'counter' | 'gauge'): Map<string, number> {
+    const values = new Map<string, number>();
+    this.#add(name, { help, type, samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value}`) });
+    return values;
+  }
+
+  #add(name: string, family: Family): void {
+    if (this.#families.has(name)) throw new Error(`the metric ${name} is there already`);
+    this.#families.set(name, family);
+  }
+}
+
+/** Buckets count what is at most their bound, those below included. */
+function histogramLines(
+  name: string,
+  bounds: readonly number[],
+  { labels, counts, sum }: { labels: Labels; counts: readonly number[]; sum: number },
+): string[] {
+  let total = 0;
+  const buckets = counts.map((count, index) => {
+    total += count;
+    const le = index < bounds.length ? String(bounds[index]) : '+Inf';
+    return `${name}_bucket${labelText({ ...labels, le })} ${total}`;
+  });
+  const text = labelText(labels);
+  return [...buckets, `${name}_sum${text} ${sum}`, `${name}_count${text} ${total}`];
+}
+
+/** `{a="x",b="y"}`, or nothing. */
+function labelText(labels: Labels = {}): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escapeValue(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

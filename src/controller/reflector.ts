@@ -1,0 +1,220 @@
+/**
+ * Keeps a store like a resource on the server, and tells what changes.
+ *
+ * Guaranteed:
+ * - It never stops until told to: every failure is logged, backed off from (0.8 s to 30 s, jitter) and tried again.
+ * - The last resourceVersion is where a broken watch goes on, and it never goes back: what an API server that is behind
+ *   sends (list, object or bookmark) is dropped.
+ * - 410 Gone, as an answer or in the stream, costs one list; what was deleted meanwhile is told as deleted.
+ * - 429 and 503 with Retry-After are asked again after that time, at least a second, without a list.
+ * - A server that falls silent is noticed within 45 s, whatever the sockets look like: the server is asked to end each
+ *   watch after 30 to 39 s, and one that is still there 5 s later is dead. Bookmarks alone would not do: they come
+ *   every 60 s. Going on costs one small request from where the watch was, which the bookmark that the server sends
+ *   2 s before the end keeps as young as etcd's own progress notes allow.
+ * - A listener that throws is logged and changes nothing for others.
+ *
+ * Not guaranteed: every state in between (states that fall into a gap are skipped; deletions and new UIDs are not), an
+ * order between objects, recovery when etcd is restored from a backup: resourceVersions go back then, and Kubernetes
+ * itself asks for its components to be restarted.
+ */
+import { attempt } from './attempt.ts';
+import { Backoff } from './backoff.ts';
+import { type Clock, sleep } from './clock.ts';
+import { Lister } from './lister.ts';
+import { type Log, messageOf } from './log.ts';
+import { compareVersions, isOlder } from './resource-version.ts';
+import { broken, type Failure, type Source } from './source.ts';
+import type { Store, StoreEvent } from './store.ts';
+import { readItem, readLine } from './wire.ts';
+
+const SHORTEST_WATCH_S = 30;
+const WATCH_SPREAD_S = 10;
+const WATCH_GRACE_MS = 5_000;
+/** A watch that ends sooner and empty is no watch (client-go's rule): without it a server could make us spin. */
+const SHORTEST_USEFUL_MS = 1_000;
+const SHORTEST_RETRY_MS = 1_000;
+
+/** What to do next: go on at once, list anew, or wait. */
+type Outcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
+
+export interface ReflectorOptions<T> {
+  /** Of the resource, for the log. */
+  name: string;
+  source: Source;
+  /** Keeps of an object what is used: the rest is freed. An object for which it throws is logged and skipped. */
+  transform: (raw: object) => T;
+  /** Only this reflector writes to it. */
+  store: Store<T>;
+  clock: Clock;
+  /** From 0 up to, not including, 1. */
+  random: () => number;
+  log: Log;
+}
+
+export type Listener<T> = (event: StoreEvent<T>) => void;
+
+export class Reflector<T> {
+  readonly name: string;
+  readonly store: Store<T>;
+  readonly #options: ReflectorOptions<T>;
+  readonly #log: Log;
+  readonly #lister: Lister<T>;
+  readonly #backoff: Backoff;
+  readonly #listeners = new Set<Listener<T>>();
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  /** The newest state that was seen. It survives a 410, to tell a server that is behind. */
+  #version: string | undefined;
+  #needsList = true;
+  #hasSynced = false;
+  #running: Promise<void> | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    const { name, store, clock, random, log } = options;
+    this.name = name;
+    this.store = store;
+    this.#options = options;
+    this.#log = (level, message) => log(level, `${name}: ${message}`);
+    this.#lister = new Lister({ ...options, log: this.#log });
+    this.#backoff = new Backoff({ clock, random });
+  }
+
+  /** Calls it with every change, first with an `added` for each object that is there; returns what ends that. */
+  subscribe(listener: Listener<T>): () => void {
+    for (const item of this.store.items()) this.#tell(listener, { type: 'added', item });
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Resolves when it has stopped: from then on the store does not change. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Whether the store has had the whole of the resource. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Resolves when hasSynced turns true and the listeners know of every object; never, if it does not. */
+  synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const outcome = await (this.#needsList ? this.#list(signal) : this.#watch(signal)).catch(
+        (error: unknown): Outcome => broken(messageOf(error)),
+      );
+      if (!signal.aborted) await this.#recover(outcome, signal);
+    }
+  }
+
+  async #recover(outcome: Outcome, signal: AbortSignal): Promise<void> {
+    if (outcome.kind === 'fine') return;
+    let delay = this.#backoff.next();
+    if (outcome.kind === 'expired') {
+      this.#needsList = true;
+      this.#log('info', `resourceVersion ${this.#version} has expired: listing anew`);
+    } else {
+      const retryAfterMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
+      if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, SHORTEST_RETRY_MS);
+      this.#log('warning', `${describe(outcome)}; next attempt in ${(delay / 1000).toFixed(1)} s`);
+    }
+    await sleep(this.#options.clock, delay, signal);
+  }
+
+  async #list(signal: AbortSignal): Promise<Outcome> {
+    const listed = await this.#lister.list(signal);
+    if (listed.kind !== 'listed') return listed;
+    const { resourceVersion, items } = listed;
+    if (this.#version !== undefined && isOlder(resourceVersion, this.#version)) {
+      return broken(`the server is behind: its list is of ${resourceVersion}, and ${this.#version} has been seen`);
+    }
+    this.#version = resourceVersion;
+    this.#needsList = false;
+    this.#deliver(this.store.replace(items));
+    this.#hasSynced = true;
+    this.#synced.resolve();
+    return { kind: 'fine' };
+  }
+
+  async #watch(signal: AbortSignal): Promise<Outcome> {
+    const { source, clock, random } = this.#options;
+    const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
+    const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
+    const start = clock.now();
+    const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
+    return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
+      let lines = 0;
+      const options = { resourceVersion: this.#version, initialEvents: false, timeoutSeconds, signal: inner.signal };
+      const ended = await source.watch(options, json => {
+        if (inner.signal.aborted) return;
+        lines += 1;
+        const problem = this.#take(json);
+        if (problem !== undefined) inner.end(problem);
+      });
+      if (ended.kind === 'refused' && ended.status === 410) return { kind: 'expired' };
+      if (ended.kind !== 'ended') return ended;
+      const useful = lines > 0 || clock.now() - start >= SHORTEST_USEFUL_MS;
+      return useful ? { kind: 'fine' } : broken('the watch ended at once');
+    });
+  }
+
+  /** One line of a watch. Gives the outcome when the line ends it. */
+  #take(json: unknown): Outcome | undefined {
+    const line = readLine(json);
+    switch (line.type) {
+      case 'changed':
+      case 'deleted': {
+        const read = readItem(line.raw, this.#options.transform);
+        if (read.kind === 'unusable') this.#log('warning', `an event is skipped: ${read.why}`);
+        else if (this.#advance(read.item.resourceVersion)) {
+          this.#deliver(line.type === 'changed' ? this.store.set(read.item) : this.store.delete(read.item));
+        }
+        return undefined;
+      }
+      case 'bookmark':
+        this.#advance(line.resourceVersion);
+        return undefined;
+      case 'expired':
+        return { kind: 'expired' };
+      case 'error':
+        return line.failure;
+      case 'unknown':
+        this.#log('warning', 'a line of the watch is no event; skipped');
+        return undefined;
+    }
+  }
+
+  /** False when what has this version is not news: an older state, which only a server that is behind sends. */
+  #advance(version: string): boolean {
+    const order = this.#version === undefined ? 1 : (compareVersions(version, this.#version) ?? 1);
+    if (order < 0) this.#log('warning', `the server is behind: it sent ${version} after ${this.#version}; skipped`);
+    if (order > 0) this.#version = version;
+    return order > 0;
+  }
+
+  #deliver(events: readonly StoreEvent<T>[]): void {
+    for (const event of events) {
+      for (const listener of this.#listeners) this.#tell(listener, event);
+    }
+  }
+
+  #tell(listener: Listener<T>, event: StoreEvent<T>): void {
+    try {
+      listener(event);
+    } catch (error) {
+      this.#log('error', `a listener failed at an event of type ${event.type}: ${messageOf(error)}`);
+    }
+  }
+}
+
+function describe(failure: Failure): string {
+  return failure.kind === 'refused' ? `the server answered ${failure.status}: ${failure.message}` : failure.message;
+}

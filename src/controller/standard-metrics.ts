@@ -1,0 +1,57 @@
+/** The metrics of a controller process under the names that controller-runtime and client-go gave them. */
+import type { ControllerMetrics } from './controller.ts';
+import type { Registry } from './metrics.ts';
+import type { QueueMetrics } from './work-queue.ts';
+
+/** Seconds, as controller-runtime's, thinned out. */
+const RECONCILE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
+
+/** What controller-runtime calls our results. */
+const RESULTS = {
+  done: 'success',
+  requeueAfter: 'requeue_after',
+  error: 'error',
+  terminalError: 'terminal_error',
+} as const;
+
+export interface StandardMetrics {
+  queue(name: string): QueueMetrics;
+  controller(name: string): ControllerMetrics;
+  leads(lease: string, leading: boolean): void;
+  /** @param code of HTTP, or `<error>` when there was no answer */
+  request(code: string, method: string, host: string): void;
+}
+
+export function standardMetrics(registry: Registry): StandardMetrics {
+  const total = registry.counter('controller_runtime_reconcile_total', 'Reconciles per controller and result.');
+  const time = registry.histogram(
+    'controller_runtime_reconcile_time_seconds',
+    'Length of time per reconcile.',
+    RECONCILE_BOUNDS,
+  );
+  const depth = registry.gauge('workqueue_depth', 'Keys that wait for a worker.');
+  const adds = registry.counter('workqueue_adds_total', 'Keys added.');
+  const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.');
+  const waited = registry.histogram('workqueue_queue_duration_seconds', 'From the add to the worker.', QUEUE_BOUNDS);
+  const worked = registry.histogram('workqueue_work_duration_seconds', 'From the worker to done.', QUEUE_BOUNDS);
+  const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.');
+  const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.');
+  return {
+    queue: name => ({
+      depth: keys => depth.set(keys, { name }),
+      added: () => adds.inc({ name }),
+      retried: () => retries.inc({ name }),
+      waited: seconds => waited.observe(seconds, { name }),
+      worked: seconds => worked.observe(seconds, { name }),
+    }),
+    controller: controller => ({
+      reconciled: (result, seconds) => {
+        total.inc({ controller, result: RESULTS[result] });
+        time.observe(seconds, { controller });
+      },
+    }),
+    leads: (name, leading) => master.set(leading ? 1 : 0, { name }),
+    request: (code, method, host) => requests.inc({ code, method, host }),
+  };
+}

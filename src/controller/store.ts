@@ -1,0 +1,139 @@
+/**
+ * The objects of one resource as last seen, by key and by named indices.
+ * - Each object's events come in the order of its changes; `deleted` comes between two objects of one name (new UID).
+ * - An object never goes back to an older resourceVersion.
+ * - Events describe what is done already: in a listener, the store has the new state.
+ *
+ * Not guaranteed: an order between objects, that every state in between is seen, that what is read is what the server
+ * has now. Objects are shared, not copied: nobody may change them.
+ */
+import { isOlder } from './resource-version.ts';
+
+export interface Item<T> {
+  /** `namespace/name`, or `name` of what has no namespace. */
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly object: T;
+}
+
+/** What is left of a deleted object. */
+export type Tombstone<T> =
+  /** The state in which it was deleted. */
+  | { kind: 'final'; item: Item<T> }
+  /** The deletion itself was missed: this is the last state that was seen, maybe not the last it had. */
+  | { kind: 'unknown'; item: Item<T> };
+
+export type StoreEvent<T> =
+  | { type: 'added'; item: Item<T> }
+  | { type: 'updated'; old: Item<T>; item: Item<T> }
+  | { type: 'deleted'; tombstone: Tombstone<T> };
+
+/** The values under which an object is found in an index. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+export class Store<T> {
+  readonly #items = new Map<string, Item<T>>();
+  readonly #indices: Map<string, { valuesOf: IndexFunction<T>; keys: Map<string, Set<string>> }>;
+
+  constructor(indices: Record<string, IndexFunction<T>> = {}) {
+    this.#indices = new Map(
+      Object.entries(indices).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map<string, Set<string>>() }]),
+    );
+  }
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  get(key: string): Item<T> | undefined {
+    return this.#items.get(key);
+  }
+
+  items(): IterableIterator<Item<T>> {
+    return this.#items.values();
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#items.keys();
+  }
+
+  /** The items that an index has under a value. Throws for an index that was not declared. */
+  byIndex(name: string, value: string): Item<T>[] {
+    const keys = this.#index(name).keys.get(value) ?? [];
+    return [...keys].flatMap(key => this.#items.get(key) ?? []);
+  }
+
+  /** The values that an index has items for. */
+  indexValues(name: string): string[] {
+    return [...this.#index(name).keys.keys()];
+  }
+
+  /** An object was seen to exist. No event when it is the same state again, or an older one. */
+  set(item: Item<T>): StoreEvent<T>[] {
+    const old = this.#items.get(item.key);
+    if (old === undefined) {
+      this.#put(item);
+      return [{ type: 'added', item }];
+    }
+    if (item.resourceVersion === old.resourceVersion && item.uid === old.uid) return [];
+    if (isOlder(item.resourceVersion, old.resourceVersion)) return [];
+    this.#put(item);
+    if (item.uid === old.uid) return [{ type: 'updated', old, item }];
+    return [
+      { type: 'deleted', tombstone: { kind: 'unknown', item: old } },
+      { type: 'added', item },
+    ];
+  }
+
+  /** An object was seen to be deleted, in this state. No event when it is not there, or another of that name is. */
+  delete(item: Item<T>): StoreEvent<T>[] {
+    const old = this.#items.get(item.key);
+    if (old === undefined || old.uid !== item.uid) return [];
+    this.#drop(old);
+    return [{ type: 'deleted', tombstone: { kind: 'final', item } }];
+  }
+
+  /** A whole list was seen: what is not in it is gone. */
+  replace(items: Iterable<Item<T>>): StoreEvent<T>[] {
+    const listed = new Map([...items].map(item => [item.key, item]));
+    const events: StoreEvent<T>[] = [];
+    for (const old of [...this.#items.values()]) {
+      if (listed.has(old.key)) continue;
+      this.#drop(old);
+      events.push({ type: 'deleted', tombstone: { kind: 'unknown', item: old } });
+    }
+    for (const item of listed.values()) events.push(...this.set(item));
+    return events;
+  }
+
+  #put(item: Item<T>): void {
+    const old = this.#items.get(item.key);
+    if (old !== undefined) this.#drop(old);
+    this.#items.set(item.key, item);
+    for (const { valuesOf, keys } of this.#indices.values()) {
+      for (const value of valuesOf(item.object)) {
+        const found = keys.get(value);
+        if (found === undefined) keys.set(value, new Set([item.key]));
+        else found.add(item.key);
+      }
+    }
+  }
+
+  #drop({ key, object }: Item<T>): void {
+    this.#items.delete(key);
+    for (const { valuesOf, keys } of this.#indices.values()) {
+      for (const value of valuesOf(object)) {
+        const found = keys.get(value);
+        found?.delete(key);
+        if (found?.size === 0) keys.delete(value);
+      }
+    }
+  }
+
+  #index(name: string) {
+    const index = this.#indices.get(name);
+    if (index === undefined) throw new Error(`the store has no index ${name}`);
+    return index;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Keys on their way to workers, with client-go's semantics (util/workqueue):
+ * - a key waits at most once, however often it is added; keys come out in the order they came in;
+ * - a key is never with two workers: added while one has it, it comes out once more after done();
+ * - a key added later (addAfter, addRateLimited) waits once too, for the earliest of its times.
+ *
+ * Not guaranteed: that keys survive the process, or an order between a delayed key and others due at the same time.
+ */
+import type { Clock } from './clock.ts';
+import { DelayHeap } from './delay-heap.ts';
+import { RateLimiter } from './rate-limiter.ts';
+
+export type Taken<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
+
+/** What a registry wants to know of a queue. */
+export interface QueueMetrics {
+  /** Keys that wait for a worker. */
+  depth(keys: number): void;
+  added(): void;
+  retried(): void;
+  /** From the first add to the worker. */
+  waited(seconds: number): void;
+  /** From the worker to done(). */
+  worked(seconds: number): void;
+}
+
+export interface QueueOptions {
+  clock: Clock;
+  metrics?: QueueMetrics;
+}
+
+export class WorkQueue<K extends string = string> {
+  readonly #clock: Clock;
+  readonly #metrics: QueueMetrics | undefined;
+  readonly #limiter = new RateLimiter<K>();
+  /** Keys in the order they come out: each of them is in #dirty and not in #processing. */
+  readonly #queue: K[] = [];
+  /** Keys to be worked on, with the time of their first add; those in #processing too come out after done(). */
+  readonly #dirty = new Map<K, number>();
+  /** Keys that workers have, with the time they got them. */
+  readonly #processing = new Map<K, number>();
+  /** Keys whose time has not come. */
+  readonly #delayed = new DelayHeap<K>();
+  /** Workers without a key. Empty unless #queue is. */
+  readonly #waiting: ((taken: Taken<K>) => void)[] = [];
+  /** Those who wait for the end of a shutdown. */
+  readonly #draining: (() => void)[] = [];
+  #cancelTimer: (() => void) | undefined;
+  #shuttingDown = false;
+
+  constructor({ clock, metrics }: QueueOptions) {
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  /** Keys that wait for a worker. */
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  /** Does nothing after shutDown(). */
+  add(key: K): void {
+    if (this.#shuttingDown || this.#dirty.has(key)) return;
+    this.#dirty.set(key, this.#clock.now());
+    this.#metrics?.added();
+    if (!this.#processing.has(key)) this.#enqueue(key);
+  }
+
+  /** Adds it in `ms`; at once for 0 and less. */
+  addAfter(key: K, ms: number): void {
+    if (this.#shuttingDown) return;
+    if (ms <= 0) {
+      this.add(key);
+      return;
+    }
+    this.#delayed.push(key, this.#clock.now() + ms);
+    this.#schedule();
+  }
+
+  /** Adds it after the delay that its failures so far have earned it. */
+  addRateLimited(key: K): void {
+    this.#metrics?.retried();
+    this.addAfter(key, this.#limiter.when(key));
+  }
+
+  /** Its next failure counts as the first. A delay that runs goes on. */
+  forget(key: K): void {
+    this.#limiter.forget(key);
+  }
+
+  /** Failures since the last forget(). */
+  retries(key: K): number {
+    return this.#limiter.retries(key);
+  }
+
+  /** The next key, which is the caller's until done(key); `shutdown` once the queue is shut down and empty. */
+  get(): Promise<Taken<K>> {
+    return new Promise(resolve => {
+      this.#waiting.push(resolve);
+      this.#handOut();
+    });
+  }
+
+  /** Must follow every key got. */
+  done(key: K): void {
+    const since = this.#processing.get(key);
+    if (since === undefined) throw new Error(`the key ${key} is with no worker`);
+    this.#processing.delete(key);
+    this.#metrics?.worked((this.#clock.now() - since) / 1000);
+    if (this.#dirty.has(key)) this.#enqueue(key);
+    this.#checkDrained();
+  }
+
+  /** From now on nothing can be added; what waits for a worker still comes out, what waits for its time does not. */
+  shutDown(): void {
+    this.#shuttingDown = true;
+    this.#cancelTimer?.();
+    this.#handOut();
+  }
+
+  /** shutDown(), and resolves when the last key is done. */
+  async shutDownWithDrain(): Promise<void> {
+    this.shutDown();
+    return new Promise(resolve => {
+      this.#draining.push(resolve);
+      this.#checkDrained();
+    });
+  }
+
+  #enqueue(key: K): void {
+    this.#queue.push(key);
+    this.#metrics?.depth(this.#queue.length);
+    this.#handOut();
+  }
+
+  #handOut(): void {
+    while (this.#waiting.length > 0) {
+      const key = this.#queue.shift();
+      if (key === undefined && !this.#shuttingDown) return;
+      const resolve = this.#waiting.shift();
+      resolve?.(key === undefined ? { kind: 'shutdown' } : this.#take(key));
+    }
+  }
+
+  #take(key: K): Taken<K> {
+    const now = this.#clock.now();
+    this.#metrics?.depth(this.#queue.length);
+    this.#metrics?.waited((now - (this.#dirty.get(key) ?? now)) / 1000);
+    this.#dirty.delete(key);
+    this.#processing.set(key, now);
+    return { kind: 'key', key };
+  }
+
+  /** One timer, for the earliest key. */
+  #schedule(): void {
+    this.#cancelTimer?.();
+    const at = this.#delayed.next();
+    if (at === undefined) return;
+    this.#cancelTimer = this.#clock.after(Math.max(0, at - this.#clock.now()), () => {
+      for (const key of this.#delayed.takeDue(this.#clock.now())) this.add(key);
+      this.#schedule();
+    });
+  }
+
+  #checkDrained(): void {
+    if (!this.#shuttingDown || this.#queue.length > 0 || this.#processing.size > 0) return;
+    for (const resolve of this.#draining.splice(0)) resolve();
+  }
+}

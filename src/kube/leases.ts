@@ -1,0 +1,84 @@
+/** coordination.k8s.io/v1 Leases for leader election (controller/leader-election.ts). */
+import type { V1Lease } from '@kubernetes/client-node';
+import { isMissingObject, refusal } from './errors.ts';
+import type { Answer } from './exchange.ts';
+import { pathOf, type Resource } from './resource.ts';
+import type { Transport } from './transport.ts';
+import type { Wire } from './wire.ts';
+
+type WireLease = Wire<V1Lease>;
+
+interface LeaseRecord {
+  holder: string;
+  durationSeconds: number;
+  acquired: Date;
+  renewed: Date;
+  transitions: number;
+}
+
+/** @param now the wall clock, for certificates */
+export function leasePort(transport: Transport, namespace: string, name: string, now: () => Date) {
+  const resource: Resource = {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    plural: 'leases',
+    kind: 'Lease',
+    namespace,
+  };
+  const read = async (verb: string, answer: Answer) => {
+    if (answer.status < 300) return toLease(JSON.parse(answer.text));
+    throw refusal({ verb, resource, name }, answer, transport.access, await transport.certificateEnds(), now());
+  };
+  /** A PATCH that carries the resourceVersion: the fields that others put there stay. */
+  const write = async (method: 'POST' | 'PATCH', body: WireLease) => {
+    const answer = await transport.request({
+      method,
+      path: pathOf(resource, method === 'POST' ? undefined : name),
+      body,
+      ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
+    });
+    if (answer.status === 409) return { kind: 'conflict' as const };
+    return { kind: 'written' as const, lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
+  };
+  return {
+    async get() {
+      const answer = await transport.request({ path: pathOf(resource, name) });
+      return isMissingObject(answer) ? undefined : read('get', answer);
+    },
+    create: (record: LeaseRecord) =>
+      write('POST', {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name, namespace },
+        spec: toSpec(record),
+      }),
+    update: (record: LeaseRecord, resourceVersion: string) =>
+      write('PATCH', { metadata: { resourceVersion }, spec: toSpec(record) }),
+  };
+}
+
+function toSpec({ holder, durationSeconds, acquired, renewed, transitions }: LeaseRecord) {
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: durationSeconds,
+    acquireTime: microTime(acquired),
+    renewTime: microTime(renewed),
+    leaseTransitions: transitions,
+  };
+}
+
+function toLease({ metadata, spec = {} }: WireLease) {
+  const record: LeaseRecord = {
+    holder: spec.holderIdentity ?? '',
+    durationSeconds: spec.leaseDurationSeconds ?? 0,
+    acquired: new Date(String(spec.acquireTime ?? 0)),
+    renewed: new Date(String(spec.renewTime ?? 0)),
+    transitions: spec.leaseTransitions ?? 0,
+  };
+  return { record, resourceVersion: metadata?.resourceVersion ?? '' };
+}
+
+/** The server takes six digits of a second, no fewer. */
+export function microTime(date: Date): string {
+  return date.toISOString().replace('Z', '000Z');
+}

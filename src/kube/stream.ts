@@ -1,0 +1,45 @@
+/** One GET whose answer is read as it comes, line by line, over node:http(s). */
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
+
+/** Characters of a line. An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
+const LONGEST_LINE = 16 * 1024 * 1024;
+
+export interface StreamRequest {
+  url: URL;
+  headers: OutgoingHttpHeaders;
+  agent: http.Agent;
+  /** Ends the request and the reading of its answer. */
+  signal: AbortSignal;
+}
+
+/** Resolves with the head of the answer; rejects with what node:http gives. */
+export function openStream({ url, headers, agent, signal }: StreamRequest): Promise<IncomingMessage> {
+  const { request: open } = url.protocol === 'http:' ? http : https;
+  return new Promise((resolve, reject) => {
+    const request = open(url, { method: 'GET', headers, agent, signal });
+    request.on('error', reject);
+    request.on('response', resolve);
+    request.end();
+  });
+}
+
+/** Resolves at the end of the answer; throws when it breaks off, inside a line or outside, or a line is too long. */
+export async function readLines(response: IncomingMessage, onLine: (line: string) => void): Promise<void> {
+  response.setEncoding('utf8');
+  let rest = '';
+  for await (const chunk of response as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > LONGEST_LINE) throw new Error(`a line has more than ${LONGEST_LINE} characters`);
+    for (const line of lines) if (line !== '') onLine(line);
+  }
+  if (rest !== '') throw new Error('the answer broke off inside a line');
+}
+
+/** The whole of a short answer, such as the Status of a refusal. */
+export async function readText(response: IncomingMessage): Promise<string> {
+  const lines: string[] = [];
+  await readLines(response, line => lines.push(line)).catch(() => {});
+  return lines.join('\n');
+}

@@ -1,0 +1,33 @@
+/** What a controller process caches: whole resources, of each object what is used. */
+import { hostname } from 'node:os';
+import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { WatchPorts } from '../operations/ports.ts';
+import { eventSink } from './event-sink.ts';
+import { withSpec } from './node-pools.ts';
+import { toNode, type WireNode } from './nodes.ts';
+import { NODE_POOLS, NODES, RUNTIME_CLASSES } from './resource.ts';
+import type { Transport } from './transport.ts';
+import { listWatch } from './watch.ts';
+
+const CONTROLLER = 'nodepool-controller';
+
+export function watchPorts(transport: Transport): WatchPorts {
+  return {
+    pools: {
+      source: listWatch(transport, NODE_POOLS),
+      transform: raw => withoutManagedFields(withSpec(raw as NodePool)),
+    },
+    nodes: { source: listWatch(transport, NODES), transform: raw => toNode(raw as WireNode) },
+    runtimeClasses: {
+      source: listWatch(transport, RUNTIME_CLASSES),
+      transform: raw => withoutManagedFields(raw as RuntimeClass),
+    },
+    events: eventSink(transport, CONTROLLER, `${CONTROLLER}-${hostname()}`),
+  };
+}
+
+/** They are the larger part of a small object, and nothing here looks at them. */
+function withoutManagedFields<T extends { metadata: object }>(object: T): T {
+  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
+  return { ...object, metadata: metadata as T['metadata'] };
+}

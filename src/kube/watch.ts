@@ -1,0 +1,86 @@
+/** Lists and watches of one resource for a reflector (controller/source.ts): what happened comes back as values. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Query } from './api.ts';
+import { parseStatus } from './errors.ts';
+import { pathOf, type Resource } from './resource.ts';
+import { readLines, readText } from './stream.ts';
+import type { Transport } from './transport.ts';
+
+type Failure =
+  | { kind: 'refused'; status: number; message: string; retryAfterMs: number | undefined }
+  | { kind: 'broken'; message: string };
+
+interface WirePage {
+  metadata?: { resourceVersion?: string; continue?: string };
+  items?: unknown[] | null;
+}
+
+interface ListOptions {
+  limit: number;
+  continue: string | undefined;
+  signal: AbortSignal;
+}
+
+interface WatchOptions {
+  resourceVersion: string | undefined;
+  initialEvents: boolean;
+  timeoutSeconds: number;
+  signal: AbortSignal;
+}
+
+/** @param query narrows every list and watch, as `{ fieldSelector }` does */
+export function listWatch(transport: Transport, resource: Resource, query: Query = {}) {
+  const path = pathOf(resource);
+  return {
+    async list(options: ListOptions) {
+      try {
+        const page = { limit: String(options.limit), continue: options.continue };
+        const { status, text, headers } = await transport.request({ path, query: { ...query, ...page } });
+        if (status !== 200) return refused(status, text, headers);
+        const { items, metadata }: WirePage = JSON.parse(text);
+        if (!metadata?.resourceVersion) return broken(new Error('the list has no resourceVersion'));
+        const { resourceVersion, continue: token } = metadata;
+        return { kind: 'page' as const, items: items ?? [], resourceVersion, continue: token || undefined };
+      } catch (error) {
+        return broken(error);
+      }
+    },
+
+    async watch(options: WatchOptions, onLine: (line: unknown) => void) {
+      try {
+        const response = await transport.stream({ path, query: { ...query, ...watchQuery(options) } }, options.signal);
+        const { statusCode = 0, headers } = response;
+        if (statusCode !== 200) return refused(statusCode, await readText(response), headers);
+        await readLines(response, line => onLine(JSON.parse(line)));
+        return { kind: 'ended' as const };
+      } catch (error) {
+        return broken(error);
+      }
+    },
+  };
+}
+
+function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOptions): Query {
+  return {
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: String(timeoutSeconds),
+    resourceVersion,
+    ...(initialEvents ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' } : {}),
+  };
+}
+
+function refused(status: number, text: string, headers: IncomingHttpHeaders): Failure {
+  const message = parseStatus(text)?.message || text.trim().split('\n', 1)[0] || 'no reason given';
+  return { kind: 'refused', status, message, retryAfterMs: retryAfterMs(headers) };
+}
+
+function broken(error: unknown): Failure {
+  return { kind: 'broken', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Milliseconds of a Retry-After in seconds. */
+export function retryAfterMs(headers: IncomingHttpHeaders): number | undefined {
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}

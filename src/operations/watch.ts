@@ -1,0 +1,186 @@
+/** Keeps reconciling: caches feed the view, what they tell enqueues pools, workers reconcile them. */
+import { hostname } from 'node:os';
+import type { Clock } from '../controller/clock.ts';
+import { sleep } from '../controller/clock.ts';
+import { Controller, type ReconcileResult } from '../controller/controller.ts';
+import { LeaderElector } from '../controller/leader-election.ts';
+import type { Log } from '../controller/log.ts';
+import { Manager } from '../controller/manager.ts';
+import { Recorder } from '../controller/recorder.ts';
+import { Reflector } from '../controller/reflector.ts';
+import type { StandardMetrics } from '../controller/standard-metrics.ts';
+import { Store } from '../controller/store.ts';
+import { WorkQueue } from '../controller/work-queue.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { API_VERSION, type NodePool } from '../nodepool/types.ts';
+import { REASON } from '../reconciler/events.ts';
+import { Feed } from '../reconciler/feed.ts';
+import { createLimiter } from '../reconciler/limiter.ts';
+import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
+import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
+import { View } from '../reconciler/view.ts';
+import type { LeasePort, Watched, WatchPorts } from './ports.ts';
+
+export interface WatchOptions {
+  /** Node writes under way at most. */
+  concurrency: number;
+  /** Milliseconds between two looks at every pool. */
+  resyncMs: number;
+}
+
+export interface WatchDeps {
+  cluster: ClusterPort;
+  watch: WatchPorts;
+  /** With it, only the process that holds the lease reconciles. */
+  lease: LeasePort | undefined;
+  /** Of this process among the candidates. */
+  identity: string;
+  clock: Clock;
+  now: () => Date;
+  random: () => number;
+  newId: () => string;
+  log: Log;
+  metrics: StandardMetrics;
+  /** Told of every reconcile that ended. */
+  onReconciled: (outcome: PoolOutcome, state: WatchState) => void;
+}
+
+export interface WatchState {
+  pools: number;
+  nodes: number;
+  /** Pools that wait for a worker. */
+  queued: number;
+}
+
+/** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
+const WORKERS = 16;
+export const CONTROLLER = 'nodepool-controller';
+
+/** Ready to run(); stop() ends it gracefully, a second stop() at once. */
+export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
+  const { clock, now, random, newId, log, metrics } = deps;
+  const view = new View([], [], []);
+  const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
+  const recorder = new Recorder({ sink: deps.watch.events, clock, wall: now, random, newId, log });
+  const elector =
+    deps.lease && new LeaderElector({ port: deps.lease, identity: deps.identity, clock, wall: now, random, log });
+  const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
+
+  const feed = new Feed({
+    view,
+    enqueue: pool => queue.add(pool),
+    onNodeDeleted: (name, node) => {
+      const pool = view.pool(name);
+      const note = `1 node left: ${node} (deleted from the cluster)`;
+      if (pool !== undefined && elector?.isLeader() !== false) {
+        record(pool, { type: 'Normal', reason: REASON.nodeLeft, action: 'Reconcile', note });
+      }
+    },
+  });
+  const pools = cache('nodepools', deps.watch.pools, deps);
+  const nodes = cache('nodes', deps.watch.nodes, deps);
+  const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps);
+  pools.subscribe(event => feed.pool(event));
+  nodes.subscribe(event => feed.node(event));
+  runtimeClasses.subscribe(event => feed.runtimeClass(event));
+
+  const reconciler = new Reconciler({
+    cluster: guarded({ ...deps.cluster, createEvent: async (pool, event) => record(pool, event) }, elector),
+    view,
+    limit: createLimiter(options.concurrency),
+    now,
+    sleep: ms => sleep(clock, ms),
+    dryRun: false,
+  });
+  const controller = new Controller<string>({
+    name: CONTROLLER,
+    queue,
+    workers: WORKERS,
+    clock,
+    log,
+    metrics: metrics.controller(CONTROLLER),
+    async reconcile(name): Promise<ReconcileResult> {
+      const outcome = await reconciler.reconcile(name);
+      deps.onReconciled(outcome, { pools: pools.store.size, nodes: nodes.store.size, queued: queue.length });
+      for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
+      const [failure] = outcome.failures;
+      return failure === undefined ? { kind: 'done' } : { kind: 'error', error: new NodepoolError('cluster', failure) };
+    },
+  });
+  return new Manager({
+    caches: [pools, nodes, runtimeClasses],
+    controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
+    recorder,
+    ...(elector === undefined ? {} : { elector }),
+    clock,
+    log,
+  });
+}
+
+/** `host_random`, as client-go's candidates call themselves. */
+export function candidateIdentity(newId: () => string): string {
+  return `${hostname()}_${newId()}`;
+}
+
+function cache<T>(name: string, { source, transform }: Watched<T>, { clock, random, log }: WatchDeps): Reflector<T> {
+  return new Reflector({ name, source, transform, store: new Store<T>(), clock, random, log });
+}
+
+/** All pools at the start, and every `ms` again: whatever was missed is put right then. */
+function resync(feed: Feed, ms: number, clock: Clock): () => void {
+  feed.start();
+  let cancel = () => {};
+  const next = () => {
+    cancel = clock.after(ms, () => {
+      feed.enqueueAll();
+      next();
+    });
+  };
+  next();
+  return () => cancel();
+}
+
+/** The controller, with something that begins when it starts and ends before it stops. */
+function starting(controller: Controller, begin: () => () => void) {
+  let end = () => {};
+  return {
+    start() {
+      end = begin();
+      controller.start();
+    },
+    stop() {
+      end();
+      return controller.stop();
+    },
+    abort() {
+      end();
+      return controller.abort();
+    },
+  };
+}
+
+/** Refuses to write once the lease is lost: another process may write by now. */
+function guarded(cluster: ClusterPort, elector: LeaderElector | undefined): ClusterPort {
+  if (elector === undefined) return cluster;
+  const guard =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (!elector.isLeader()) throw new NodepoolError('cluster', 'this process does not hold the lease any more');
+      return write(...args);
+    };
+  return {
+    ...cluster,
+    patchNode: guard(cluster.patchNode),
+    setFinalizers: guard(cluster.setFinalizers),
+    patchStatus: guard(cluster.patchStatus),
+    createRuntimeClass: guard(cluster.createRuntimeClass),
+    patchRuntimeClass: guard(cluster.patchRuntimeClass),
+    deleteRuntimeClass: guard(cluster.deleteRuntimeClass),
+    createEvent: guard(cluster.createEvent),
+  };
+}
+
+function referenceTo({ metadata }: NodePool) {
+  const { name, uid } = metadata;
+  return { apiVersion: API_VERSION, kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
+}

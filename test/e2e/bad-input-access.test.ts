@@ -1,0 +1,189 @@
+/** No way to the cluster, no right in it, and command lines that are wrong: the exact line, the exit code, nothing written. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { verbsOf } from './verbs.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+const { refused, unchanged } = verbsOf(cluster);
+
+/** The cluster's kubeconfig with another server or user. */
+async function kubeconfig(change: (text: string) => string): Promise<string> {
+  const path = join(cluster().dir, `access-${Math.random().toString(36).slice(2)}.kubeconfig`);
+  await writeFile(path, change(await readFile(cluster().kubeconfig, 'utf8')));
+  return path;
+}
+
+test('no kubeconfig', async () => {
+  const home = join(cluster().dir, 'home');
+  const next = 'next: name one with --kubeconfig FILE or the variable KUBECONFIG';
+  await refused(
+    ['get'],
+    1,
+    `error: no kubeconfig found (looked at ${home}/.kube/config; not inside a cluster); ${next}`,
+    {
+      env: { KUBECONFIG: undefined },
+    },
+  );
+  await refused(
+    ['create', 'x', '--kubeconfig', '/no/such'],
+    1,
+    'error: --kubeconfig: there is no file /no/such; next: check the path',
+  );
+  const names = `next: choose one of its contexts with --context: nodepool-demo`;
+  await refused(
+    ['reconcile', '--context', 'prod'],
+    1,
+    `error: --context: "prod" is not in ${cluster().kubeconfig}; ${names}`,
+  );
+});
+
+test('a server that is not there, and one that never answers', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer(socket => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await new Promise(resolve => silent.once('listening', resolve));
+  const server = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const path = await kubeconfig(text => text.replace(cluster().server, server));
+  const started = Date.now();
+  await refused(
+    ['delete', 'x', '--request-timeout', '1s', '--kubeconfig', path],
+    1,
+    `error: the server ${server} gave no answer within 1 s; next: check that the cluster is up, or wait longer with --request-timeout`,
+  );
+  assert.ok(Date.now() - started < 15_000, 'it waited for longer than it was told');
+  for (const socket of sockets) socket.destroy();
+  await new Promise(resolve => silent.close(resolve));
+  await refused(
+    ['diff', '--kubeconfig', path],
+    2,
+    `error: cannot reach the server ${server}: connection refused; next: check that it is running and that ${path} names the right address`,
+  );
+});
+
+test('an expired certificate, and a bad token', async () => {
+  const expired = await kubeconfigFor(cluster(), 'eve', { notAfter: new Date('2024-05-06T07:08:09Z') });
+  await refused(
+    ['get', '--kubeconfig', expired],
+    1,
+    `error: the client certificate of user "nodepool-demo" in ${expired} expired at 2024-05-06T07:08:09Z; next: renew it, or choose another user with --user or --context`,
+  );
+  const token = await kubeconfig(text => text.replace(/client-certificate-data: .*\n.*/, 'token: not-one'));
+  const line = `error: the server ${cluster().server} refused the credentials of user "nodepool-demo" (401); next: log in again, or choose another user of ${token} with --user or --context`;
+  await refused(['edit', 'x', '--label', 'a=b', '--kubeconfig', token], 1, line);
+  const { stderr } = await unchanged(['get', '--kubeconfig', token, '-v', '9']);
+  assert.match(stderr, /^NodepoolError: .*\n {4}at /m);
+  assert.doesNotMatch(stderr, /not-one/);
+});
+
+test('403: every verb names what is missing', async () => {
+  const bob = await kubeconfigFor(cluster(), 'bob');
+  const pools = 'nodepools.nodes.lailin.xyz';
+  const definition = 'customresourcedefinitions.apiextensions.k8s.io';
+  const cannotGetDefinition = `get CustomResourceDefinition "${pools}"`;
+  const cases: [args: string[], cannot: string, lacks: string][] = [
+    [['get'], 'list nodepools', `list on ${pools}`],
+    [['create', 'x'], 'create NodePool "x"', `create on ${pools}`],
+    [['edit', 'x', '--label', 'a=b'], 'get NodePool "x"', `get on ${pools}`],
+    [['delete', 'x'], 'get NodePool "x"', `get on ${pools}`],
+    [['events'], 'list events', 'list on events.events.k8s.io'],
+    [['install'], cannotGetDefinition, `get on ${definition}`],
+    [['uninstall', '--cascade'], cannotGetDefinition, `get on ${definition}`],
+  ];
+  for (const [args, cannot, lacks] of cases) {
+    const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with verb ${lacks}`;
+    await refused([...args, '--kubeconfig', bob], 1, line);
+  }
+  // These read several resources at once: the first refusal is told.
+  for (const [verb, code] of [
+    ['describe', 1],
+    ['reconcile', 1],
+    ['diff', 2],
+  ] as const) {
+    await refused(
+      [verb, '--kubeconfig', bob],
+      code,
+      /^error: cannot list \w+: user "bob" lacks the permission; next: ask for a role with verb list on [\w.]+$/,
+    );
+  }
+});
+
+test('403 half-way: reconcile says which pool and why; create says what is there already', async () => {
+  await world.nodes({ name: 'a', labels: role('gpu') });
+  await world.pool('gpu', { labels: { tier: 'gold' } });
+  const rules = [
+    {
+      apiGroups: ['', 'nodes.lailin.xyz', 'node.k8s.io'],
+      resources: ['nodes', 'nodepools', 'runtimeclasses'],
+      verbs: ['get', 'list'],
+    },
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['create'] },
+  ];
+  const roles = '/apis/rbac.authorization.k8s.io/v1';
+  await raw(cluster()).expect('POST', `${roles}/clusterroles`, { metadata: { name: 'reader' }, rules });
+  await raw(cluster()).expect('POST', `${roles}/clusterrolebindings`, {
+    metadata: { name: 'reader' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
+    subjects: [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  const rita = await kubeconfigFor(cluster(), 'rita');
+  const lacks = (what: string) => `user "rita" lacks the permission; next: ask for a role with verb patch on ${what}`;
+  const { code, stdout, stderr } = await unchanged(['reconcile', '--kubeconfig', rita]);
+  assert.deepEqual(
+    { code, stdout, stderr },
+    {
+      code: 1,
+      stdout: 'gpu  error  -  -  -  not reconciled\n',
+      stderr: `error: gpu: cannot patch NodePool "gpu": ${lacks('nodepools.nodes.lailin.xyz')}\n`,
+    },
+  );
+  await world.nodes({ name: 'b' });
+  const created = await cli(cluster(), ['create', 'new', '--nodes', 'b', '--kubeconfig', rita]);
+  assert.deepEqual(created, {
+    code: 1,
+    stdout: '',
+    stderr: `error: nodepool new is created, but cannot patch Node "b": ${lacks('nodes')}\n`,
+  });
+  assert.notEqual(await world.getPool('new'), undefined);
+});
+
+test('wrong command lines: exit 2, and where to look', async () => {
+  const cases: [args: string[], error: string, verb?: string][] = [
+    [['creat'], 'unknown verb "creat"; did you mean "create"?'],
+    [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
+    [['events', 'a', 'b'], 'unexpected argument b', 'events'],
+    [['edit'], 'missing argument NAME', 'edit'],
+    [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
+    [['delete'], 'delete needs the name of a pool', 'delete'],
+    [
+      ['create', 'x', '-f', 'y'],
+      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+      'create',
+    ],
+    [['get', '-o', 'table'], 'expected --output=table to be one of: wide, json, yaml, name', 'get'],
+    [
+      ['reconcile', '--concurrency', '0'],
+      '--concurrency: expected an integer greater than or equal to 1 but received: 0',
+      'reconcile',
+    ],
+    [
+      ['get', '--request-timeout', 'soon'],
+      '--request-timeout: "soon" is not a duration; next: write it like 30s, 1m30s or 2h',
+      'get',
+    ],
+    [
+      ['--context', 'x', 'get'],
+      'the verb comes before its flags, and --context came first; next: write kubectl nodepool VERB --context',
+    ],
+  ];
+  for (const [args, error, verb] of cases) {
+    const help = `See 'kubectl nodepool${verb === undefined ? '' : ` ${verb}`} --help'.`;
+    await refused(args, 2, `error: ${error}\n${help}`);
+  }
+});

@@ -1,0 +1,138 @@
+/** Pools that are wrong, in files and on the command line: one line names the field and the way out, nothing is written. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { poolYaml, verbsOf } from './verbs.ts';
+import { useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+const { refused } = verbsOf(cluster);
+
+const HEAD = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\n';
+
+/** What stdin holds, and the one line that it gets. */
+const FILES: [what: string, text: string, error: string][] = [
+  ['malformed YAML', `${HEAD}spec:\n  labels: {a: b}\n tier: x\n`, 'stdin:6:2: not valid YAML: '],
+  ['a key twice', `${HEAD}spec:\n  handler: a\n  handler: b\n`, 'stdin:6:3: not valid YAML: duplicated mapping key'],
+  ['half of a JSON file', '{"apiVersion":', 'stdin:1:15: not valid YAML: '],
+  [
+    'an unknown field',
+    `${HEAD}spec:\n  lables: {a: b}\n`,
+    'stdin:1: spec.lables: unknown field; next: did you mean spec.labels?',
+  ],
+  [
+    'an unknown field deeper down, in the second document',
+    `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
+    'stdin:7 has 2 errors:\n  spec.taints[0].effect: missing\n  spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)',
+  ],
+  [
+    'another kind',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n',
+    'stdin:1: not a NodePool: found apiVersion "v1" and kind "ConfigMap"; next: use kubectl create for objects of other kinds',
+  ],
+  [
+    'another version',
+    'apiVersion: nodes.lailin.xyz/v2\nkind: NodePool\nmetadata: {name: x}\n',
+    'stdin:1: not a NodePool: found apiVersion "nodes.lailin.xyz/v2" and kind "NodePool"; next: write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
+  ],
+  ['no object', '# nothing\n---\n', 'stdin: no object in it'],
+  ['a text', 'hello\n', 'stdin:1: expected a NodePool, found "hello"'],
+  [
+    'a number where a label value stands',
+    `${HEAD}spec:\n  labels: {n: 1}\n`,
+    'stdin:1: spec.labels[n]: expected a string, found the number 1; next: quote it: label values are strings',
+  ],
+  ['no name', 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nspec: {}\n', 'stdin:1: metadata: missing'],
+  [
+    'the same taint twice',
+    `${HEAD}spec:\n  taints:\n  - {key: a, effect: NoSchedule}\n  - {key: a, value: b, effect: NoSchedule}\n`,
+    'nodepool gpu: spec.taints[1]: a second taint of key "a" and effect NoSchedule; next: keep one of the two',
+  ],
+  [
+    'a bad key and an owned one',
+    `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
+    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must be of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: this label is set by the cluster itself (remove it from spec.labels)`,
+  ],
+  [
+    'one name twice',
+    `${poolYaml('gpu')}---\n${poolYaml('gpu')}`,
+    'nodepool gpu stands twice in the input; next: remove one of the two',
+  ],
+];
+
+for (const [what, text, error] of FILES) {
+  test(`create -f: ${what}`, async () => {
+    const options = { stdin: text };
+    if (error.endsWith(': ')) await refused(['create', '-f', '-'], 1, new RegExp(`^error: ${error}.+$`), options);
+    else await refused(['create', '-f', '-'], 1, `error: ${error}`, options);
+  });
+}
+
+test('create -f: of several documents one is invalid, and none is created', async () => {
+  const file = join(cluster().dir, 'three.yaml');
+  await writeFile(file, [poolYaml('a'), poolYaml('b', '{handler: A_b}'), poolYaml('c')].join('---\n'));
+  await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must be /);
+  await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file');
+});
+
+test('flags and names', async () => {
+  await world.nodes({ name: 'a' });
+  const effects = 'NoSchedule, PreferNoSchedule, NoExecute';
+  const cases: [args: string[], code: number, error: string | RegExp][] = [
+    [
+      ['x', '--label', 'tier'],
+      1,
+      'error: --label "tier": there is no "="; next: write it as key=value; "tier=" sets the empty value',
+    ],
+    [
+      ['x', '--label', 'a b=c'],
+      1,
+      /^error: --label "a b=c": the name of key "a b" must be .*; next: write it as key=value$/,
+    ],
+    [
+      ['x', '--label', 'a=b', '--label', 'a=c'],
+      1,
+      'error: --label "a=c": a is given twice with different values; next: give each key once',
+    ],
+    [
+      ['x', '--taint', 'a:Foo'],
+      1,
+      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: write it as key[=value]:Effect, with the effect ${effects}`,
+    ],
+    [
+      ['x', '--taint', 'a:NoExecute', '--taint', 'a=b:NoExecute'],
+      1,
+      /^error: --taint "a=b:NoExecute": a:NoExecute is given twice/,
+    ],
+    [
+      ['x', '--nodes', 'a,nope'],
+      1,
+      'error: --nodes: node "nope" not found; next: list the nodes with `kubectl get nodes`',
+    ],
+    [['x', '--nodes', ''], 2, /^error: --nodes: "" names no node; next: write it like --nodes a,b\n/],
+    [['A_b'], 1, /^error: nodepool A_b: metadata\.name: "A_b" must be of lower case letters/],
+    [
+      ['control-plane'],
+      1,
+      /^error: nodepool control-plane: metadata\.name: "control-plane" is reserved: .*; next: choose another name/,
+    ],
+    [
+      ['x', '--label', 'node-role.kubernetes.io/x=y'],
+      1,
+      /^error: nodepool x: spec\.labels\[node-role\.kubernetes\.io\/x\]: this label decides/,
+    ],
+  ];
+  for (const [args, code, error] of cases) await refused(['create', ...args], code, error);
+});
+
+test('-v 9 shows where an error comes from; without it no stack is shown', async () => {
+  const args = ['create', 'x', '--label', 'tier'];
+  const plain = await cli(cluster(), [...args, '-v', '8']);
+  assert.doesNotMatch(plain.stderr, /^ {4}at /m);
+  const { code, stderr } = await cli(cluster(), [...args, '-v', '9']);
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: --label "tier": .*\nNodepoolError: .*\n {4}at /);
+});

@@ -1,0 +1,112 @@
+/** Two candidates and one real Lease. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { systemClock } from '../../src/controller/clock.ts';
+import { LeaderElector } from '../../src/controller/leader-election.ts';
+import { leasePort } from '../../src/kube/leases.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { openTransport, until } from './controller-world.ts';
+
+interface LeaseBody {
+  metadata: { annotations?: Record<string, string> };
+  spec: Record<string, unknown>;
+}
+
+describe('leader election on a Lease', () => {
+  const cluster = useCluster();
+
+  /** `cut` is the loss of the network: no request is answered any more. */
+  function candidate(identity: string, lease: string) {
+    const transport = openTransport(cluster());
+    const port = leasePort(transport, 'kube-system', lease, () => new Date());
+    let cut = false;
+    const silent = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
+      return (...args: A) => (cut ? new Promise<T>(() => {}) : call(...args));
+    };
+    const elector = new LeaderElector({
+      port: { get: silent(port.get), create: silent(port.create), update: silent(port.update) },
+      identity,
+      clock: systemClock,
+      wall: () => new Date(),
+      random: Math.random,
+      log: () => {},
+    });
+    const events: string[] = [];
+    const run = elector.run({
+      onStarted: signal => {
+        events.push('started');
+        signal.addEventListener('abort', () => events.push('aborted'));
+      },
+      onStopped: () => events.push('stopped'),
+    });
+    return {
+      elector,
+      events,
+      run,
+      cut: () => {
+        cut = true;
+      },
+      close: () => transport.close(),
+    };
+  }
+
+  async function read(lease: string): Promise<LeaseBody> {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/${lease}`;
+    return (await raw(cluster()).expect('GET', path)) as LeaseBody;
+  }
+
+  test('one of two leads, renews, and hands over at its end; what others wrote on the lease stays', async () => {
+    const a = candidate('a', 'handed-over');
+    await until(() => a.elector.isLeader());
+    const b = candidate('b', 'handed-over');
+    await raw(cluster()).expect('PATCH', '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/handed-over', {
+      metadata: { annotations: { note: 'kept' } },
+    });
+    const { spec } = await read('handed-over');
+    assert.equal(spec.holderIdentity, 'a');
+    assert.equal(spec.leaseDurationSeconds, 15);
+    assert.equal(spec.leaseTransitions, 0);
+    assert.match(String(spec.acquireTime), /^2\d{3}-.*\.\d{6}Z$/);
+    await until(() => b.events.length > 0 || a.events.length > 1, 5_000).catch(() => {});
+    const renewed = await read('handed-over');
+    assert.notEqual(renewed.spec.renewTime, spec.renewTime);
+    assert.equal(renewed.spec.acquireTime, spec.acquireTime);
+    assert.equal(b.elector.isLeader(), false);
+    const since = performance.now();
+    await a.elector.stop({ release: true });
+    assert.deepEqual(a.events, ['started', 'aborted', 'stopped']);
+    assert.equal(a.elector.isLeader(), false);
+    assert.equal(await a.run, 'stopped');
+    await until(() => b.elector.isLeader());
+    assert.ok(performance.now() - since < 4_000);
+    const taken = await read('handed-over');
+    assert.equal(taken.spec.holderIdentity, 'b');
+    assert.equal(taken.spec.leaseTransitions, 1);
+    assert.equal(taken.metadata.annotations?.note, 'kept');
+    await b.elector.stop({ release: true });
+    assert.equal((await read('handed-over')).spec.holderIdentity ?? '', '');
+    a.close();
+    b.close();
+  });
+
+  test('a leader that is cut off gives up before the other leads, which is within 20 s', async () => {
+    const a = candidate('a', 'lost');
+    await until(() => a.elector.isLeader());
+    const b = candidate('b', 'lost');
+    const since = performance.now();
+    a.cut();
+    let both = false;
+    await until(() => {
+      both ||= a.elector.isLeader() && b.elector.isLeader();
+      return b.elector.isLeader();
+    }, 20_000);
+    assert.ok(performance.now() - since > 12_000);
+    assert.equal(both, false);
+    assert.equal(await a.run, 'lost');
+    assert.deepEqual(a.events, ['started', 'aborted', 'stopped']);
+    await b.elector.stop({ release: true });
+    a.close();
+    b.close();
+  });
+});

@@ -1,0 +1,225 @@
+/** The reflector on a real kube-apiserver: what it sees, and what it asks for. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
+import { Reflector } from '../../src/controller/reflector.ts';
+import type { Source, WatchOptions } from '../../src/controller/source.ts';
+import { Store, type StoreEvent } from '../../src/controller/store.ts';
+import { toNode } from '../../src/kube/nodes.ts';
+import { NODES } from '../../src/kube/resource.ts';
+import type { Transport } from '../../src/kube/transport.ts';
+import { listWatch } from '../../src/kube/watch.ts';
+import type { Node } from '../../src/nodepool/types.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes, deleteNodes, labelNode, nodeObject } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { openTransport, until } from './controller-world.ts';
+
+describe('a reflector of nodes', () => {
+  const cluster = useCluster();
+  afterEach(() => deleteNodes(cluster()));
+
+  test('sees what is there, added, changed and deleted, and keeps what the transform keeps', async t => {
+    await createNodes(cluster(), [{ name: 'old', labels: { color: 'red' } }]);
+    const world = await start(t, cluster());
+    await world.reflector.synced();
+    assert.deepEqual(world.told.splice(0), ['added old']);
+    await createNodes(cluster(), [{ name: 'new' }]);
+    await labelNode(cluster(), 'new', { color: 'blue' });
+    await deleteNodes(cluster(), ['old']);
+    await until(() => world.told.length === 3);
+    assert.deepEqual(world.told, ['added new', 'updated new', 'deleted old (final)']);
+    const node: Node | undefined = world.reflector.store.get('new')?.object;
+    assert.equal(node?.labels.color, 'blue');
+    assert.deepEqual(
+      world.reflector.store.byIndex('color', 'blue').map(({ key }) => key),
+      ['new'],
+    );
+    assert.equal(JSON.stringify(node).length < 1500, true);
+  });
+
+  test('WatchList gives the list where the server has it; pages where it does not, with the same result', async t => {
+    await createNodes(
+      cluster(),
+      Array.from({ length: 620 }, (_, index) => ({ name: `page-${index}` })),
+    );
+    const streamed = await start(t, cluster());
+    await until(() => streamed.asked.length === 2);
+    assert.deepEqual(streamed.problems, []);
+    assert.deepEqual(
+      streamed.asked.map(({ initialEvents }) => initialEvents),
+      [true, false],
+    );
+    assert.equal(streamed.pages(), 0);
+    // What an older server answers to sendInitialEvents.
+    const paged = await start(t, cluster(), source => ({
+      ...source,
+      watch: (options, onLine) =>
+        options.initialEvents
+          ? Promise.resolve({ kind: 'refused', status: 422, message: 'forbidden', retryAfterMs: undefined })
+          : source.watch(options, onLine),
+    }));
+    await paged.reflector.synced();
+    assert.equal(paged.pages(), 2);
+    assert.equal(paged.reflector.store.size, 620);
+    assert.deepEqual([...paged.reflector.store.keys()].sort(), [...streamed.reflector.store.keys()].sort());
+  });
+
+  test('a quiet watch ends after its time, with a bookmark just before, and goes on from there', async t => {
+    await createNodes(cluster(), [{ name: 'quiet' }, { name: 'busy' }]);
+    const lines: string[] = [];
+    const count = (source: Source): Source => ({
+      ...source,
+      watch: (options, onLine) =>
+        source.watch(options, line => {
+          if (!options.initialEvents) lines.push((line as { type: string }).type);
+          onLine(line);
+        }),
+    });
+    const world = await start(t, cluster(), count, { fieldSelector: 'metadata.name=quiet' });
+    await until(() => world.asked.length === 2);
+    const since = performance.now();
+    // Once the watch is there: the server sends no bookmark for what it left out while it caught up.
+    await sleep(1_000);
+    await labelNode(cluster(), 'busy', { changed: 'yes' });
+    await until(() => world.asked.length === 3, 45_000);
+    const seconds = (performance.now() - since) / 1000;
+    assert.ok(seconds > 28 && seconds < 41, `${seconds} s`);
+    assert.deepEqual([...new Set(lines)], ['BOOKMARK']);
+    assert.deepEqual(world.told, ['added quiet']);
+    assert.ok(Number(world.asked[2]?.resourceVersion) > Number(world.asked[1]?.resourceVersion));
+    assert.deepEqual(world.problems, []);
+  });
+
+  test('the API server goes away and comes back: what happened meanwhile is told', async t => {
+    await createNodes(cluster(), [{ name: 'stays' }, { name: 'goes' }]);
+    const world = await start(t, cluster());
+    await world.reflector.synced();
+    world.told.length = 0;
+    await cluster().stopApiserver();
+    await until(() => world.problems.length >= 2);
+    await cluster().startApiserver();
+    await deleteNodes(cluster(), ['goes']);
+    await createNodes(cluster(), [{ name: 'comes' }]);
+    await until(() => world.told.length === 2, 60_000);
+    assert.deepEqual([...world.reflector.store.keys()].sort(), ['comes', 'stays']);
+    const told = world.told.map(text => text.replace(/ \(.*/, '')).sort();
+    assert.deepEqual(told, ['added comes', 'deleted goes']);
+  });
+
+  test('410: one list, and an object that was deleted and made again is told as such', async t => {
+    await createNodes(cluster(), [{ name: 'reborn' }, { name: 'goes' }]);
+    // The first watch is held back until all has happened, then asks for a version that is not kept any more.
+    const held = Promise.withResolvers<void>();
+    let expired = 0;
+    const world = await start(t, cluster(), source => ({
+      ...source,
+      watch: async (options, onLine) => {
+        if (options.initialEvents) return source.watch(options, onLine);
+        await held.promise;
+        return source.watch(expired++ === 0 ? { ...options, resourceVersion: '1' } : options, onLine);
+      },
+    }));
+    await world.reflector.synced();
+    const before = world.reflector.store.get('reborn')?.uid;
+    world.told.length = 0;
+    await deleteNodes(cluster(), ['reborn', 'goes']);
+    await createNodes(cluster(), [{ name: 'reborn' }]);
+    // A restarted server keeps no history: it knows nothing of version 1.
+    await cluster().stopApiserver();
+    await cluster().startApiserver();
+    held.resolve();
+    await until(() => world.told.length === 3, 20_000);
+    assert.deepEqual(world.told.sort(), ['added reborn', 'deleted goes (unknown)', 'deleted reborn (unknown)']);
+    assert.notEqual(world.reflector.store.get('reborn')?.uid, before);
+    assert.equal(world.asked.filter(({ initialEvents }) => initialEvents).length, 2);
+    assert.equal(world.lines.filter(line => line.includes('expired')).length, 1);
+  });
+
+  test('a change comes through in milliseconds', async t => {
+    await createNodes(cluster(), [{ name: 'fast' }]);
+    const world = await start(t, cluster());
+    await world.reflector.synced();
+    const times: number[] = [];
+    for (let round = 0; round < 50; round++) {
+      world.told.length = 0;
+      await labelNode(cluster(), 'fast', { round: String(round) });
+      const start = performance.now();
+      await until(() => world.told.length > 0);
+      times.push(performance.now() - start);
+    }
+    times.sort((a, b) => a - b);
+    assert.ok((times[45] ?? Number.NaN) < 50, times.join(' '));
+  });
+
+  test('stop() ends it at once, and the store stays as it is', async t => {
+    const world = await start(t, cluster());
+    await world.reflector.synced();
+    const since = performance.now();
+    await world.reflector.stop();
+    assert.ok(performance.now() - since < 100);
+    await raw(cluster()).expect('POST', '/api/v1/nodes', nodeObject({ name: 'late' }));
+    assert.equal(world.reflector.store.get('late'), undefined);
+  });
+});
+
+interface World {
+  reflector: Reflector<Node>;
+  /** `added name`, and how a tombstone came to be. */
+  told: string[];
+  /** Every watch that was asked for. */
+  asked: WatchOptions[];
+  pages(): number;
+  /** Log lines of warnings and errors. */
+  problems: string[];
+  lines: string[];
+}
+
+async function start(
+  t: TestContext,
+  cluster: ControlPlane,
+  wrap: (source: Source) => Source = source => source,
+  query: Record<string, string> = {},
+): Promise<World> {
+  const transport: Transport = openTransport(cluster);
+  const [told, asked, problems, lines]: [string[], WatchOptions[], string[], string[]] = [[], [], [], []];
+  let pages = 0;
+  const real: Source = wrap(listWatch(transport, NODES, query));
+  const source: Source = {
+    list: options => {
+      pages += 1;
+      return real.list(options);
+    },
+    watch: (options, onLine) => {
+      asked.push(options);
+      return real.watch(options, onLine);
+    },
+  };
+  const reflector = new Reflector<Node>({
+    name: 'nodes',
+    source,
+    transform: toNode,
+    store: new Store<Node>({ color: node => (node.labels.color === undefined ? [] : [node.labels.color]) }),
+    clock: systemClock,
+    random: Math.random,
+    log: (level, message) => {
+      lines.push(message);
+      if (level !== 'info') problems.push(message);
+    },
+  });
+  reflector.subscribe(event => told.push(describeEvent(event)));
+  t.after(async () => {
+    await reflector.stop();
+    transport.close();
+  });
+  reflector.start();
+  return { reflector, told, asked, pages: () => pages, problems, lines };
+}
+
+function describeEvent(event: StoreEvent<Node>): string {
+  return event.type === 'deleted'
+    ? `deleted ${event.tombstone.item.key} (${event.tombstone.kind})`
+    : `${event.type} ${event.item.key}`;
+}

@@ -1,0 +1,28 @@
+/** A transport to the control plane, as the administrator, for the tests of what stands on src/controller. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/kube/clock.ts';
+import { loadCredentials } from '../../src/kube/credentials.ts';
+import { loadAccess } from '../../src/kube/kubeconfig.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+
+export function openTransport({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>): Transport {
+  const access = loadAccess({ kubeconfig, env: {} });
+  return new Transport({
+    access,
+    credentials: () => loadCredentials(access),
+    userAgent: 'controller-test/1.0',
+    env: {},
+    clock: systemClock,
+    log: () => {},
+  });
+}
+
+export async function until(condition: () => boolean, ms = 10_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!condition()) {
+    assert.ok(performance.now() < deadline, `not within ${ms} ms`);
+    await sleep(2);
+  }
+}

@@ -1,0 +1,81 @@
+/** Creating pools where the cluster refuses, or labels are there already. The verb's own words: verbs-create.test.ts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
+import { API_VERSION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
+import { createPools } from '../../src/operations/create.ts';
+import { cli } from '../cluster/harness.ts';
+import { whileRefusing } from './refusal.ts';
+import { poolYaml, verbsOf } from './verbs.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld();
+const { refused } = verbsOf(world.cluster);
+
+const ZONE = 'topology.kubernetes.io/zone';
+const RACK = 'example.com/rack';
+
+test('a pool that is refused: the error says which were created before it and which were not', async () => {
+  const refusal = {
+    group: 'nodes.lailin.xyz',
+    resource: 'nodepools',
+    operation: 'CREATE',
+    unless: "object.metadata.name != 'two'",
+    probe: ['POST', '/apis/nodes.lailin.xyz/v1/nodepools', pool('two')] as [string, string, unknown],
+  } as const;
+  await whileRefusing(world.cluster(), refusal, async () => {
+    const stdin = ['one', 'two', 'three'].map(name => poolYaml(name)).join('---\n');
+    const { code, stdout, stderr } = await cli(world.cluster(), ['create', '-f', '-'], { stdin });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^error: .*two.*not in this test \(created before it: one; not created: three\)/);
+    const dry = await cli(world.cluster(), ['create', '-f', '-', '--dry-run=server'], {
+      stdin: stdin.replace('name: one', 'name: zero'),
+    });
+    assert.match(dry.stderr, /not in this test/);
+    assert.doesNotMatch(dry.stderr, /created before/, 'a dry run creates nothing');
+  });
+  assert.deepEqual([(await world.getPool('one'))?.spec, await world.getPool('three')], [{}, undefined]);
+});
+
+test('--nodes does not overwrite a label that is there with another value', async () => {
+  await world.nodes({ name: 'a', labels: { [ZONE]: 'eu-2' } }, { name: 'n', labels: { [ZONE]: 'eu-1' } });
+  await refused(
+    ['create', 'z', '--node-selector', `${ZONE}=eu-2`, '--nodes', 'a,n', '--reconcile'],
+    1,
+    `error: --nodes: node n has the label ${ZONE}=eu-1, and members have ${ZONE}=eu-2; next: choose other nodes, or change it yourself: \`kubectl label node n ${ZONE}=eu-2 --overwrite\``,
+  );
+});
+
+test('--nodes: nor one that is set while the nodes are labelled; the others are, and the pool is there', async () => {
+  await world.nodes({ name: 'a' }, { name: 'n' });
+  const connection = await world.connection();
+  const cluster = {
+    ...connection.cluster,
+    async patchNode(...[name, patch]: Parameters<typeof connection.cluster.patchNode>) {
+      if (name === 'n') await world.patchNode('n', { metadata: { labels: { [RACK]: 'eu-1' } } });
+      return connection.cluster.patchNode(name, patch);
+    },
+  };
+  const pools = [pool('z', { nodeSelector: { [RACK]: 'eu-2' } })];
+  await assert.rejects(
+    createPools({ pools, nodes: ['n', 'a'], concurrency: 1, dryRun: 'none' }, async () => ({ ...connection, cluster })),
+    (error: NodepoolError) => {
+      assert.ok(error instanceof NodepoolError);
+      assert.match(error.message, /^nodepool z is created, but --nodes: node n has the label \S+=eu-1/);
+      return true;
+    },
+  );
+  assert.equal((await world.node('n')).metadata.labels[RACK], 'eu-1');
+  assert.equal((await world.node('a')).metadata.labels[RACK], 'eu-2');
+  assert.notEqual(await world.getPool('z'), undefined);
+});
+
+test('--nodes takes a node that has the label already', async () => {
+  await world.nodes({ name: 'n', labels: role('w') });
+  const { code } = await cli(world.cluster(), ['create', 'w', '--nodes', 'n']);
+  assert.equal(code, 0);
+});
+
+function pool(name: string, spec: NodePoolSpec = {}): NodePool {
+  return { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec };
+}

@@ -1,0 +1,51 @@
+/** A cluster that refuses certain writes: an admission policy, in force when refusing() resolves. */
+import { type RawClient, raw } from '../cluster/raw.ts';
+
+export interface Refusal {
+  /** As in a rule of an admission policy. */
+  group: string;
+  resource: string;
+  operation: 'CREATE' | 'UPDATE' | 'DELETE';
+  /** CEL; a write for which it does not hold is refused. */
+  unless: string;
+  /** A write that is refused once the policy is in force; sent as a dry run until then. */
+  probe: [method: string, path: string, body?: unknown];
+}
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const NAME = 'refusal';
+
+/** Runs the work while the writes are refused with "not in this test". */
+export async function whileRefusing(
+  cluster: Parameters<typeof raw>[0],
+  refusal: Refusal,
+  work: () => Promise<void>,
+): Promise<void> {
+  const client = raw(cluster);
+  const { group, resource, operation, unless } = refusal;
+  const rule = { apiGroups: [group], apiVersions: ['*'], operations: [operation], resources: [resource] };
+  await client.expect('POST', `${ADMISSION}/validatingadmissionpolicies`, {
+    metadata: { name: NAME },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: { resourceRules: [rule] },
+      validations: [{ expression: unless, message: 'not in this test' }],
+    },
+  });
+  await client.expect('POST', `${ADMISSION}/validatingadmissionpolicybindings`, {
+    metadata: { name: NAME },
+    spec: { policyName: NAME, validationActions: ['Deny'] },
+  });
+  try {
+    while (!(await isRefused(client, refusal)));
+    await work();
+  } finally {
+    await client.expect('DELETE', `${ADMISSION}/validatingadmissionpolicybindings/${NAME}`);
+    await client.expect('DELETE', `${ADMISSION}/validatingadmissionpolicies/${NAME}`);
+    while (await isRefused(client, refusal));
+  }
+}
+
+async function isRefused(client: RawClient, { probe: [method, path, body] }: Refusal): Promise<boolean> {
+  return (await client.request(method, `${path}?dryRun=All`, body)).status === 422;
+}

@@ -1,0 +1,82 @@
+/** Uninstalling where pools that are gone left something behind. The verb's own words: verbs-install.test.ts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readDefinition } from '../../src/cli/manifests.ts';
+import { uninstall } from '../../src/operations/uninstall.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { verbsOf } from './verbs.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const world = useWorld();
+const { refused, unchanged } = verbsOf(world.cluster);
+
+const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
+
+/** Pool a is gone without its finalizer, and nodes m and n keep what it applied; pool b is there. */
+async function orphans(): Promise<void> {
+  await world.nodes({ name: 'm', labels: role('a') }, { name: 'n', labels: role('a') });
+  await world.pool('a', { labels: { p: 'a' }, taints: [{ key: 'd', effect: 'NoSchedule' }] });
+  await world.reconcile();
+  await world.edit('a', { metadata: { finalizers: [] } });
+  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/a');
+}
+
+test('nodes of pools that are gone: refused, with their number and the way out', async () => {
+  await orphans();
+  const nodes = '2 nodes still carry what pools that are gone applied: a';
+  await refused(
+    ['uninstall', '--yes'],
+    1,
+    `error: ${nodes}; next: release them with \`kubectl nodepool reconcile\`, or add --cascade, which does so`,
+  );
+  await world.pool('b');
+  await refused(
+    ['uninstall', '--yes'],
+    1,
+    `error: 1 pool exists: b; ${nodes}; next: delete them first, or add --cascade, which releases their nodes and deletes them`,
+  );
+  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${DEFINITION} deleted (dry run)\n`;
+  assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
+});
+
+test('a definition that was installed anew after it was read is not deleted', async () => {
+  const { object } = await readDefinition(fileURLToPath(new URL('../../', import.meta.url)));
+  const connection = await world.connection();
+  const { definition } = connection;
+  const work = async () => ({
+    ...connection,
+    now: () => new Date(),
+    sleep: (ms: number) => sleep(ms),
+    warn: () => {},
+    stop: () => {},
+  });
+  const confirm = async () => {
+    await definition.delete((await definition.get()) ?? {}, { dryRun: false });
+    await definition.waitUntilGone(30_000);
+    await definition.apply(object, { dryRun: false });
+    await definition.waitUntilEstablished(30_000);
+    return true;
+  };
+  await assert.rejects(
+    uninstall({ cascade: false, dryRun: 'none', timeoutMs: 30_000, concurrency: 8 }, { ...connection, work, confirm }),
+    /was removed and installed anew meanwhile/,
+  );
+  const kept = (await definition.get()) as { metadata: { deletionTimestamp?: string } } | undefined;
+  assert.deepEqual([kept === undefined, kept?.metadata.deletionTimestamp], [false, undefined]);
+});
+
+test('--cascade releases the nodes of pools that are gone, too', async () => {
+  await orphans();
+  await world.pool('b');
+  const { code, stdout, stderr } = await cli(world.cluster(), ['uninstall', '--cascade', '--yes']);
+  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${DEFINITION} deleted\n`;
+  assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: said, stderr: '' });
+  for (const name of ['m', 'n']) {
+    const node = await world.node(name);
+    assert.deepEqual(['p' in node.metadata.labels, taintsOf(node)], [false, []]);
+    assert.equal(node.metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
+  }
+});

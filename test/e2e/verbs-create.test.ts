@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { poolYaml, verbsOf } from './verbs.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+const { ok, refused, unchanged } = verbsOf(cluster);
+
+const created = (...names: string[]) => names.map(name => `nodepool.nodes.lailin.xyz/${name} created\n`).join('');
+const specOf = async (name: string) => (await world.getPool(name))?.spec;
+
+test('every flag, members included, applied at once', async () => {
+  await world.nodes({ name: 'a' }, { name: 'b' }, { name: 'c' });
+  const flags = [
+    '--label',
+    'tier=gold',
+    '--label',
+    'empty=',
+    '--taint',
+    'dedicated=w:NoSchedule',
+    '--taint',
+    'x:NoExecute',
+  ];
+  const more = ['--handler', 'runc', '--unmanaged', 'Keep', '--nodes', 'a,b', '--reconcile'];
+  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'create', 'worker', ...flags, ...more]);
+  assert.deepEqual(
+    { code, stdout, stderr },
+    {
+      code: 0,
+      stdout: `${created('worker')}worker  200  2 nodes (2 joined, RuntimeClass created)  cpu 8  memory 5.8Gi\n`,
+      stderr: '',
+    },
+  );
+  assert.deepEqual(await specOf('worker'), {
+    labels: { tier: 'gold', empty: '' },
+    taints: [
+      { key: 'dedicated', value: 'w', effect: 'NoSchedule' },
+      { key: 'x', effect: 'NoExecute' },
+    ],
+    handler: 'runc',
+    unmanaged: 'Keep',
+  });
+  const [a, c] = [await world.node('a'), await world.node('c')];
+  assert.equal(a.metadata.labels.tier, 'gold');
+  assert.equal(a.metadata.labels['node-role.kubernetes.io/worker'], '');
+  assert.deepEqual(taintsOf(a), ['dedicated=w:NoSchedule', 'x:NoExecute']);
+  assert.deepEqual(['tier' in c.metadata.labels, taintsOf(c)], [false, []]);
+});
+
+test('--nodes gives the labels of the selector, and needs nodes that exist and are free', async () => {
+  await world.nodes({ name: 'a' }, { name: 'held', labels: role('worker') });
+  await world.pool('worker');
+  await refused(
+    ['create', 'gpu', '--nodes', 'a,held'],
+    1,
+    'error: --nodes: node held belongs to pool worker; next: take it out first: `kubectl label node held node-role.kubernetes.io/worker-`',
+  );
+  await refused(
+    ['create', 'gpu', '--nodes', 'nope,a,nada'],
+    1,
+    'error: --nodes: nodes "nope", "nada" not found; next: list the nodes with `kubectl get nodes`',
+  );
+  assert.equal(await ok(['create', 'gpu', '--node-selector', 'accel=nv', '--nodes', 'a']), created('gpu'));
+  assert.equal((await world.node('a')).metadata.labels.accel, 'nv');
+});
+
+test('dry runs print what would be, and write nothing', async () => {
+  await world.nodes({ name: 'a' });
+  const flags = ['create', 'gpu', '--label', 'tier=gold', '--nodes', 'a', '--reconcile'];
+  const nowhere = { env: { KUBECONFIG: '/nowhere' } };
+  const client = await unchanged([...flags, '--dry-run'], nowhere);
+  assert.deepEqual(client, { code: 0, stdout: 'nodepool.nodes.lailin.xyz/gpu created (dry run)\n', stderr: '' });
+  const server = await unchanged([...flags, '--dry-run=server', '-o', 'json']);
+  assert.match(JSON.parse(server.stdout).metadata.uid, /^[0-9a-f-]{36}$/);
+
+  // What the client dry run prints can be created, here by kubectl.
+  const { stdout } = await cli(
+    cluster(),
+    ['create', 'gpu', '--taint', 'a=b:NoExecute', '--dry-run', '-o', 'yaml'],
+    nowhere,
+  );
+  assert.equal(stdout, poolYaml('gpu', '\n  taints:\n  - effect: NoExecute\n    key: a\n    value: b'));
+  const made = await kubectl(cluster(), ['create', '-f', '-'], { stdin: stdout });
+  assert.deepEqual([made.code, made.stdout], [0, created('gpu')]);
+});
+
+test('-f: files, directories, URLs and stdin; YAML and JSON; several documents, and lists', async () => {
+  const json = JSON.stringify({ apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'json' } });
+  const file = join(cluster().dir, 'pools.yaml');
+  await writeFile(file, `# two\n${poolYaml('one')}---\n---\n${poolYaml('two', '{handler: runc}')}`);
+  const server = createServer((_, response) => response.end(json)).listen(0, '127.0.0.1');
+  await new Promise(resolve => server.once('listening', resolve));
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pool.json`;
+    const list = `apiVersion: v1\nkind: List\nitems:\n- ${poolYaml('listed').trim().replaceAll('\n', '\n  ')}\n`;
+    const out = await ok(['create', '-f', file, '-f', url, '-f', '-'], { stdin: list });
+    assert.equal(out, created('one', 'two', 'json', 'listed'));
+    assert.deepEqual(await specOf('two'), { handler: 'runc' });
+  } finally {
+    server.close();
+  }
+});
+
+test('a pool that was read from a cluster can be created again', async () => {
+  await world.pool('gpu', { labels: { tier: 'gold' } });
+  await world.reconcile();
+  const yaml = await ok(['get', 'gpu', '-o', 'yaml']);
+  await ok(['delete', 'gpu']);
+  assert.equal(await ok(['create', '-f', '-'], { stdin: yaml }), created('gpu'));
+  assert.deepEqual(await specOf('gpu'), { labels: { tier: 'gold' } });
+});
+
+test('names that are taken: the error says which pools were created and which not', async () => {
+  await world.pool('taken');
+  const edit = 'change it with `kubectl nodepool edit taken`';
+  await refused(['create', 'taken'], 1, `error: nodepool taken exists already; next: ${edit}`);
+  const stdin = ['first', 'taken', 'last'].map(name => poolYaml(name)).join('---\n');
+  const { code, stdout, stderr } = await cli(cluster(), ['create', '-f', '-'], { stdin });
+  assert.deepEqual(
+    { code, stdout, stderr },
+    {
+      code: 1,
+      stdout: '',
+      stderr: `error: nodepool taken exists already (created before it: first; not created: last); next: ${edit}\n`,
+    },
+  );
+  assert.deepEqual([await specOf('first'), await specOf('last')], [{}, undefined]);
+});
+
+test('unmanaged: Remove warns when it is created', async () => {
+  const { code, stdout, stderr } = await cli(cluster(), ['create', 'bare', '--unmanaged', 'Remove']);
+  assert.deepEqual([code, stdout], [0, created('bare')]);
+  assert.match(stderr, /^warning: pool bare has unmanaged: Remove: .*those of cloud, CNI and GPU software too\n$/);
+});
+
+test('--reconcile ends with 3 when a pool is not 200', async () => {
+  await world.nodes({ name: 'a', ready: false, labels: role('worker') });
+  const { code, stdout } = await cli(cluster(), ['create', 'worker', '--reconcile']);
+  assert.equal(code, 3);
+  assert.match(stdout, /^worker {2}503,\w+ +1 node \(1 joined\) /m);
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { describe, test } from 'node:test';
+import { type Attempt, attempt } from '../../../src/controller/attempt.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+
+function begin(work?: (attempt: Attempt<string>) => Promise<string>) {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const inner = Promise.withResolvers<Attempt<string>>();
+  const results: string[] = [];
+  attempt(clock, 100, stop.signal, { late: 'late', stopped: 'stopped' }, async given => {
+    inner.resolve(given);
+    return work === undefined ? new Promise<string>(() => {}) : work(given);
+  }).then(
+    result => results.push(result),
+    (error: Error) => results.push(`threw ${error.message}`),
+  );
+  return { clock, stop, inner: inner.promise, results };
+}
+
+describe('an attempt', () => {
+  test('gives what the work gives, or throws what it throws', async () => {
+    for (const [work, expected] of [
+      [async () => 'done', 'done'],
+      [() => Promise.reject(new Error('no')), 'threw no'],
+    ] as const) {
+      const { clock, stop, inner, results } = begin(work);
+      await settle();
+      assert.deepEqual(results, [expected]);
+      assert.equal((await inner).signal.aborted, true);
+      assert.equal(clock.pending, 0);
+      assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
+    }
+  });
+
+  test('is late after its limit, which can be moved', async () => {
+    const { clock, inner, results } = begin();
+    await clock.advance(99);
+    (await inner).extend(100);
+    await clock.advance(99);
+    assert.deepEqual(results, []);
+    await clock.advance(1);
+    assert.deepEqual(results, ['late']);
+    (await inner).extend(100);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('ends from inside; what comes later is dropped', async () => {
+    const { stop, inner, results } = begin();
+    const { end } = await inner;
+    end('first');
+    end('second');
+    stop.abort();
+    await settle();
+    assert.deepEqual(results, ['first']);
+  });
+
+  test('ends when stopped, or does not begin', async () => {
+    const { stop, inner, results, clock } = begin();
+    await inner;
+    stop.abort();
+    await settle();
+    assert.deepEqual(results, ['stopped']);
+    let begun = false;
+    const result = await attempt(clock, 100, stop.signal, { late: 1, stopped: 2 }, async () => {
+      begun = true;
+      return 3;
+    });
+    assert.deepEqual([result, begun, clock.pending], [2, false, 0]);
+  });
+});

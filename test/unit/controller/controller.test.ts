@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Controller, type ReconcileResult } from '../../../src/controller/controller.ts';
+import { WorkQueue } from '../../../src/controller/work-queue.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+
+const DONE: ReconcileResult = { kind: 'done' };
+
+function create(reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult>, workers = 2) {
+  const clock = new FakeClock();
+  const queue = new WorkQueue({ clock });
+  const [log, results]: [string[], string[]] = [[], []];
+  const controller = new Controller({
+    name: 'test',
+    queue,
+    workers,
+    reconcile,
+    clock,
+    log: (level, message) => log.push(`${level} ${message}`),
+    metrics: { reconciled: (result, seconds) => results.push(`${result} ${seconds}`) },
+  });
+  controller.start();
+  return { clock, queue, controller, log, results };
+}
+
+/** Reconciles that end when they are told to. */
+function manual() {
+  const running = new Map<string, () => void>();
+  const reconcile = (key: string) =>
+    new Promise<ReconcileResult>(resolve => {
+      assert.ok(!running.has(key), `two workers on ${key}`);
+      running.set(key, () => {
+        running.delete(key);
+        resolve(DONE);
+      });
+    });
+  return { running, reconcile };
+}
+
+describe('a controller', () => {
+  test('works on as many keys at once as it has workers, and never twice on one', async () => {
+    const { running, reconcile } = manual();
+    const { queue } = create(reconcile);
+    for (const key of ['a', 'a', 'b', 'c']) queue.add(key);
+    await settle();
+    queue.add('a');
+    await settle();
+    assert.deepEqual([...running.keys()], ['a', 'b']);
+    running.get('b')?.();
+    await settle();
+    assert.deepEqual([...running.keys()], ['a', 'c']);
+    running.get('a')?.();
+    await settle();
+    assert.deepEqual([...running.keys()].sort(), ['a', 'c'], 'a was added while it ran');
+  });
+
+  test('an error and a throw come again, later each time, until done forgets them', async () => {
+    let calls = 0;
+    const { clock, queue, log, results } = create(async () => {
+      calls += 1;
+      if (calls === 1) return { kind: 'error', error: new Error('first') };
+      if (calls === 2) throw new Error('second');
+      return DONE;
+    });
+    queue.add('a');
+    await settle();
+    assert.equal(queue.retries('a'), 1);
+    await clock.advance(5);
+    assert.equal(calls, 2);
+    await clock.advance(9);
+    assert.equal(calls, 2);
+    await clock.advance(1);
+    assert.equal(calls, 3);
+    assert.equal(queue.retries('a'), 0);
+    assert.deepEqual(log, [
+      'error test: a failed 1 times, it is tried again: first',
+      'error test: a failed 2 times, it is tried again: second',
+    ]);
+    assert.deepEqual(results, ['error 0', 'error 0', 'done 0']);
+    await clock.advance(10_000_000);
+    assert.equal(calls, 3);
+  });
+
+  test('requeueAfter comes again after its time and clears earlier failures', async () => {
+    const answers: ReconcileResult[] = [{ kind: 'error', error: 'x' }, { kind: 'requeueAfter', ms: 60_000 }, DONE];
+    const { clock, queue } = create(async () => answers.shift() ?? DONE);
+    queue.add('a');
+    await clock.advance(5);
+    assert.equal(answers.length, 1);
+    assert.equal(queue.retries('a'), 0);
+    await clock.advance(59_999);
+    assert.equal(answers.length, 1);
+    await clock.advance(1);
+    assert.equal(answers.length, 0);
+  });
+
+  test('a terminal error comes again only when the key is added', async () => {
+    let calls = 0;
+    const { clock, queue, log } = create(async () => {
+      calls += 1;
+      return { kind: 'terminalError', error: new Error('never') };
+    });
+    queue.add('a');
+    await clock.advance(10_000_000);
+    assert.equal(calls, 1);
+    assert.match(log[0] ?? '', /not tried again before something changes: never/);
+    queue.add('a');
+    await settle();
+    assert.equal(calls, 2);
+  });
+
+  test('stop waits for the running keys and begins no other', async () => {
+    const { running, reconcile } = manual();
+    const { queue, controller } = create(reconcile);
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    await settle();
+    let stopped = false;
+    controller.stop().then(() => {
+      stopped = true;
+    });
+    running.get('a')?.();
+    await settle();
+    assert.deepEqual([...running.keys()], ['b']);
+    assert.equal(stopped, false);
+    running.get('b')?.();
+    await settle();
+    assert.equal(stopped, true);
+    assert.equal(running.size, 0);
+  });
+
+  test('stop ends idle workers; abort tells the running reconciles', async () => {
+    const idle = create(async () => DONE);
+    await idle.controller.stop();
+    let signal: AbortSignal | undefined;
+    const busy = create((_, given) => {
+      signal = given;
+      return new Promise(resolve => given.addEventListener('abort', () => resolve(DONE)));
+    });
+    busy.queue.add('a');
+    await settle();
+    assert.equal(signal?.aborted, false);
+    await busy.controller.abort();
+    assert.equal(signal?.aborted, true);
+  });
+
+  test('one without workers is refused', () => {
+    for (const workers of [0, -1, 1.5]) assert.throws(() => create(async () => DONE, workers), /needs a worker/);
+  });
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { EventCorrelator, type EventInput, type Series } from '../../../src/controller/event-correlator.ts';
+import { Lru } from '../../../src/controller/lru.ts';
+import { FakeClock } from './fake-clock.ts';
+
+function create() {
+  const clock = new FakeClock();
+  const correlator = new EventCorrelator({ clock, wall: clock.wall });
+  const observe = (name: string, reason: string, note: string): Series | undefined =>
+    correlator.observe(event(name, reason, note));
+  return { clock, observe };
+}
+
+function event(name: string, reason: string, note: string): EventInput {
+  return { regarding: { apiVersion: 'v1', kind: 'Node', name }, type: 'Normal', reason, action: 'Act', note };
+}
+
+describe('the correlator', () => {
+  test('the same again within 600 s counts; later it is a new event', () => {
+    const { clock, observe } = create();
+    const first = observe('a', 'R', 'note');
+    clock.freeze(600_000);
+    assert.equal(observe('a', 'R', 'note'), first);
+    assert.equal(first?.count, 2);
+    assert.equal(Number(first?.last) - Number(first?.first), 600_000);
+    clock.freeze(600_001);
+    const later = observe('a', 'R', 'note');
+    assert.notEqual(later, first);
+    assert.equal(later?.count, 1);
+  });
+
+  test('another object, reason or note is another event', () => {
+    const { observe } = create();
+    const all = [observe('a', 'R', 'x'), observe('b', 'R', 'x'), observe('a', 'S', 'x'), observe('a', 'R', 'y')];
+    assert.equal(new Set(all).size, 4);
+  });
+
+  test('ten alike are told singly, further ones share one, a known note still counts on its own', () => {
+    const { observe } = create();
+    const single = Array.from({ length: 10 }, (_, index) => observe('a', 'R', `note ${index}`));
+    assert.equal(new Set(single).size, 10);
+    const shared = observe('a', 'R', 'note 10');
+    assert.equal(shared?.event.note, '(combined from similar events): note 10');
+    assert.equal(observe('a', 'R', 'note 11'), shared);
+    assert.equal(shared?.count, 2);
+    assert.equal(observe('a', 'R', 'note 3'), single[3]);
+    assert.equal(observe('a', 'Other', 'note 12')?.event.note, 'note 12');
+  });
+
+  test('after 600 s without any alike they are told singly again', () => {
+    const { clock, observe } = create();
+    for (let index = 0; index < 12; index++) observe('a', 'R', `note ${index}`);
+    clock.freeze(600_001);
+    assert.equal(observe('a', 'R', 'new')?.event.note, 'new');
+  });
+
+  test('25 about an object, then one in 300 s; other objects have their own', () => {
+    const { clock, observe } = create();
+    const told = Array.from({ length: 40 }, (_, index) => observe('a', `R${index}`, 'x'));
+    assert.equal(told.filter(each => each !== undefined).length, 25);
+    assert.ok(observe('b', 'R', 'x'));
+    clock.freeze(299_999);
+    assert.equal(observe('a', 'late', 'x'), undefined);
+    clock.freeze(1);
+    assert.ok(observe('a', 'late', 'x'));
+    assert.equal(observe('a', 'later', 'x'), undefined);
+    clock.freeze(100 * 300_000);
+    const refilled = Array.from({ length: 40 }, (_, index) => observe('a', `S${index}`, 'x'));
+    assert.equal(refilled.filter(each => each !== undefined).length, 25);
+  });
+});
+
+test('the least recently used entry is forgotten first', () => {
+  const lru = new Lru<string, number>(2);
+  lru.set('a', 1);
+  lru.set('b', 2);
+  assert.equal(lru.get('a'), 1);
+  lru.set('c', 3);
+  assert.deepEqual([lru.get('a'), lru.get('b'), lru.get('c')], [1, undefined, 3]);
+});

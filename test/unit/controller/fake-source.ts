@@ -1,0 +1,87 @@
+/** An API server of which a test holds all strings: it answers each list and watch when and as it is told. */
+import type { Failure, ListOptions, Page, Source, WatchEnd, WatchOptions } from '../../../src/controller/source.ts';
+
+export interface AskedWatch {
+  options: WatchOptions;
+  /** Sends lines. */
+  send(...lines: unknown[]): void;
+  end(how: WatchEnd | Failure): void;
+  fail(error: Error): void;
+}
+
+export interface AskedList {
+  options: ListOptions;
+  answer(page: Page | Failure): void;
+}
+
+export class FakeSource implements Source {
+  readonly watches: AskedWatch[] = [];
+  readonly lists: AskedList[] = [];
+
+  list(options: ListOptions): Promise<Page | Failure> {
+    return new Promise(resolve => {
+      this.lists.push({ options, answer: resolve });
+    });
+  }
+
+  watch(options: WatchOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure> {
+    return new Promise((resolve, reject) => {
+      const send = (...lines: unknown[]) => {
+        for (const line of lines) onLine(line);
+      };
+      this.watches.push({ options, send, end: resolve, fail: reject });
+    });
+  }
+}
+
+export const ENDED: WatchEnd = { kind: 'ended' };
+
+export const BROKEN: Failure = { kind: 'broken', message: 'the line is cut' };
+
+export function refused(status: number, retryAfterMs?: number): Failure {
+  return { kind: 'refused', status, message: 'no', retryAfterMs };
+}
+
+/** An object as it travels. */
+export function thing(name: string, version: number, uid = name) {
+  return { metadata: { name, uid, resourceVersion: String(version) }, large: 'x'.repeat(100) };
+}
+
+export const added = (name: string, version: number, uid?: string) => ({
+  type: 'ADDED',
+  object: thing(name, version, uid),
+});
+
+export const modified = (name: string, version: number, uid?: string) => ({
+  type: 'MODIFIED',
+  object: thing(name, version, uid),
+});
+
+export const deleted = (name: string, version: number, uid?: string) => ({
+  type: 'DELETED',
+  object: thing(name, version, uid),
+});
+
+export const bookmark = (version: number) => ({
+  type: 'BOOKMARK',
+  object: { metadata: { resourceVersion: String(version) } },
+});
+
+/** The bookmark after the initial events. */
+export const initialEnd = (version: number) => ({
+  type: 'BOOKMARK',
+  object: {
+    metadata: { resourceVersion: String(version), annotations: { 'k8s.io/initial-events-end': 'true' } },
+  },
+});
+
+export const errorLine = (code: number, reason: string, retryAfterSeconds?: number) => ({
+  type: 'ERROR',
+  object: {
+    kind: 'Status',
+    code,
+    reason,
+    message: 'no',
+    ...(retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } }),
+  },
+});

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sleep } from '../../../src/controller/clock.ts';
+import { LeaderElector } from '../../../src/controller/leader-election.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { create, FakeLease, pair } from './fake-lease.ts';
+import { seeded } from './random.ts';
+
+describe('leader election', () => {
+  test('the first leads and renews every 2 s; the second waits', async () => {
+    const { clock, server, a, b } = await pair();
+    assert.equal(a.elector.isLeader(), true);
+    assert.deepEqual(a.events, ['started']);
+    const first = server.lease?.record;
+    assert.deepEqual([first?.holder, first?.durationSeconds, first?.transitions], ['a', 15, 0]);
+    await clock.advance(60_000);
+    assert.equal(server.writes.length, 31);
+    assert.equal(server.lease?.record.acquired, first?.acquired);
+    assert.equal(Number(server.lease?.record.renewed) - Number(first?.renewed), 60_000);
+    assert.equal(b.elector.isLeader(), false);
+    assert.deepEqual(b.events, []);
+  });
+
+  for (const network of ['down', 'silent'] as const) {
+    test(`a leader whose network is ${network} is none 10 s after its last renewal, 5 s before another`, async () => {
+      const { clock, server, a, b } = await pair();
+      await clock.advance(4_000);
+      a.state.network = network;
+      await clock.advance(9_999);
+      assert.equal(a.elector.isLeader(), true);
+      await clock.advance(1);
+      assert.equal(a.elector.isLeader(), false);
+      assert.deepEqual(a.events, ['started', 'aborted', 'stopped']);
+      assert.equal(a.end(), 'lost');
+      await clock.advance(4_999);
+      assert.equal(b.elector.isLeader(), false);
+      await clock.advance(3_001);
+      assert.equal(b.elector.isLeader(), true);
+      assert.equal(server.lease?.record.transitions, 1);
+    });
+  }
+
+  test('a dead leader is followed within 18 s, whatever the draw', async () => {
+    for (const draw of [0, 0.3, 0.7, 0.999]) {
+      for (const life of [100, 1_900, 2_500, 3_999]) {
+        const { clock, a, b } = await pair(() => draw);
+        await clock.advance(life);
+        a.state.network = 'silent';
+        await clock.advance(18_000);
+        assert.equal(b.elector.isLeader(), true, `draw ${draw}, life ${life}`);
+      }
+    }
+  });
+
+  test('expiry counts from the change seen here: a time of day that is wrong changes nothing', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const longAgo = new Date(0);
+    server.write({ holder: 'x', durationSeconds: 15, acquired: longAgo, renewed: longAgo, transitions: 3 }, undefined);
+    const a = create(server, clock, 'a');
+    await clock.advance(14_999);
+    assert.equal(a.elector.isLeader(), false);
+    await clock.advance(1);
+    assert.equal(a.elector.isLeader(), true);
+    assert.equal(server.lease?.record.transitions, 4);
+  });
+
+  test('halted past its lease and going on, it is no leader before any timer has fired', async () => {
+    const { clock, server, a } = await pair();
+    await clock.advance(2_000);
+    clock.freeze(10_001);
+    assert.equal(a.elector.isLeader(), false);
+    const writes = server.writes.length;
+    await clock.advance(2_000);
+    assert.equal(a.end(), 'lost');
+    assert.equal(server.writes.slice(writes).filter(write => write.startsWith('a')).length, 0);
+  });
+
+  test('a machine that slept: its clock stood still, the time of day did not', async () => {
+    const clock = new FakeClock();
+    let slept = 0;
+    const { port } = new FakeLease().port();
+    const elector = new LeaderElector({
+      port,
+      identity: 'a',
+      clock,
+      wall: () => new Date(clock.wall().getTime() + slept),
+      random: () => 0,
+      log: () => {},
+    });
+    elector.run({ onStarted: () => {}, onStopped: () => {} });
+    await settle();
+    assert.equal(elector.isLeader(), true);
+    slept = 3_600_000;
+    assert.equal(elector.isLeader(), false);
+  });
+
+  test('the 10 s count from the sending of the renewal, not from its answer', async () => {
+    const clock = new FakeClock();
+    const { port } = new FakeLease().port();
+    const elector = new LeaderElector({
+      port: {
+        ...port,
+        create: record => sleep(clock, 3_000).then(() => port.create(record)),
+        update: () => sleep(clock, 60_000).then(() => ({ kind: 'conflict' })),
+      },
+      identity: 'a',
+      clock,
+      wall: () => new Date(0),
+      random: () => 0,
+      log: () => {},
+    });
+    elector.run({ onStarted: () => {}, onStopped: () => {} });
+    await clock.advance(9_999);
+    assert.equal(elector.isLeader(), true);
+    await clock.advance(1);
+    assert.equal(elector.isLeader(), false);
+  });
+
+  test('a lease without holder is taken at once, however long it lasts', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const date = clock.wall();
+    server.write({ holder: '', durationSeconds: 15, acquired: date, renewed: date, transitions: 1 }, undefined);
+    const a = create(server, clock, 'a');
+    await settle();
+    assert.equal(a.elector.isLeader(), true);
+  });
+
+  test('who lost the lease does not write it at the end', async () => {
+    const { clock, server, a } = await pair();
+    a.state.network = 'down';
+    await clock.advance(10_000);
+    a.state.network = 'up';
+    await a.elector.stop({ release: true });
+    assert.equal(server.writes.length, 1);
+  });
+
+  test('an answer that comes after the end makes nobody a leader again', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const { port } = server.port();
+    const held = Promise.withResolvers<void>();
+    let updates = 0;
+    const elector = new LeaderElector({
+      port: {
+        ...port,
+        update: async (record, version) => {
+          updates += 1;
+          await held.promise;
+          return port.update(record, version);
+        },
+      },
+      identity: 'a',
+      clock,
+      wall: clock.wall,
+      random: () => 0,
+      log: () => {},
+    });
+    elector.run({ onStarted: () => {}, onStopped: () => {} });
+    await clock.advance(10_000);
+    assert.equal(updates, 1);
+    assert.equal(elector.isLeader(), false);
+    held.resolve();
+    await settle();
+    assert.equal(elector.isLeader(), false);
+  });
+
+  test('a renewal whose answer was lost is made good with the next', async () => {
+    const { clock, server, a } = await pair();
+    a.state.network = 'answers are lost';
+    await clock.advance(2_000);
+    a.state.network = 'up';
+    await clock.advance(20_000);
+    assert.equal(a.elector.isLeader(), true);
+    assert.equal(server.lease?.record.transitions, 0);
+    assert.equal(a.log.length, 1);
+  });
+
+  test('a lease that somebody else has by now is lost at once; one that was deleted is made anew', async () => {
+    const { clock, server, a } = await pair();
+    server.remove();
+    await clock.advance(2_000);
+    assert.equal(a.elector.isLeader(), true);
+    const { lease } = server;
+    assert.ok(lease);
+    server.write({ ...lease.record, holder: 'thief' }, lease.resourceVersion);
+    await clock.advance(2_000);
+    assert.equal(a.elector.isLeader(), false);
+    assert.equal(a.end(), 'lost');
+  });
+
+  test('stop hands the lease over after the callbacks; the next leads within 3 s', async () => {
+    const { clock, server, a, b } = await pair(() => 0.999);
+    await clock.advance(5_000);
+    await a.elector.stop({ release: true });
+    assert.deepEqual(a.events, ['started', 'aborted', 'stopped']);
+    assert.deepEqual([a.end(), a.elector.isLeader()], ['stopped', false]);
+    assert.equal(server.lease?.record.holder, '');
+    await clock.advance(3_000);
+    assert.equal(b.elector.isLeader(), true);
+  });
+
+  test('stop hands over even when it cuts off a renewal that got through', async () => {
+    const { clock, server, a } = await pair();
+    a.state.network = 'answers are lost';
+    await clock.advance(2_000);
+    a.state.network = 'up';
+    await a.elector.stop({ release: true });
+    assert.equal(server.lease?.record.holder, '');
+  });
+
+  test('stop without release leaves the lease to expire; a candidate that stops touches nothing', async () => {
+    const { server, a, b } = await pair();
+    await b.elector.stop({ release: true });
+    await a.elector.stop({ release: false });
+    assert.deepEqual(server.writes, ['a@1']);
+    assert.deepEqual([a.elector.isLeader(), a.end(), b.end(), b.events.length], [false, 'stopped', 'stopped', 0]);
+  });
+
+  test('random networks and halts of three candidates: never two leaders', async () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const random = seeded(seed);
+      const clock = new FakeClock();
+      const server = new FakeLease();
+      const candidates = ['a', 'b', 'c'].map(name => create(server, clock, name, random));
+      for (let step = 0; step < 60; step++) {
+        const candidate = candidates[Math.floor(random() * candidates.length)];
+        const networks = ['up', 'up', 'down', 'silent', 'answers are lost'] as const;
+        if (candidate !== undefined) candidate.state.network = networks[Math.floor(random() * 5)] ?? 'up';
+        await clock.advance(random() * 3_000);
+        if (random() < 0.05) clock.freeze(random() * 20_000);
+        const leaders = candidates.filter(({ elector }) => elector.isLeader());
+        assert.ok(leaders.length <= 1, `seed ${seed}, step ${step}`);
+      }
+    }
+  });
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { settle } from './fake-clock.ts';
+import { added, bookmark, deleted, ENDED, errorLine, initialEnd, modified, refused, thing } from './fake-source.ts';
+import { create } from './reflector-world.ts';
+
+describe('the list', () => {
+  test('comes as a WatchList; events are told once it is whole; the watch goes on from its end', async () => {
+    const { source, reflector, told, nth } = create();
+    await settle();
+    const { options, send } = nth(0);
+    assert.deepEqual([options.initialEvents, options.resourceVersion, options.timeoutSeconds], [true, undefined, 300]);
+    send(added('a', 5), added('b', 3), added('c', 4), modified('b', 6), deleted('c', 7), bookmark(7));
+    assert.deepEqual(told, []);
+    assert.equal(reflector.hasSynced, false);
+    send(initialEnd(9));
+    await reflector.synced();
+    assert.deepEqual(told, ['added a@5', 'added b@6']);
+    assert.equal(options.signal.aborted, true);
+    await settle();
+    assert.equal(nth(1).options.resourceVersion, '9');
+    assert.equal(source.lists.length, 0);
+    assert.deepEqual(reflector.store.get('a')?.object, { name: 'a' });
+  });
+
+  for (const status of [400, 422]) {
+    test(`is read in pages when the server answers WatchList with ${status}, from then on`, async () => {
+      const { clock, source, told, nth } = create();
+      await settle();
+      nth(0).end(refused(status));
+      await settle();
+      assert.deepEqual(source.lists[0]?.options.limit, 500);
+      source.lists[0]?.answer({ kind: 'page', items: [thing('a', 5)], resourceVersion: '9', continue: 'more' });
+      await settle();
+      assert.equal(source.lists[1]?.options.continue, 'more');
+      source.lists[1]?.answer({ kind: 'page', items: [thing('b', 6)], resourceVersion: '9', continue: undefined });
+      await settle();
+      assert.deepEqual(told, ['added a@5', 'added b@6']);
+      nth(1).end(refused(410));
+      await clock.advance(800);
+      assert.equal(source.lists.length, 3);
+      assert.equal(source.watches.length, 2);
+    });
+  }
+
+  test('a page token that expired starts the pages over once; then it is a failure', async () => {
+    const { clock, source, nth, log } = create();
+    await settle();
+    nth(0).end(refused(400));
+    await settle();
+    const more = { kind: 'page', resourceVersion: '9', continue: 'more' } as const;
+    source.lists[0]?.answer({ ...more, items: [thing('gone', 5)] });
+    await settle();
+    source.lists[1]?.answer(refused(410));
+    await settle();
+    assert.equal(source.lists[2]?.options.continue, undefined);
+    source.lists[2]?.answer({ ...more, items: [thing('a', 5)] });
+    await settle();
+    source.lists[3]?.answer(refused(410));
+    await settle();
+    assert.equal(source.lists.length, 4);
+    assert.match(log.at(-1) ?? '', /answered 410.*next attempt in 0\.8 s/);
+    await clock.advance(800);
+    assert.equal(source.lists.length, 5);
+  });
+
+  test('what the pages before the token expired had is not in the result', async () => {
+    const { source, told, nth } = create();
+    await settle();
+    nth(0).end(refused(400));
+    await settle();
+    source.lists[0]?.answer({ kind: 'page', items: [thing('gone', 5)], resourceVersion: '9', continue: 'more' });
+    await settle();
+    source.lists[1]?.answer(refused(410));
+    await settle();
+    source.lists[2]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '12', continue: undefined });
+    await settle();
+    assert.deepEqual(told, ['added a@6']);
+    assert.equal(nth(1).options.resourceVersion, '12');
+  });
+
+  test('30 s of silence end it, data within that do not, 5 min do in any case', async () => {
+    const { clock, nth, source } = create();
+    await settle();
+    await clock.advance(29_999);
+    nth(0).send(added('a', 1));
+    await clock.advance(29_999);
+    assert.equal(nth(0).options.signal.aborted, false);
+    await clock.advance(1);
+    assert.equal(nth(0).options.signal.aborted, true);
+    await clock.advance(800);
+    for (let second = 0; second < 300; second += 20) {
+      assert.equal(source.watches.length, 2);
+      nth(1).send(added('a', 1));
+      await clock.advance(20_000);
+    }
+    assert.equal(nth(1).options.signal.aborted, true);
+  });
+
+  test('one that ends early or with an error delivers nothing and is tried again', async () => {
+    const { clock, reflector, nth, told } = create();
+    await settle();
+    nth(0).send(added('a', 1));
+    nth(0).end(ENDED);
+    await clock.advance(800);
+    nth(1).send(added('a', 1), errorLine(500, 'InternalError'));
+    await clock.advance(1600);
+    nth(2).end(refused(403));
+    await clock.advance(3200);
+    assert.deepEqual(told, []);
+    assert.equal(reflector.hasSynced, false);
+    nth(3).send(initialEnd(4));
+    await reflector.synced();
+  });
+});

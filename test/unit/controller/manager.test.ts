@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Manager, type ManagerEnd, type ManagerOptions } from '../../../src/controller/manager.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+
+/** Parts that write down what is done to them, and wait where they are told to. */
+function create(options: { elected?: boolean } = {}) {
+  const clock = new FakeClock();
+  const done: string[] = [];
+  const synced = Promise.withResolvers<void>();
+  const finished = Promise.withResolvers<void>();
+  const lead = Promise.withResolvers<void>();
+  const election = Promise.withResolvers<'lost' | 'stopped'>();
+  const note = (text: string) => {
+    done.push(text);
+  };
+  const elector: ManagerOptions['elector'] = {
+    run: ({ onStarted }) => {
+      note('campaign');
+      lead.promise.then(() => onStarted(new AbortController().signal));
+      return election.promise;
+    },
+    stop: async ({ release }) => note(release ? 'lease released' : 'lease left'),
+  };
+  const manager = new Manager({
+    caches: [{ start: () => note('cache'), synced: () => synced.promise, stop: async () => note('cache stopped') }],
+    controllers: [
+      {
+        start: () => note('controller'),
+        stop: () => {
+          note('controller stopping');
+          return finished.promise;
+        },
+        abort: async () => note('controller aborted'),
+      },
+    ],
+    recorder: {
+      flush: async ms => {
+        note(`flushed within ${ms}`);
+        return true;
+      },
+      stop: () => note('recorder stopped'),
+    },
+    ...(options.elected ? { elector } : {}),
+    clock,
+    log: () => {},
+  });
+  let end: ManagerEnd | undefined;
+  manager.run().then(how => {
+    end = how;
+  });
+  return { clock, manager, done, synced, finished, lead, election, end: () => end };
+}
+
+const GRACEFUL = ['recorder stopped', 'lease released', 'cache stopped'];
+
+describe('the manager', () => {
+  test('starts caches, waits for them, campaigns, then starts controllers', async () => {
+    const { manager, done, synced, lead } = create({ elected: true });
+    await settle();
+    assert.deepEqual(done, ['cache']);
+    assert.equal(manager.isReady, false);
+    synced.resolve();
+    await settle();
+    assert.deepEqual(done, ['cache', 'campaign']);
+    assert.equal(manager.isReady, true);
+    lead.resolve();
+    await settle();
+    assert.deepEqual(done, ['cache', 'campaign', 'controller']);
+  });
+
+  test('the first stop finishes keys, then flushes events, then releases the lease', async () => {
+    const { clock, manager, done, synced, lead, finished, end } = create({ elected: true });
+    synced.resolve();
+    lead.resolve();
+    await settle();
+    done.length = 0;
+    manager.stop();
+    assert.equal(manager.isReady, false);
+    await clock.advance(10_000);
+    assert.deepEqual(done, ['controller stopping']);
+    finished.resolve();
+    await settle();
+    assert.deepEqual(done, ['controller stopping', 'flushed within 20000', ...GRACEFUL]);
+    assert.equal(end(), 'stopped');
+    assert.equal(clock.pending, 0);
+  });
+
+  test('the second stop ends it at once, and the lease is left: a key still runs', async () => {
+    const { manager, done, synced, lead, end } = create({ elected: true });
+    synced.resolve();
+    lead.resolve();
+    await settle();
+    done.length = 0;
+    manager.stop();
+    manager.stop();
+    await settle();
+    assert.equal(end(), 'aborted');
+    assert.deepEqual(done, [
+      'controller stopping',
+      'recorder stopped',
+      'controller aborted',
+      'cache stopped',
+      'lease left',
+    ]);
+  });
+
+  test('after 30 s the first stop becomes the second', async () => {
+    const { clock, manager, done, synced, end } = create();
+    synced.resolve();
+    await settle();
+    manager.stop();
+    await clock.advance(29_999);
+    assert.equal(end(), undefined);
+    await clock.advance(1);
+    assert.equal(end(), 'aborted');
+    assert.ok(done.includes('controller aborted'));
+  });
+
+  test('a lost lease ends everything at once, without a release', async () => {
+    const { done, synced, lead, election, end } = create({ elected: true });
+    synced.resolve();
+    lead.resolve();
+    await settle();
+    done.length = 0;
+    election.resolve('lost');
+    await settle();
+    assert.equal(end(), 'lost');
+    assert.deepEqual(done, ['recorder stopped', 'controller aborted', 'cache stopped', 'lease left']);
+  });
+
+  test('a stop before the caches have synced, or before it leads, starts no controller', async () => {
+    for (const when of ['unsynced', 'candidate']) {
+      const { manager, done, synced, lead, finished, end } = create({ elected: true });
+      finished.resolve();
+      if (when === 'candidate') synced.resolve();
+      await settle();
+      manager.stop();
+      lead.resolve();
+      await settle();
+      assert.equal(end(), 'stopped');
+      assert.equal(done.includes('controller'), false);
+    }
+  });
+});

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type RecordedEvent, Recorder, type SinkResult } from '../../../src/controller/recorder.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+
+const WRITTEN: SinkResult = { kind: 'written' };
+const FAILED: SinkResult = { kind: 'failed', message: 'overloaded', retryAfterMs: undefined };
+
+/** The sink keeps what it is asked and answers with `answer`. */
+function create(answer: (verb: string, event: RecordedEvent) => SinkResult | Promise<SinkResult> = () => WRITTEN) {
+  const clock = new FakeClock();
+  const [asked, log]: [string[], string[]] = [[], []];
+  const call = (verb: string) => async (event: RecordedEvent) => {
+    asked.push(`${verb} ${event.id} ${event.reason} x${event.count}`);
+    return answer(verb, event);
+  };
+  let ids = 0;
+  const recorder = new Recorder({
+    sink: { create: call('create'), patch: call('patch') },
+    clock,
+    wall: clock.wall,
+    random: () => 0,
+    newId: () => `id${++ids}`,
+    log: (level, message) => level === 'warning' && log.push(message),
+  });
+  const tell = (reason: string, name = 'a') =>
+    recorder.event({
+      regarding: { apiVersion: 'v1', kind: 'Node', name },
+      type: 'Normal',
+      reason,
+      action: 'Act',
+      note: 'n',
+    });
+  return { clock, recorder, tell, asked, log };
+}
+
+describe('the recorder', () => {
+  test('creates once and patches the count; what is told in one go is written once', async () => {
+    const { tell, asked } = create();
+    for (let times = 0; times < 3; times++) tell('R');
+    tell('S');
+    await settle();
+    assert.deepEqual(asked, ['create id1 R x3', 'create id2 S x1']);
+    tell('R');
+    await settle();
+    assert.deepEqual(asked.slice(2), ['patch id1 R x4']);
+  });
+
+  test('429, 5xx and throws are tried again with the same id, Retry-After kept', async () => {
+    const answers = [FAILED, { ...FAILED, retryAfterMs: 5_000 } as const, new Error('no network'), WRITTEN];
+    const { clock, tell, asked, log } = create(() => {
+      const answer = answers.shift() ?? WRITTEN;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    });
+    tell('R');
+    await clock.advance(799);
+    assert.equal(asked.length, 1);
+    await clock.advance(1);
+    assert.equal(asked.length, 2);
+    await clock.advance(4_999);
+    assert.equal(asked.length, 2);
+    await clock.advance(1);
+    assert.equal(asked.length, 3);
+    await clock.advance(3_200);
+    assert.deepEqual(new Set(asked), new Set(['create id1 R x1']));
+    assert.equal(asked.length, 4);
+    assert.deepEqual(log, []);
+  });
+
+  test('what counts up while it is tried is written with its new count, and the order stays', async () => {
+    let broken = true;
+    const { clock, tell, asked } = create(() => (broken ? FAILED : WRITTEN));
+    tell('R');
+    tell('S');
+    await settle();
+    tell('R');
+    broken = false;
+    await clock.advance(800);
+    assert.deepEqual(asked, ['create id1 R x1', 'create id1 R x2', 'create id2 S x1', 'patch id1 R x2']);
+  });
+
+  test('an Event that is gone is made anew; one that always is does not spin', async () => {
+    const { tell, asked } = create(verb => (verb === 'patch' ? { kind: 'missing' } : WRITTEN));
+    tell('R');
+    await settle();
+    tell('R');
+    await settle();
+    assert.deepEqual(asked, ['create id1 R x1', 'patch id1 R x2', 'create id2 R x2']);
+    const gone = create(() => ({ kind: 'missing' }));
+    gone.tell('R');
+    await settle();
+    assert.equal(gone.asked.length, 12);
+    assert.match(gone.log[0] ?? '', /vanishes/);
+  });
+
+  test('what is refused is dropped at once, what fails 12 times then; the next ones go on', async () => {
+    const refusing = create((_, { reason }) => (reason === 'R' ? { kind: 'refused', message: 'bad reason' } : WRITTEN));
+    refusing.tell('R');
+    refusing.tell('S');
+    await settle();
+    assert.equal(refusing.asked.length, 2);
+    assert.deepEqual(refusing.log, ['event R of a dropped: bad reason']);
+
+    const failing = create((_, { reason }) => (reason === 'R' ? FAILED : WRITTEN));
+    failing.tell('R');
+    failing.tell('S');
+    await failing.clock.advance(600_000);
+    assert.equal(failing.asked.filter(text => text.includes(' R ')).length, 12);
+    assert.match(failing.asked.at(-1) ?? '', /create id2 S/);
+    assert.deepEqual(failing.log, ['event R of a dropped: overloaded']);
+  });
+
+  test('1,000 wait at most; those that wait still count', async () => {
+    const { recorder, tell, log } = create(() => new Promise(() => {}));
+    for (let index = 0; index < 1_005; index++) tell('R', `node-${index}`);
+    assert.equal(log.length, 5);
+    tell('R', 'node-7');
+    assert.equal(log.length, 5);
+    recorder.stop();
+  });
+
+  test('flush waits for everything, or for its time; stop drops the rest', async () => {
+    const gate = Promise.withResolvers<SinkResult>();
+    const { clock, recorder, tell, asked, log } = create(() => gate.promise);
+    assert.equal(await recorder.flush(1_000), true);
+    tell('R');
+    tell('S');
+    const early = recorder.flush(1_000);
+    await clock.advance(1_000);
+    assert.equal(await early, false);
+    const late = recorder.flush(1_000);
+    gate.resolve(WRITTEN);
+    assert.equal(await late, true);
+    assert.equal(asked.length, 2);
+    assert.equal(clock.pending, 0);
+    recorder.stop();
+    tell('T');
+    await settle();
+    assert.equal(asked.length, 2);
+    assert.deepEqual(log, []);
+  });
+
+  test('stop ends the wait for another try', async () => {
+    const { clock, recorder, tell, asked, log } = create(() => FAILED);
+    for (const reason of ['R', 'S', 'T']) tell(reason);
+    await settle();
+    recorder.stop();
+    assert.equal(await recorder.flush(1_000), true);
+    await clock.advance(600_000);
+    assert.equal(asked.length, 1);
+    assert.deepEqual(log, ['2 events dropped: the end has come', 'event R of a dropped: overloaded']);
+  });
+});

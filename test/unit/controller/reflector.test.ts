@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { settle } from './fake-clock.ts';
+import {
+  type AskedWatch,
+  added,
+  BROKEN,
+  bookmark,
+  deleted,
+  ENDED,
+  errorLine,
+  initialEnd,
+  modified,
+  refused,
+} from './fake-source.ts';
+import { create, createSynced } from './reflector-world.ts';
+
+describe('the watch', () => {
+  test('tells changes in order, and goes on where it broke off', async () => {
+    const { clock, told, nth } = await createSynced();
+    nth(1).send(modified('a', 11), added('b', 12), deleted('a', 13), bookmark(20));
+    assert.deepEqual(told, ['updated a@11', 'added b@12', 'deleted a final']);
+    nth(1).end(BROKEN);
+    await clock.advance(799);
+    assert.throws(() => nth(2));
+    await clock.advance(1);
+    assert.deepEqual([nth(2).options.resourceVersion, nth(2).options.initialEvents], ['20', false]);
+  });
+
+  test('one that ended as it should is followed by the next at once', async () => {
+    const { clock, nth, log } = await createSynced();
+    await clock.advance(30_000);
+    nth(1).end(ENDED);
+    await settle();
+    assert.equal(nth(2).options.resourceVersion, '10');
+    assert.deepEqual(log, []);
+  });
+
+  test('one that ends at once and empty is backed off from: no spinning', async () => {
+    const { clock, source, nth } = await createSynced();
+    for (let round = 1; round <= 6; round++) {
+      nth(round).end(ENDED);
+      await clock.advance(0);
+      assert.equal(source.watches.length, round + 1);
+      await clock.advance(800 * 2 ** (round - 1));
+    }
+    assert.equal(source.watches.length, 8);
+  });
+
+  test('a server that falls silent is noticed within 45 s, whatever the draw', async () => {
+    for (const draw of [0, 0.5, 0.999_999]) {
+      const { clock, nth, log } = await createSynced(() => draw);
+      const { timeoutSeconds } = nth(1).options;
+      assert.ok(timeoutSeconds >= 30 && timeoutSeconds <= 39);
+      nth(1).send(modified('a', 11));
+      await clock.advance(timeoutSeconds * 1000);
+      assert.equal(nth(1).options.signal.aborted, false);
+      await clock.advance(45_000 - timeoutSeconds * 1000);
+      assert.equal(nth(1).options.signal.aborted, true);
+      assert.match(log[0] ?? '', /fell silent/);
+      await clock.advance(1600);
+      assert.equal(nth(2).options.resourceVersion, '11');
+    }
+  });
+
+  test('what a cut-off watch still sends is not heard', async () => {
+    const { clock, told, nth } = await createSynced();
+    await clock.advance(36_000);
+    nth(1).send(added('late', 99));
+    assert.deepEqual(told, []);
+    assert.equal(nth(2).options.resourceVersion, '10');
+  });
+
+  for (const [how, expire] of [
+    ['as an answer', (watch: AskedWatch) => watch.end(refused(410))],
+    ['in the stream', (watch: AskedWatch) => watch.send(errorLine(410, 'Expired'))],
+    ['in the stream, by its code', (watch: AskedWatch) => watch.send(errorLine(410, 'Other'))],
+    ['in the stream, by its reason', (watch: AskedWatch) => watch.send(errorLine(500, 'Expired'))],
+  ] as const) {
+    test(`410 ${how}: one list, and what was deleted meanwhile is told`, async () => {
+      const { clock, source, told, nth } = await createSynced();
+      expire(nth(1));
+      await clock.advance(60_000);
+      assert.equal(source.watches.filter(({ options }) => options.initialEvents).length, 3, 'the list hung twice');
+      const list = source.watches.at(-1);
+      assert.equal(list?.options.resourceVersion, undefined);
+      list?.send(added('b', 40), initialEnd(50));
+      await settle();
+      assert.deepEqual(told, ['deleted a unknown', 'added b@40']);
+      assert.equal(source.watches.at(-1)?.options.resourceVersion, '50');
+    });
+  }
+
+  test('429 with Retry-After: that time is kept, as an answer and in the stream, and there is no list', async () => {
+    const { clock, source, nth } = await createSynced();
+    nth(1).end(refused(429, 7000));
+    await clock.advance(6999);
+    assert.equal(source.watches.length, 2);
+    await clock.advance(1);
+    assert.equal(nth(2).options.initialEvents, false);
+    nth(2).send(errorLine(429, 'TooManyRequests', 9));
+    await clock.advance(8999);
+    assert.equal(source.watches.length, 3);
+    await clock.advance(1);
+    assert.equal(nth(3).options.resourceVersion, '10');
+    nth(3).end(refused(429, 0));
+    await clock.advance(999);
+    assert.equal(source.watches.length, 4);
+    await clock.advance(1);
+    assert.equal(source.watches.length, 5);
+  });
+
+  test('every other failure is backed off from, 0.8 to 30 s, for ever, without a list', async () => {
+    const failures = [
+      (watch: AskedWatch) => watch.end(refused(500)),
+      (watch: AskedWatch) => watch.end(refused(403)),
+      (watch: AskedWatch) => watch.end(refused(404)),
+      (watch: AskedWatch) => watch.send(errorLine(500, 'InternalError')),
+      (watch: AskedWatch) => watch.fail(new Error('thrown')),
+      (watch: AskedWatch) => watch.end(BROKEN),
+    ];
+    const { clock, source, log } = await createSynced();
+    const times: number[] = [];
+    for (let round = 0; round < 30; round++) {
+      const [before, start] = [source.watches.length, clock.now()];
+      const watch = source.watches.at(-1);
+      if (watch !== undefined) failures[round % failures.length]?.(watch);
+      while (source.watches.length === before) await clock.advance(100);
+      times.push(clock.now() - start);
+    }
+    assert.deepEqual(times.slice(0, 7), [800, 1600, 3200, 6400, 12_800, 25_600, 30_000]);
+    assert.deepEqual(new Set(times.slice(7)), new Set([30_000]));
+    assert.equal(source.watches.filter(({ options }) => options.initialEvents).length, 1);
+    assert.equal(log.length, 30);
+  });
+
+  test('lines that are no events are logged and skipped', async () => {
+    const { told, nth, log } = await createSynced();
+    const lines = [
+      null,
+      7,
+      'text',
+      [],
+      {},
+      { type: 'ADDED' },
+      { type: 'WHAT', object: {} },
+      { type: 'ADDED', object: {} },
+      { type: 'ADDED', object: { metadata: { name: 'x', uid: 'x' } } },
+      { type: 'BOOKMARK', object: {} },
+      added('poison', 11),
+    ];
+    for (const [index, line] of lines.entries()) {
+      nth(1).send(line);
+      assert.equal(log.length, index + 1, JSON.stringify(line));
+    }
+    nth(1).send(added('b', 12));
+    assert.deepEqual(told, ['added b@12']);
+  });
+
+  test('deleted and made again under one name: told as both, with the deletion seen or missed', async () => {
+    const { told, nth } = await createSynced();
+    nth(1).send(deleted('a', 11), added('a', 12, 'other'));
+    nth(1).send(modified('a', 15, 'third'));
+    assert.deepEqual(told, ['deleted a final', 'added a@12', 'deleted a unknown', 'added a@15']);
+  });
+});
+
+describe('a server that is behind', () => {
+  test('its events, bookmarks and lists do not bring the past back', async () => {
+    const { clock, reflector, told, nth, log } = await createSynced();
+    nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
+    assert.deepEqual(told, ['updated a@20']);
+    assert.equal(log.filter(line => line.includes('behind')).length, 3);
+    nth(1).end(refused(410));
+    await clock.advance(800);
+    nth(2).send(added('a', 5), initialEnd(10));
+    await settle();
+    assert.match(log.at(-1) ?? '', /behind: its list is of 10, and 20 has been seen/);
+    assert.equal(reflector.store.get('a')?.resourceVersion, '20');
+    await clock.advance(1600);
+    nth(3).send(added('a', 20), initialEnd(21));
+    await settle();
+    assert.equal(nth(4).options.resourceVersion, '21');
+    assert.deepEqual(told, ['updated a@20']);
+  });
+});
+
+describe('listeners and the end', () => {
+  test('one that throws is logged; the others and the watch go on', async () => {
+    const { reflector, told, nth, log } = await createSynced();
+    reflector.subscribe(() => {
+      throw new Error('my mistake');
+    });
+    const late: string[] = [];
+    const end = reflector.subscribe(event => late.push(event.type));
+    nth(1).send(modified('a', 11));
+    assert.deepEqual(told, ['updated a@11']);
+    assert.deepEqual(late, ['added', 'updated']);
+    assert.match(log.join(), /a listener failed.*my mistake/);
+    end();
+    nth(1).send(modified('a', 12));
+    assert.equal(late.length, 2);
+  });
+
+  test('a listener sees the store as it is after the event', async () => {
+    const { reflector, nth } = await createSynced();
+    const sizes: number[] = [];
+    reflector.subscribe(() => sizes.push(reflector.store.size));
+    nth(1).send(added('b', 11), deleted('a', 12));
+    assert.deepEqual(sizes, [1, 2, 1]);
+  });
+
+  test('stop() ends it while it lists, watches or waits; nothing is asked or told afterwards', async () => {
+    for (const bring of ['list', 'watch', 'wait'] as const) {
+      const world = bring === 'list' ? create() : await createSynced();
+      await settle();
+      const last = world.source.watches.at(-1);
+      if (bring === 'wait') last?.end(BROKEN);
+      await settle();
+      await world.reflector.stop();
+      assert.equal(last?.options.signal.aborted, true);
+      last?.send(added('late', 99), initialEnd(99));
+      const asked = world.source.watches.length;
+      await world.clock.advance(600_000);
+      assert.equal(world.source.watches.length, asked);
+      assert.deepEqual(world.told, []);
+      assert.equal(world.clock.pending, 0);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Taken, WorkQueue } from '../../../src/controller/work-queue.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { seeded } from './random.ts';
+
+function create() {
+  const clock = new FakeClock();
+  const seen: string[] = [];
+  const queue = new WorkQueue({
+    clock,
+    metrics: {
+      depth: keys => seen.push(`depth ${keys}`),
+      added: () => seen.push('added'),
+      retried: () => seen.push('retried'),
+      waited: seconds => seen.push(`waited ${seconds}`),
+      worked: seconds => seen.push(`worked ${seconds}`),
+    },
+  });
+  return { clock, queue, seen };
+}
+
+/** The key of one get(), or undefined when it waits. */
+async function take(queue: WorkQueue): Promise<string | undefined> {
+  let taken: Taken<string> | undefined;
+  queue.get().then(value => {
+    taken = value;
+  });
+  await settle();
+  return taken?.kind === 'key' ? taken.key : taken?.kind;
+}
+
+describe('the work queue', () => {
+  test('keys come out in their order, and once however often they were added', async () => {
+    const { queue } = create();
+    for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
+    assert.equal(queue.length, 3);
+    assert.deepEqual([await take(queue), await take(queue), await take(queue)], ['a', 'b', 'c']);
+  });
+
+  test('a key that a worker has is given to no other; added meanwhile, it comes once more after done', async () => {
+    const { queue } = create();
+    queue.add('a');
+    assert.equal(await take(queue), 'a');
+    queue.add('a');
+    queue.add('a');
+    assert.equal(queue.length, 0);
+    const second = queue.get();
+    queue.done('a');
+    assert.deepEqual(await second, { kind: 'key', key: 'a' });
+    queue.done('a');
+    assert.equal(queue.length, 0);
+  });
+
+  test('waiting workers are served in the order they came', async () => {
+    const { queue } = create();
+    const gets = [queue.get(), queue.get()];
+    queue.add('a');
+    queue.add('b');
+    assert.deepEqual(await Promise.all(gets), [
+      { kind: 'key', key: 'a' },
+      { kind: 'key', key: 'b' },
+    ]);
+  });
+
+  test('a delayed key comes at its time, the earliest of several; 0 is at once', async () => {
+    const { clock, queue } = create();
+    queue.addAfter('a', 100);
+    queue.addAfter('a', 50);
+    queue.addAfter('a', 200);
+    queue.addAfter('now', 0);
+    assert.equal(await take(queue), 'now');
+    await clock.advance(49);
+    assert.equal(queue.length, 0);
+    await clock.advance(1);
+    assert.equal(await take(queue), 'a');
+    queue.done('a');
+    await clock.advance(1000);
+    assert.equal(queue.length, 0);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('failures lengthen the delay until the key is forgotten', async () => {
+    const { clock, queue } = create();
+    queue.addRateLimited('a');
+    await clock.advance(4);
+    assert.equal(queue.length, 0);
+    await clock.advance(1);
+    assert.equal(await take(queue), 'a');
+    queue.addRateLimited('a');
+    queue.done('a');
+    assert.equal(queue.retries('a'), 2);
+    await clock.advance(9);
+    assert.equal(queue.length, 0);
+    await clock.advance(1);
+    assert.equal(queue.length, 1);
+    queue.forget('a');
+    assert.equal(queue.retries('a'), 0);
+  });
+
+  test('after shutDown nothing is added, what waits still comes, then `shutdown`', async () => {
+    const { clock, queue } = create();
+    queue.add('a');
+    queue.addAfter('later', 10);
+    queue.shutDown();
+    queue.add('b');
+    queue.addAfter('c', 1);
+    assert.equal(clock.pending, 0);
+    assert.equal(await take(queue), 'a');
+    assert.equal(await take(queue), 'shutdown');
+    assert.equal(await take(queue), 'shutdown');
+  });
+
+  test('shutDown wakes the workers that wait', async () => {
+    const { queue } = create();
+    const waiting = [queue.get(), queue.get()];
+    queue.shutDown();
+    assert.deepEqual(await Promise.all(waiting), [{ kind: 'shutdown' }, { kind: 'shutdown' }]);
+  });
+
+  test('a drain waits for the last done, re-added keys included', async () => {
+    const { queue } = create();
+    queue.add('a');
+    await take(queue);
+    queue.add('a');
+    let drained = false;
+    queue.shutDownWithDrain().then(() => {
+      drained = true;
+    });
+    queue.done('a');
+    assert.equal(await take(queue), 'a');
+    assert.equal(drained, false);
+    queue.done('a');
+    await settle();
+    assert.equal(drained, true);
+    await queue.shutDownWithDrain();
+  });
+
+  test('done without get is a mistake of the caller', () => {
+    assert.throws(() => create().queue.done('a'), /the key a is with no worker/);
+  });
+
+  test('tells its metrics', async () => {
+    const { clock, queue, seen } = create();
+    queue.add('a');
+    queue.add('a');
+    await clock.advance(2000);
+    await take(queue);
+    await clock.advance(500);
+    queue.done('a');
+    queue.addRateLimited('a');
+    assert.deepEqual(seen, ['added', 'depth 1', 'depth 0', 'waited 2', 'worked 0.5', 'retried']);
+  });
+
+  test('random histories with 3 workers: never two on a key, no add is lost, and it ends idle', async () => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const random = seeded(seed);
+      const { clock, queue } = create();
+      const running = new Set<string>();
+      /** Version of each key as last changed, and as last worked on. */
+      const [changed, worked] = [new Map<string, number>(), new Map<string, number>()];
+      const worker = async () => {
+        for (;;) {
+          const taken = await queue.get();
+          if (taken.kind === 'shutdown') return;
+          const { key } = taken;
+          assert.ok(!running.has(key), `seed ${seed}: two workers on ${key}`);
+          running.add(key);
+          worked.set(key, changed.get(key) ?? 0);
+          await new Promise<void>(resolve => {
+            clock.after(random() * 20, resolve);
+          });
+          running.delete(key);
+          queue.done(key);
+        }
+      };
+      const workers = [worker(), worker(), worker()];
+      for (let step = 0; step < 60; step++) {
+        const key = `k${Math.floor(random() * 6)}`;
+        changed.set(key, step);
+        if (random() < 0.7) queue.add(key);
+        else queue.addAfter(key, random() * 30);
+        if (random() < 0.5) await clock.advance(random() * 10);
+      }
+      await clock.advance(1000);
+      assert.deepEqual([...worked].sort(), [...changed].sort(), `seed ${seed}`);
+      queue.shutDown();
+      await Promise.all(workers);
+    }
+  });
+});

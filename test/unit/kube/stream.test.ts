@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { readLines } from '../../../src/kube/stream.ts';
+import { retryAfterMs } from '../../../src/kube/watch.ts';
+
+/** Reads these pieces as the body of an answer, which then ends or breaks. */
+async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {
+  const body = new PassThrough();
+  const lines: string[] = [];
+  const reading = readLines(body as unknown as IncomingMessage, line => lines.push(line));
+  for (const piece of pieces) body.write(piece);
+  if (error === undefined) body.end();
+  else setImmediate(() => body.destroy(error));
+  await reading;
+  return lines;
+}
+
+test('lines are whole however they are cut, in the middle of a character too', async () => {
+  const text = '{"a":"é"}\n{"b":"日本"}\n\n{"c":1}\n';
+  const bytes = Buffer.from(text);
+  for (let size = 1; size <= bytes.length; size++) {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+    assert.deepEqual(await read(pieces), ['{"a":"é"}', '{"b":"日本"}', '{"c":1}']);
+  }
+});
+
+test('an end inside a line, a cut and a line without end are failures', async () => {
+  await assert.rejects(read(['{"a":1}\n{"b"']), /inside a line/);
+  await assert.rejects(read(['{"a":1}\n'], new Error('ECONNRESET')), /ECONNRESET/);
+  await assert.rejects(
+    read(Array.from({ length: 17 }, () => 'x'.repeat(1024 * 1024))),
+    /more than 16777216 characters/,
+  );
+});
+
+test('Retry-After is read in seconds', () => {
+  assert.equal(retryAfterMs({ 'retry-after': '7' }), 7_000);
+  assert.equal(retryAfterMs({ 'retry-after': '0' }), 0);
+  assert.equal(retryAfterMs({ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }), undefined);
+  assert.equal(retryAfterMs({}), undefined);
+});

@@ -1,0 +1,112 @@
+/** Deadlines and delays, with a server that only turns away. */
+import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../../../src/kube/clock.ts';
+import type { Credentials } from '../../../src/kube/credentials.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+
+const none: Credentials = { secureContext: undefined, headers: {}, certificateEnds: undefined, renewal: undefined };
+
+interface Options {
+  status: string;
+  retryAfter: string;
+  afterMs?: number;
+  deadlineMs?: number;
+  credentials?: () => Promise<Credentials>;
+  clock?: Clock;
+}
+
+/** Every request gets the same answer, after a while. */
+async function turnedAway(t: TestContext, { status, retryAfter, afterMs = 0, ...options }: Options) {
+  let sends = 0;
+  const server = createServer(socket => {
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      sends += 1;
+      const answer = `HTTP/1.1 ${status}\r\nRetry-After: ${retryAfter}\r\nContent-Length: 0\r\n\r\n`;
+      setTimeout(() => socket.write(answer), afterMs);
+    });
+  });
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const transport = new Transport({
+    access: { cluster: { name: 'c', server: address, skipTlsVerify: false }, user: { name: 'u' }, source: '/k' },
+    credentials: async () => none,
+    userAgent: 'test',
+    env: {},
+    clock: systemClock,
+    log: () => {},
+    ...options,
+  });
+  t.after(() => {
+    transport.close();
+    server.close();
+  });
+  return { transport, address, sends: () => sends };
+}
+
+test('a delay that ends after the deadline is not begun: the refusal itself is the answer', async t => {
+  const options = { status: '503 Busy', retryAfter: '1', deadlineMs: 500 };
+  const { transport, sends } = await turnedAway(t, options);
+  const start = performance.now();
+  assert.equal((await transport.request({ path: '/' })).status, 503);
+  assert.equal(sends(), 1);
+  assert.ok(performance.now() - start < 1000);
+});
+
+test('the deadline is for all attempts together', async t => {
+  const options = { status: '429 Busy', retryAfter: '0', afterMs: 200, deadlineMs: 500 };
+  const { transport, address, sends } = await turnedAway(t, options);
+  const start = performance.now();
+  await assert.rejects(transport.request({ path: '/' }), {
+    message: `the server ${address} gave no answer within 0.5 s`,
+  });
+  const took = performance.now() - start;
+  assert.ok(took >= 499 && took < 2000, `${took} ms`);
+  assert.ok(sends() > 1);
+});
+
+test('a deadline that was asked for is for the login too', async t => {
+  const credentials = () => new Promise<Credentials>(() => {});
+  const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', deadlineMs: 100, credentials });
+  await assert.rejects(transport.request({ path: '/' }), {
+    message: 'there are no credentials for user "u" after 0.1 s',
+    next: 'log in with its plugin, or wait longer with --request-timeout',
+  });
+});
+
+test('the default one is not: somebody may be logging in', async t => {
+  let now = 0;
+  const clock = { now: () => now, after: () => () => {} };
+  const credentials = async () => {
+    now += 3_600_000;
+    return none;
+  };
+  const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', credentials, clock });
+  assert.equal((await transport.request({ path: '/' })).status, 200);
+});
+
+test('requests that are told the same delay come back apart, and none too soon', async t => {
+  const delays: number[] = [];
+  let now = 0;
+  const clock: Clock = {
+    now: () => now,
+    after(ms, callback) {
+      // Deadlines are not waited for here.
+      if (ms > 2000) return () => {};
+      delays.push(ms);
+      now += 1;
+      setImmediate(callback);
+      return () => {};
+    },
+  };
+  const { transport } = await turnedAway(t, { status: '429 Busy', retryAfter: '1', clock });
+  await Promise.all(Array.from({ length: 32 }, () => transport.request({ path: '/' })));
+  assert.equal(delays.length, 320, 'ten delays each');
+  assert.ok(Math.min(...delays) >= 1000);
+  assert.ok(Math.max(...delays) <= 1200);
+  assert.ok(new Set(delays.map(delay => Math.floor(delay))).size > 50);
+});
