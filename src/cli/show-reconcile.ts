@@ -4,6 +4,9 @@ import type { Connection, Deps } from './factory.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
+/** Failures shown a pool: thousands of nodes fail alike. */
+const MOST_FAILURES = 10;
+
 /** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
 export async function showReconcile(options: ReconcileOptions, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
@@ -18,7 +21,10 @@ export async function showReconcile(options: ReconcileOptions, deps: Deps, conne
   io.out(renderSummaries(summaries, { dryRun: options.dryRun }, makeStyle(io.color)));
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(`warning: ${pool}: ${warning}`);
-    for (const failure of outcome?.failures ?? []) io.err(`error: ${pool}: ${failure}`);
+    const failures = outcome?.failures ?? [];
+    for (const failure of failures.slice(0, MOST_FAILURES)) io.err(`error: ${pool}: ${failure}`);
+    const more = failures.length - MOST_FAILURES;
+    if (more > 0) io.err(`error: ${pool}: and ${more} more`);
     if (error !== undefined) {
       io.err(`error: ${pool}: ${error.message}${error.next === undefined ? '' : `; next: ${error.next}`}`);
     }

@@ -1,5 +1,7 @@
 /** Writes what a recorder (controller/recorder.ts) tells as events.k8s.io/v1 Events. */
 import type { EventsV1Event } from '@kubernetes/client-node';
+import type { EventSink, RecordedEvent, SinkResult } from '../controller/recorder.ts';
+import { cutBytes } from '../nodepool/cut-bytes.ts';
 import { MERGE_PATCH } from './api.ts';
 import { parseStatus } from './errors.ts';
 import type { Answer } from './exchange.ts';
@@ -16,38 +18,20 @@ const INSTANCE_LIMIT = 128;
 /** Of an object's name. */
 const NAME_LIMIT = 253;
 
-interface RecordedEvent {
-  id: string;
-  regarding: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };
-  type: 'Normal' | 'Warning';
-  reason: string;
-  action: string;
-  note: string;
-  first: Date;
-  last: Date;
-  count: number;
-}
-
-type Result =
-  | { kind: 'written' }
-  | { kind: 'missing' }
-  | { kind: 'refused'; message: string }
-  | { kind: 'failed'; message: string; retryAfterMs: number | undefined };
-
 /**
  * @param controller who reports, as `example.com/nodepool-controller`
  * @param instance which of its processes
  */
-export function eventSink(transport: Transport, controller: string, instance: string) {
+export function eventSink(transport: Transport, controller: string, instance: string): EventSink {
   return {
-    async create(event: RecordedEvent): Promise<Result> {
+    async create(event) {
       const body = toEvent(event, controller, instance);
       // A name of its own makes a second sending harmless.
       const request = { method: 'POST' as const, path: pathOf(resourceOf(event)), body, replayable: true };
       return toResult(await transport.request(request));
     },
 
-    async patch(event: RecordedEvent): Promise<Result> {
+    async patch(event) {
       const path = pathOf(resourceOf(event), nameOf(event));
       const body = { series: seriesOf(event) };
       return toResult(
@@ -93,16 +77,11 @@ function resourceOf(event: RecordedEvent) {
   return { ...EVENTS, namespace: namespaceOf(event) };
 }
 
-function toResult({ status, text, headers }: Answer): Result {
+function toResult({ status, text, headers }: Answer): SinkResult {
   const { reason = '', message = text.trim() } = parseStatus(text) ?? {};
   // The name is ours alone: an Event that exists was made by a create whose answer was lost.
   if (status < 300 || reason === 'AlreadyExists') return { kind: 'written' };
   if (status === 404) return { kind: 'missing' };
   if (status === 429 || status >= 500) return { kind: 'failed', message, retryAfterMs: retryAfterMs(headers) };
   return { kind: 'refused', message };
-}
-
-/** At most `limit` bytes of UTF-8, never half a character. */
-function cutBytes(text: string, limit: number): string {
-  return new TextDecoder().decode(Buffer.from(text).subarray(0, limit), { stream: true });
 }

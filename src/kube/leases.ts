@@ -1,5 +1,6 @@
 /** coordination.k8s.io/v1 Leases for leader election (controller/leader-election.ts). */
 import type { V1Lease } from '@kubernetes/client-node';
+import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../controller/leader-election.ts';
 import { isMissingObject, refusal } from './errors.ts';
 import type { Answer } from './exchange.ts';
 import { pathOf, type Resource } from './resource.ts';
@@ -8,16 +9,8 @@ import type { Wire } from './wire.ts';
 
 type WireLease = Wire<V1Lease>;
 
-interface LeaseRecord {
-  holder: string;
-  durationSeconds: number;
-  acquired: Date;
-  renewed: Date;
-  transitions: number;
-}
-
 /** @param now the wall clock, for certificates */
-export function leasePort(transport: Transport, namespace: string, name: string, now: () => Date) {
+export function leasePort(transport: Transport, namespace: string, name: string, now: () => Date): LeasePort {
   const resource: Resource = {
     group: 'coordination.k8s.io',
     version: 'v1',
@@ -25,20 +18,20 @@ export function leasePort(transport: Transport, namespace: string, name: string,
     kind: 'Lease',
     namespace,
   };
-  const read = async (verb: string, answer: Answer) => {
+  const read = async (verb: string, answer: Answer): Promise<Lease> => {
     if (answer.status < 300) return toLease(JSON.parse(answer.text));
     throw refusal({ verb, resource, name }, answer, transport.access, await transport.certificateEnds(), now());
   };
   /** A PATCH that carries the resourceVersion: the fields that others put there stay. */
-  const write = async (method: 'POST' | 'PATCH', body: WireLease) => {
+  const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
     const answer = await transport.request({
       method,
       path: pathOf(resource, method === 'POST' ? undefined : name),
       body,
       ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
     });
-    if (answer.status === 409) return { kind: 'conflict' as const };
-    return { kind: 'written' as const, lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
+    if (answer.status === 409) return { kind: 'conflict' };
+    return { kind: 'written', lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
   };
   return {
     async get() {
@@ -67,7 +60,7 @@ function toSpec({ holder, durationSeconds, acquired, renewed, transitions }: Lea
   };
 }
 
-function toLease({ metadata, spec = {} }: WireLease) {
+function toLease({ metadata, spec = {} }: WireLease): Lease {
   const record: LeaseRecord = {
     holder: spec.holderIdentity ?? '',
     durationSeconds: spec.leaseDurationSeconds ?? 0,

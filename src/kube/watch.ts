@@ -1,38 +1,22 @@
 /** Lists and watches of one resource for a reflector (controller/source.ts): what happened comes back as values. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Failure, Source, WatchOptions } from '../controller/source.ts';
 import type { Query } from './api.ts';
 import { parseStatus } from './errors.ts';
 import { pathOf, type Resource } from './resource.ts';
 import { readLines, readText } from './stream.ts';
 import type { Transport } from './transport.ts';
 
-type Failure =
-  | { kind: 'refused'; status: number; message: string; retryAfterMs: number | undefined }
-  | { kind: 'broken'; message: string };
-
 interface WirePage {
   metadata?: { resourceVersion?: string; continue?: string };
   items?: unknown[] | null;
 }
 
-interface ListOptions {
-  limit: number;
-  continue: string | undefined;
-  signal: AbortSignal;
-}
-
-interface WatchOptions {
-  resourceVersion: string | undefined;
-  initialEvents: boolean;
-  timeoutSeconds: number;
-  signal: AbortSignal;
-}
-
 /** @param query narrows every list and watch, as `{ fieldSelector }` does */
-export function listWatch(transport: Transport, resource: Resource, query: Query = {}) {
+export function listWatch(transport: Transport, resource: Resource, query: Query = {}): Source {
   const path = pathOf(resource);
   return {
-    async list(options: ListOptions) {
+    async list(options) {
       try {
         const page = { limit: String(options.limit), continue: options.continue };
         const { status, text, headers } = await transport.request({ path, query: { ...query, ...page } });
@@ -40,19 +24,19 @@ export function listWatch(transport: Transport, resource: Resource, query: Query
         const { items, metadata }: WirePage = JSON.parse(text);
         if (!metadata?.resourceVersion) return broken(new Error('the list has no resourceVersion'));
         const { resourceVersion, continue: token } = metadata;
-        return { kind: 'page' as const, items: items ?? [], resourceVersion, continue: token || undefined };
+        return { kind: 'page', items: items ?? [], resourceVersion, continue: token || undefined };
       } catch (error) {
         return broken(error);
       }
     },
 
-    async watch(options: WatchOptions, onLine: (line: unknown) => void) {
+    async watch(options, onLine) {
       try {
         const response = await transport.stream({ path, query: { ...query, ...watchQuery(options) } }, options.signal);
         const { statusCode = 0, headers } = response;
         if (statusCode !== 200) return refused(statusCode, await readText(response), headers);
         await readLines(response, line => onLine(JSON.parse(line)));
-        return { kind: 'ended' as const };
+        return { kind: 'ended' };
       } catch (error) {
         return broken(error);
       }

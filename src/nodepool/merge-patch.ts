@@ -1,3 +1,5 @@
+import { isObject } from './json.ts';
+
 /**
  * The RFC 7386 merge patch that turns `before` into `after`; undefined when they are equal.
  * Members missing from `after` are deleted (null). Arrays are replaced whole.
@@ -34,8 +36,4 @@ function own(object: Record<string, unknown>, key: string): unknown {
 
 function asObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

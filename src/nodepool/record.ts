@@ -9,6 +9,7 @@
  * label or taint there that is not the pool's: remove it, or set it to another value. It cannot bring a key of the
  * cluster's own (one that contains "kubernetes") into being. manifests/protect-records.yaml refuses it the annotation.
  */
+import { isObject } from './json.ts';
 import { isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
 
 export interface AppliedSlot {
@@ -95,8 +96,4 @@ function section(
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return entries.length > 0 ? { [name]: Object.fromEntries(entries) } : {};
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

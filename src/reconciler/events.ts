@@ -1,4 +1,5 @@
 /** What changed, told as Events. All names are told; notes are cut into as many events as the server's limit needs. */
+import { cutBytes } from '../nodepool/cut-bytes.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { NodeMove } from './node-writer.ts';
@@ -124,9 +125,7 @@ function nodesText(count: number): string {
   return count === 1 ? '1 node' : `${count} nodes`;
 }
 
-/** At most `limit` bytes of UTF-8, never half a character. */
+/** At most `limit` bytes of UTF-8; what is cut ends with an ellipsis. */
 function cut(text: string, limit: number): string {
-  if (Buffer.byteLength(text) <= limit) return text;
-  const bytes = Buffer.from(text).subarray(0, limit - 3);
-  return `${new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes).replace(/\uFFFD+$/u, '')}…`;
+  return Buffer.byteLength(text) <= limit ? text : `${cutBytes(text, limit - Buffer.byteLength('…'))}…`;
 }

@@ -195,9 +195,11 @@ describe('the ports of a connection', () => {
       const made = await created(pool('p3'));
       const status = { status: 200, nodeCount: 2, allocatable: { cpu: '4', memory: '1Gi' } };
       const first = await connection.cluster.patchStatus(made, status);
-      assert.deepEqual(first.kind === 'written' && first.pool.status, status);
+      assert.ok(first.kind === 'written');
+      assert.deepEqual(first.pool.status, status);
       const emptied = { status: 200, nodeCount: 0, allocatable: { cpu: '4' } };
-      const second = await connection.cluster.patchStatus(made, emptied);
+      assert.deepEqual(await connection.cluster.patchStatus(made, emptied), { kind: 'conflict' });
+      const second = await connection.cluster.patchStatus(first.pool, emptied);
       assert.deepEqual(second.kind === 'written' && second.pool.status, emptied);
       assert.deepEqual(await connection.cluster.patchStatus(pool('nowhere'), emptied), { kind: 'gone' });
     });
@@ -239,8 +241,9 @@ describe('the ports of a connection', () => {
     assert.equal(made.kind, 'created');
     assert.deepEqual(await connection.cluster.createRuntimeClass(wanted), { kind: 'exists' });
     const current = made.runtimeClass;
-    assert.equal(await connection.cluster.patchRuntimeClass(current, { nodeSelector: { a: 'x' } }), 'written');
-    assert.equal(await connection.cluster.patchRuntimeClass(current, {}), 'conflict');
+    const patched = await connection.cluster.patchRuntimeClass(current, { nodeSelector: { a: 'x' } });
+    assert.deepEqual(patched.kind === 'written' && patched.runtimeClass.scheduling, { nodeSelector: { a: 'x' } });
+    assert.deepEqual(await connection.cluster.patchRuntimeClass(current, {}), { kind: 'conflict' });
     assert.deepEqual((await connection.cluster.getRuntimeClass('rc'))?.scheduling, { nodeSelector: { a: 'x' } });
     assert.deepEqual(
       (await connection.cluster.listRuntimeClasses()).map(({ metadata }) => metadata.name),
@@ -250,7 +253,7 @@ describe('the ports of a connection', () => {
     assert.equal(await connection.cluster.deleteRuntimeClass(impostor), 'conflict');
     assert.equal(await connection.cluster.deleteRuntimeClass(current), 'deleted');
     assert.equal(await connection.cluster.deleteRuntimeClass(current), 'gone');
-    assert.equal(await connection.cluster.patchRuntimeClass(current, {}), 'gone');
+    assert.deepEqual(await connection.cluster.patchRuntimeClass(current, {}), { kind: 'gone' });
     assert.equal(await connection.cluster.getRuntimeClass('rc'), undefined);
   });
 
