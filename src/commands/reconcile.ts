@@ -12,9 +12,9 @@ const WATCH = { helpGroup: 'WATCH' };
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = 'Bring the nodes to what their pools say.';
   static override description =
-    `One pass: members get the labels and taints of their pool, nodes that left are cleaned, drift is repaired, the RuntimeClass follows, status and events tell what changed. Labels and taints that no pool set are never touched.
+    `One pass (with --watch, one after each change): members get the labels and taints of their pool, nodes that left are cleaned, drift is repaired, the RuntimeClass follows, status and events tell what changed. Labels and taints that no pool set are never touched.
 
-Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something could not be done, 2 the command line is wrong.`;
+Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something could not be written, 2 the command line is wrong.`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
     { description: 'Two pools', command: '<%= config.bin %> reconcile worker gpu' },
