@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import type { Item } from '../../../src/controller/store.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
+import { Feed } from '../../../src/reconciler/feed.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
+let view: View;
+let feed: Feed;
+let enqueued: string[];
+let deleted: string[];
+
+beforeEach(() => {
+  view = new View([], [], []);
+  [enqueued, deleted] = [[], []];
+  feed = new Feed({
+    view,
+    enqueue: pool => enqueued.push(pool),
+    onNodeDeleted: (pool, node) => deleted.push(`${pool}/${node}`),
+  });
+});
+
+const nodeItem = (node: Node): Item<Node> => ({ ...node, key: node.name, object: node });
+function metaItem<T extends NodePool | RuntimeClass>(object: T): Item<T> {
+  const { name, uid = '', resourceVersion = '' } = object.metadata;
+  return { key: name, uid, resourceVersion, object };
+}
+const seen = (node: Node) => feed.node({ type: 'added', item: nodeItem(node) });
+const seenPool = (pool: NodePool) => feed.pool({ type: 'added', item: metaItem(pool) });
+const gone = <T>(item: Item<T>) => ({ type: 'deleted', tombstone: { kind: 'final', item } }) as const;
+
+/** What was enqueued since the last look, each once. */
+function told(): string[] {
+  const names = [...new Set(enqueued)].sort();
+  enqueued = [];
+  return names;
+}
+
+function pool(name: string, resourceVersion = '5', metadata: Partial<NodePool['metadata']> = {}): NodePool {
+  return aPool({}, { name, uid: `uid-${name}`, resourceVersion, ...metadata });
+}
+
+function start(): void {
+  seenPool(pool('one'));
+  seenPool(pool('two'));
+  seen(aNode({ name: 'a', labels: role('one'), record: recordOf({ pool: 'one' }) }));
+  feed.start();
+  told();
+}
+
+test('nobody is enqueued before the start, everybody at it, orphans too', () => {
+  seenPool(pool('one'));
+  seen(aNode({ name: 'a', record: recordOf({ pool: 'gone' }) }));
+  assert.deepEqual(told(), []);
+  feed.start();
+  assert.deepEqual(told(), ['gone', 'one']);
+});
+
+test('a node that moves concerns the old pool and the new one', () => {
+  start();
+  seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two'), record: recordOf({ pool: 'one' }) }));
+  assert.deepEqual(told(), ['one', 'two']);
+});
+
+test('a change that no pool looks at concerns nobody, and the view knows the new version', () => {
+  start();
+  seen(aNode({ name: 'a', resourceVersion: '8', labels: role('one'), record: recordOf({ pool: 'one' }) }));
+  assert.deepEqual(told(), []);
+  assert.equal(view.node('a')?.resourceVersion, '8');
+});
+
+test('a node that turns NotReady concerns its pool', () => {
+  start();
+  const labels = role('one');
+  seen(aNode({ name: 'a', resourceVersion: '8', labels, record: recordOf({ pool: 'one' }), ready: false }));
+  assert.deepEqual(told(), ['one']);
+});
+
+test('the echo of our own write, and anything older, concerns nobody', () => {
+  start();
+  const written = aNode({ name: 'a', resourceVersion: '9', labels: { ...role('one'), tier: 'gold' } });
+  view.setNode(written);
+  seen(written);
+  seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two') }));
+  assert.deepEqual(told(), []);
+  assert.equal(view.node('a'), written);
+});
+
+test('a node made anew under its name counts, whatever its version', () => {
+  start();
+  seen(aNode({ name: 'a', uid: 'another', resourceVersion: '3', labels: role('two') }));
+  assert.deepEqual(told(), ['one', 'two']);
+});
+
+test('a deleted node is told to the pool that held it; the deletion of an earlier namesake is not', () => {
+  start();
+  feed.node(gone(nodeItem(aNode({ name: 'a', uid: 'earlier' }))));
+  assert.deepEqual([told(), deleted], [[], []]);
+  feed.node(gone(nodeItem(aNode({ name: 'a' }))));
+  assert.deepEqual([told(), deleted], [['one'], ['one/a']]);
+  assert.equal(view.node('a'), undefined);
+});
+
+test('a pool that appears or goes concerns those that share nodes with it', () => {
+  start();
+  seenPool({ ...pool('three'), spec: { nodeSelector: role('one') } });
+  assert.deepEqual(told(), ['one', 'three']);
+  feed.pool(gone(metaItem({ ...pool('three'), spec: {} })));
+  assert.deepEqual(told(), ['one', 'three']);
+  assert.equal(view.pool('three'), undefined);
+});
+
+test('a pool whose metadata or status somebody else wrote concerns itself alone', () => {
+  start();
+  seenPool(pool('one', '6', { labels: { a: 'b' } }));
+  assert.deepEqual(told(), ['one']);
+  seenPool(pool('one', '6', { labels: { a: 'b' } }));
+  assert.deepEqual(told(), []);
+});
+
+test('a RuntimeClass concerns the pool that it is named for, if there is one', () => {
+  start();
+  const runtimeClass = (name: string, resourceVersion: string): RuntimeClass => {
+    return { metadata: { name, uid: `uid-${name}`, resourceVersion }, handler: 'runc' };
+  };
+  feed.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-one', '3')) });
+  assert.deepEqual(told(), ['one']);
+  feed.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-none', '3')) });
+  feed.runtimeClass({ type: 'added', item: metaItem(runtimeClass('gvisor', '3')) });
+  assert.deepEqual(told(), []);
+  feed.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
+  assert.deepEqual(told(), ['one']);
+  feed.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
+  assert.deepEqual(told(), [], 'we deleted it ourselves');
+});
