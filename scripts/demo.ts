@@ -102,12 +102,11 @@ async function play(run: Shell, keep: boolean): Promise<void> {
   await run('kubectl get node spare -o jsonpath=\'{.spec.taints}{"\\n"}\'');
   note('What happened, as events.');
   await run(count > 200 ? 'kubectl nodepool events | cut -c1-120 | tail -8' : 'kubectl nodepool events');
-  if (keep) return;
   note('Delete a pool: its nodes are released at once, no controller is needed.');
   await run('kubectl nodepool delete gpu --yes');
   await run('kubectl get node spare -o jsonpath=\'{.spec.taints}{"\\n"}\'');
   await run('kubectl nodepool get');
-  await run('kubectl nodepool uninstall --cascade --yes');
+  if (!keep) await run('kubectl nodepool uninstall --cascade --yes');
 }
 
 function note(text: string): void {

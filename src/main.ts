@@ -47,7 +47,15 @@ export async function main(argv: string[], io: Io): Promise<number> {
 
 /** The whole program: the exit code is set, and node ends once stdout is drained and nothing is left to do. */
 export async function start(): Promise<void> {
-  process.exitCode = await main(process.argv.slice(2), processIo(process));
+  const io = processIo(process);
+  // What nobody awaited has failed all the same.
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      const argv = process.argv.slice(2);
+      process.exit(reportError(error, { io, argv, version: pjson.version, command: 'kubectl nodepool', flags: [] }));
+    });
+  }
+  process.exitCode = await main(process.argv.slice(2), io);
 }
 
 function unknownVerb(verb: string, bin: string): NodepoolError {

@@ -17,7 +17,9 @@ export function createEditSession(env: Record<string, string | undefined>): Edit
       await writeFile(path, text, { mode: 0o600, flag: exists ? 'w' : 'wx' });
       exists = true;
       await runEditor(editorCommand(env), path);
-      return readFile(path, 'utf8');
+      return readFile(path, 'utf8').catch((error: Error) => {
+        throw new NodepoolError('input', `the editor left no file at ${path}`, 'edit again', { cause: error });
+      });
     },
     remove: () => rm(path, { force: true }),
   };

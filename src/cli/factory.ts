@@ -1,5 +1,12 @@
 /** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
-import type { DefinitionPort, EventsPort, LeasePort, PoolsPort, WatchPorts } from '../operations/ports.ts';
+import type {
+  DefinitionPort,
+  EventsPort,
+  LeasePort,
+  ManifestsPort,
+  PoolsPort,
+  WatchPorts,
+} from '../operations/ports.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { parseDuration } from './duration.ts';
 import type { Io } from './io.ts';
@@ -10,6 +17,7 @@ export interface Connection {
   pools: PoolsPort;
   events: EventsPort;
   definition: DefinitionPort;
+  manifests: ManifestsPort;
   watch(): WatchPorts;
   lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { load } from 'js-yaml';
+import { load, loadAll } from 'js-yaml';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { ManifestObject } from '../operations/ports.ts';
 
 export interface Manifest {
   /** The file as it is, comments included. */
@@ -8,8 +10,40 @@ export interface Manifest {
   object: Record<string, unknown>;
 }
 
+export interface Manifests {
+  text: string;
+  objects: ManifestObject[];
+}
+
+/** What stands in the manifest where the image belongs. */
+const IMAGE_LINE = 'image: kubectl-nodepool';
+/** Loosely: the container runtime knows the rules, and no character here can leave the YAML string. */
+const IMAGE = /^[A-Za-z0-9][\w.:/@-]*$/;
+
 /** The NodePool definition that this version installs, from the package's manifests/. */
 export async function readDefinition(root: string): Promise<Manifest> {
   const text = await readFile(join(root, 'manifests', 'nodepools.nodes.lailin.xyz.yaml'), 'utf8');
   return { text, object: load(text) as Record<string, unknown> };
+}
+
+/** All that the controller in the cluster consists of, in the order of its creation. */
+export async function readController(root: string): Promise<Manifests> {
+  return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));
+}
+
+/** The same, running this image. Throws NodepoolError when that cannot be one. */
+export async function readControllerWith(root: string, image: string): Promise<Manifests> {
+  if (!IMAGE.test(image)) {
+    throw new NodepoolError(
+      'input',
+      `--image "${image}" is not an image`,
+      'write it like registry.example.com/name:tag',
+    );
+  }
+  const { text } = await readController(root);
+  return parse(text.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
+}
+
+function parse(text: string): Manifests {
+  return { text, objects: loadAll(text) as ManifestObject[] };
 }

@@ -30,6 +30,8 @@ const LEASE = 'kubectl-nodepool';
 /** Runs until Ctrl-C or SIGTERM (a second one ends it at once), or until the lease is lost. */
 export async function showWatch(flags: WatchFlags, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
+  // Caches try for ever: what a person has to mend (no access, no definition) is said at once instead.
+  await connection.pools.list();
   const log = createLog(io, flags.logFormat, flags.verbosity);
   const registry = new Registry();
   const newId = () => randomBytes(8).toString('hex');

@@ -3,21 +3,30 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { DEFINITION, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
-import { readDefinition } from '../cli/manifests.ts';
-import { install } from '../operations/install.ts';
+import { type Manifests, readControllerWith, readDefinition } from '../cli/manifests.ts';
+import { nameOf } from '../cli/object-name.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { type InstallOutcome, install } from '../operations/install.ts';
+import type { DryRun } from '../operations/ports.ts';
 
 export default class Install extends BaseCommand<typeof Install> {
   static override summary = 'Install or update the NodePool resource in the cluster.';
   static override description =
-    'Applies the definition of NodePool and waits until the cluster serves it. It may be run again at any time.';
+    'Applies the definition of NodePool and waits until the cluster serves it. With --controller the cluster gets a controller too, which reconciles as things change: a Deployment in the namespace nodepool-system, and the permissions it needs. It may be run again at any time.';
   static override examples = [
     { description: 'Install it, or bring it up to date', command: '<%= config.bin %> install' },
     { description: 'See the manifest; this needs no cluster', command: '<%= config.bin %> install --dry-run -o yaml' },
+    {
+      description: 'Reconcile in the cluster, with the image you built',
+      command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
+    },
     { description: 'Have the server check it', command: '<%= config.bin %> install --dry-run=server' },
   ];
   static override flags = {
+    controller: Flags.boolean({ summary: 'Install the controller as well.' }),
+    image: Flags.string({ summary: 'Image that the controller runs.', helpValue: 'IMAGE' }),
     'dry-run': dryRunFlag(),
-    output: outputFlag('Print the definition that is sent, instead of a message.'),
+    output: outputFlag('Print what is sent, instead of messages.'),
     timeout: Flags.string({ default: '60s', summary: 'Longest wait until it is served.', helpValue: 'TIME' }),
   };
 
@@ -28,14 +37,49 @@ export default class Install extends BaseCommand<typeof Install> {
   ): Promise<number> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
     const manifest = await readDefinition(root);
-    const spinner = await progress('Installing the NodePool resource');
+    const controller = await readWanted(root, flags);
+    const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool resource');
     const outcome = await install(
-      { definition: manifest.object, dryRun: flags['dry-run'], timeoutMs },
+      { definition: manifest.object, controller: controller?.objects ?? [], dryRun: flags['dry-run'], timeoutMs },
       { connect },
     ).finally(() => spinner.stop());
-    if (flags.output === 'yaml') io.out(manifest.text.trimEnd());
-    else if (flags.output === 'json') io.out(JSON.stringify(manifest.object, null, 4));
-    else io.out(`${DEFINITION} ${outcome}${dryRunSuffix(flags['dry-run'])}`);
+    if (flags.output === 'yaml')
+      io.out(
+        [manifest, ...(controller === undefined ? [] : [controller])].map(({ text }) => text.trimEnd()).join('\n---\n'),
+      );
+    else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
+    else for (const line of lines(outcome, flags['dry-run'])) io.out(line);
     return 0;
   }
+}
+
+async function readWanted(
+  root: string,
+  { controller, image }: FlagsOf<typeof Install>,
+): Promise<Manifests | undefined> {
+  if (!controller && image === undefined) return undefined;
+  if (!controller) throw new NodepoolError('usage', '--image is for the controller', 'add --controller');
+  if (image !== undefined) return readControllerWith(root, image);
+  throw new NodepoolError(
+    'usage',
+    '--controller needs the image to run',
+    'build it from the Dockerfile of the sources, push it, and name it with --image',
+  );
+}
+
+/** Several objects as kubectl prints them. */
+function asOne(definition: object, controller: Manifests | undefined): object {
+  if (controller === undefined) return definition;
+  return { apiVersion: 'v1', kind: 'List', items: [definition, ...controller.objects] };
+}
+
+function lines({ definition, controller }: InstallOutcome, dryRun: DryRun): string[] {
+  const suffix = dryRunSuffix(dryRun);
+  return [
+    `${DEFINITION} ${definition}${suffix}`,
+    ...controller.map(({ object, applied, checked }) => {
+      const unchecked = checked ? '' : `, unchecked: there is no namespace ${object.metadata.namespace} yet`;
+      return `${nameOf(object)} ${applied}${suffix}${unchecked}`;
+    }),
+  ];
 }

@@ -4,7 +4,9 @@ import { confirm } from '../cli/confirm.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
+import { readController } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
+import { removeController } from '../cli/remove-controller.ts';
 import { type Leftovers, uninstall } from '../operations/uninstall.ts';
 
 /** As kubectl writes it of what it deletes. */
@@ -13,14 +15,19 @@ const DELETED_DEFINITION = DEFINITION.replace(/\/(.*)/, ' "$1"');
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Remove the NodePool resource from the cluster.';
   static override description =
-    'Refuses while pools exist, or nodes still carry what a pool that is gone applied. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back.';
+    'Refuses while pools exist, or nodes still carry what a pool that is gone applied. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back. With --controller only the controller in the cluster is removed, which has to be done first: pools and nodes stay as they are.';
   static override examples = [
     { description: 'Remove it when no pool is left', command: '<%= config.bin %> uninstall' },
     { description: 'Delete all pools too', command: '<%= config.bin %> uninstall --cascade' },
+    { description: 'Remove the controller only', command: '<%= config.bin %> uninstall --controller' },
     { description: 'See what that would delete', command: '<%= config.bin %> uninstall --cascade --dry-run' },
   ];
   static override flags = {
     cascade: Flags.boolean({ summary: 'Delete the pools that exist, releasing their nodes.' }),
+    controller: Flags.boolean({
+      summary: 'Remove the controller and its namespace only; pools stay.',
+      exclusive: ['cascade'],
+    }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
     timeout: Flags.string({ default: '60s', summary: 'Longest wait until it is gone.', helpValue: 'TIME' }),
     concurrency: concurrencyFlag,
@@ -35,14 +42,17 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const { io } = deps;
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
     const dryRun = flags['dry-run'];
+    const { objects: controller } = await readController(deps.root);
+    if (flags.controller) return removeController({ controller, dryRun, yes: flags.yes }, deps);
     const connection = await deps.connect({ concurrency: flags.concurrency });
-    const { cluster, pools, definition } = connection;
+    const { cluster, pools, definition, manifests } = connection;
     const outcome = await uninstall(
-      { cascade: flags.cascade, dryRun, timeoutMs, concurrency: flags.concurrency },
+      { cascade: flags.cascade, controller, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
         cluster,
         pools,
         definition,
+        manifests,
         work: () => reconcileDeps(deps, connection, 'Releasing'),
         confirm: async found => flags.yes || confirm(io, question(found)),
       },

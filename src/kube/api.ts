@@ -1,4 +1,7 @@
 /** Verbs on resources over the transport: answers that the caller names are values, all others throw NodepoolError. */
+
+import { NodepoolError } from '../nodepool/errors.ts';
+import { isObject } from '../nodepool/json.ts';
 import { type Asked, isMissingObject, parseStatus, refusal } from './errors.ts';
 import type { Answer } from './exchange.ts';
 import { pathOf, type Resource } from './resource.ts';
@@ -60,7 +63,8 @@ export class Api {
         continue;
       }
       const page: WireList<Item> = await this.#body({ verb: 'list', resource }, answer);
-      for (const item of page.items) items.push(map(item));
+      // Go writes an empty list as null in places.
+      for (const item of page.items ?? []) items.push(map(item));
       token = page.metadata?.continue || undefined;
       if (token === undefined) return items;
     }
@@ -130,8 +134,25 @@ export class Api {
     return gitVersion;
   }
 
+  /** What answers 200 with something else than an object is no API server: a login page, a proxy, a wrong port. */
+  #parse<T>(text: string): T {
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      body = undefined;
+    }
+    if (isObject(body) && ('kind' in body || 'gitVersion' in body)) return body as T;
+    const { cluster, source } = this.#transport.access;
+    throw new NodepoolError(
+      'cluster',
+      `what answers at ${cluster.server} is not a Kubernetes API server`,
+      `check the server's address in ${source}, and whether a proxy or a login page stands before it`,
+    );
+  }
+
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
-    if (answer.status >= 200 && answer.status < 300) return JSON.parse(answer.text) as T;
+    if (answer.status >= 200 && answer.status < 300) return this.#parse<T>(answer.text);
     throw refusal(asked, answer, this.#transport.access, await this.#transport.certificateEnds(), this.#now());
   }
 }

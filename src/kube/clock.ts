@@ -6,10 +6,13 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
+/** What setTimeout takes (24.8 days); it calls back at once for more. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms);
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 1), LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

@@ -1,5 +1,12 @@
 /** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
-import type { DefinitionPort, EventsPort, LeasePort, PoolsPort, WatchPorts } from '../operations/ports.ts';
+import type {
+  DefinitionPort,
+  EventsPort,
+  LeasePort,
+  ManifestsPort,
+  PoolsPort,
+  WatchPorts,
+} from '../operations/ports.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { Api } from './api.ts';
 import { systemClock } from './clock.ts';
@@ -9,6 +16,7 @@ import { definitionPort } from './definition.ts';
 import { eventsPort } from './events.ts';
 import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
+import { manifestsPort } from './manifests.ts';
 import { poolsPort } from './node-pools.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
@@ -32,6 +40,7 @@ export interface Connection {
   pools: PoolsPort;
   events: EventsPort;
   definition: DefinitionPort;
+  manifests: ManifestsPort;
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   /** A coordination.k8s.io Lease. */
@@ -63,6 +72,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     pools: poolsPort(api),
     events: eventsPort(api),
     definition: definitionPort(api, systemClock),
+    manifests: manifestsPort(api),
     watch: () => watchPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),

@@ -38,7 +38,10 @@ export function parseStatus(text: string): Status | undefined {
     reason: textOf(body.reason),
     message: textOf(body.message),
     name: textOf(details.name) || undefined,
-    causes: causes.map(cause => ({ field: textOf(cause.field), message: textOf(cause.message) })),
+    // `<nil>`: the server's note that it stopped looking, which helps nobody.
+    causes: causes
+      .filter(cause => cause.field !== '<nil>')
+      .map(cause => ({ field: textOf(cause.field), message: textOf(cause.message) })),
   };
 }
 

@@ -5,6 +5,7 @@
 import type { NodePlan } from '../nodepool/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { FieldError } from '../nodepool/validation.ts';
+import { keysOf } from '../reconciler/conflicts.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadView, selectPools } from './load-view.ts';
@@ -14,7 +15,7 @@ export interface DiffResult {
   /** Nodes whose labels or taints would change, by name. */
   plans: NodePlan[];
   /** Nodes that a pool matches and does not get. */
-  conflicts: { node: string; pool: string; owner: string }[];
+  conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
   runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
   /** Pools that are left as they are because their spec is wrong. */
   invalid: { pool: string; errors: FieldError[] }[];
@@ -33,9 +34,13 @@ export async function diff(names: string[], deps: { cluster: ClusterPort }): Pro
       const plan = planOf(view, name);
       return plan !== undefined && plan.changes.length > 0 ? [plan] : [];
     }),
-    conflicts: pools.flatMap(pool =>
-      view.lost(pool).map(({ node, owner }) => ({ node: node.name, pool, owner: owner.metadata.name })),
-    ),
+    conflicts: pools.flatMap(pool => {
+      const loser = view.pool(pool);
+      const notApplied = loser === undefined ? [] : keysOf(loser);
+      return view
+        .lost(pool)
+        .map(({ node, owner }) => ({ node: node.name, pool, owner: owner.metadata.name, notApplied }));
+    }),
     runtimeClasses: pools.flatMap(name => {
       const pool = view.pool(name);
       if (pool === undefined || errorsOf(name).length > 0) return [];

@@ -78,7 +78,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     try {
       const patch = mergePatch(before, editable(decodeSame(saved, original, deps)));
       if (patch === undefined) return cancel(editor, 'no changes made');
-      const result = await pools.patch(name, guarded(patch, original), { dryRun: false });
+      const result = await patchUnlessEdited(name, patch, original, pools);
       if (result.kind === 'written') {
         await editor.remove();
         return { kind: 'edited', pool: result.pool, notFound: [] };
@@ -90,6 +90,30 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
       problem = error;
     }
   }
+}
+
+/** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of the spec; an edit is. */
+async function patchUnlessEdited(
+  name: string,
+  patch: Record<string, unknown>,
+  original: RawPool,
+  pools: PoolsPort,
+): ReturnType<PoolsPort['patch']> {
+  let read = original;
+  for (let attempt = 1; ; attempt++) {
+    const result = await pools.patch(name, guarded(patch, read), { dryRun: false });
+    if (result.kind !== 'conflict' || attempt === MOST_ATTEMPTS) return result;
+    const latest = await pools.get(name);
+    if (latest === undefined) return { kind: 'gone' };
+    const samePool = latest.metadata.uid === original.metadata.uid;
+    if (!samePool || mergePatch(withoutFinalizers(original), withoutFinalizers(latest)) !== undefined) return result;
+    read = latest;
+  }
+}
+
+function withoutFinalizers(pool: RawPool): Record<string, unknown> {
+  const { finalizers: _finalizers, ...metadata } = pool.metadata;
+  return editable({ ...pool, metadata });
 }
 
 /** What a person edits: no status, no bookkeeping of the server. */

@@ -60,6 +60,25 @@ export interface DefinitionPort {
   waitUntilGone(timeoutMs: number): Promise<void>;
 }
 
+/** One document of a manifest. */
+export type ManifestObject = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; [field: string]: unknown };
+  [field: string]: unknown;
+};
+
+/** The objects of the controller in the cluster; only their kinds are known. */
+export interface ManifestsPort {
+  exists(object: ManifestObject): Promise<boolean>;
+  /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
+  apply(
+    object: ManifestObject,
+    options: { dryRun: boolean },
+  ): Promise<'created' | 'configured' | 'unchanged' | 'no namespace'>;
+  delete(object: ManifestObject, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
+}
+
 export type { LeasePort };
 
 /** A resource to cache, and what is kept of each object. */

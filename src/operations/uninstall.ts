@@ -3,12 +3,14 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { View } from '../reconciler/view.ts';
 import { deletePools } from './delete.ts';
 import { loadView } from './load-view.ts';
-import type { DefinitionPort, DryRun, PoolsPort } from './ports.ts';
+import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
 import { type PoolSummary, type ReconcileDeps, reconcileView } from './reconcile.ts';
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
   cascade: boolean;
+  /** The objects of the controller in the cluster, which has to go first. */
+  controller: ManifestObject[];
   dryRun: DryRun;
   /** How long the server may take to remove the definition. */
   timeoutMs: number;
@@ -26,6 +28,7 @@ export interface UninstallDeps {
   cluster: ReconcileDeps['cluster'];
   pools: PoolsPort;
   definition: DefinitionPort;
+  manifests: ManifestsPort;
   /** Asked for when nodes are to be released; stopped at the end. */
   work(): Promise<ReconcileDeps & { stop(): void }>;
   /** Asked once, before the first write; false ends it. */
@@ -38,10 +41,11 @@ export type UninstallOutcome =
   /** With a dry run: what would have been deleted and released. */
   | { kind: 'deleted'; found: Leftovers };
 
-/** Throws NodepoolError while something is left and cascade is not set, and when the server refuses or the time is over. */
+/** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
   const definition = await deps.definition.get();
   if (definition === undefined) return { kind: 'absent' };
+  await refuseWithController(options.controller, deps.manifests);
   const found = leftovers(await loadView(deps.cluster));
   if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
   if (options.dryRun === 'client') return { kind: 'deleted', found };
@@ -58,6 +62,19 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   await deps.definition.delete(definition, { dryRun: false });
   await deps.definition.waitUntilGone(options.timeoutMs);
   return { kind: 'deleted', found };
+}
+
+/** Without the resource it would fail for ever, and say so on every start. */
+async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
+  for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
+    if (!(await manifests.exists(object))) continue;
+    const { name, namespace } = object.metadata;
+    throw new NodepoolError(
+      'input',
+      `the controller is in the cluster: deployment ${name} in namespace ${namespace}`,
+      'remove it first: kubectl nodepool uninstall --controller',
+    );
+  }
 }
 
 /** Deletes the pools, then lets go of the nodes of those that were gone before. Throws with the reasons. */

@@ -27,12 +27,17 @@ export function conflictMessages(
   return conflicts;
 }
 
+/** The labels and taints that a node does not get from a pool that lost it. */
+export function keysOf({ spec }: NodePool): string[] {
+  return [...Object.keys(spec.labels ?? {}), ...(spec.taints ?? []).map(taintId)];
+}
+
 function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
   const named = nodes.slice(0, MOST_NAMED).join(', ');
   const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
   const noun = nodes.length === 1 ? 'node' : 'nodes';
   const verb = nodes.length === 1 ? 'belongs' : 'belong';
-  const keys = [...Object.keys(pool.spec.labels ?? {}), ...(pool.spec.taints ?? []).map(taintId)];
+  const keys = keysOf(pool);
   const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
   return `${noun} ${named}${more} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
 }

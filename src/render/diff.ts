@@ -7,7 +7,7 @@ import type { Style } from './style.ts';
 export interface Diff {
   plans: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
   /** Nodes that a pool matches and does not get. */
-  conflicts: { node: string; pool: string; owner: string }[];
+  conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
   runtimeClasses: { name: string; kind: 'create' | 'replace' | 'patch' | 'delete' | 'foreign' }[];
   /** Pools that are left as they are because their spec is wrong. */
   invalid: { pool: string; errors: { field: string; message: string }[] }[];
@@ -23,7 +23,8 @@ export function renderDiff(diff: Diff, style: Style): string {
       return `pool ${pool} is left as it is until its spec is mended: ${wrong}`;
     }),
     ...diff.conflicts.map(
-      ({ node, pool, owner }) => `node ${node} matches pool ${pool} and stays with pool ${owner}, which holds it`,
+      ({ node, pool, owner, notApplied }) =>
+        `node ${node} matches pool ${pool} and stays with pool ${owner}, which holds it (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,
     ),
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')

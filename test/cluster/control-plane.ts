@@ -23,6 +23,8 @@ const ATTEMPTS = 3;
 export interface ControlPlaneOptions {
   /** Writes an audit log of every request (see audit.ts). */
   audit?: boolean;
+  /** More flags for the API server. */
+  apiserverFlags?: readonly string[];
   /** Where the making of missing programs is reported. Default: stderr. */
   progress?: ProgressStream;
 }
@@ -72,7 +74,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await rm(dir, { recursive: true, force: true });
     };
     try {
-      const started = await start(programs, dir, watcher, daemons, options.audit ?? false);
+      const started = await start(programs, dir, watcher, daemons, options);
       const pids = () => daemons.map(({ pid }) => pid);
       const keep = async () => {
         await watcher.release();
@@ -104,7 +106,7 @@ async function start(
   dir: string,
   watcher: Watcher,
   daemons: Daemon[],
-  audit: boolean,
+  { audit = false, apiserverFlags: more = [] }: ControlPlaneOptions,
 ): Promise<Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'stop' | 'keep'>> {
   const [clientPort = 0, peerPort = 0, securePort = 0] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
@@ -126,7 +128,7 @@ async function start(
     writeFile(file('audit-policy.json'), JSON.stringify(AUDIT_POLICY)),
     writeKubeconfig(kubeconfig, server, authority.cert, admin),
   ]);
-  const flags = apiserverFlags(file, etcdUrl, securePort);
+  const flags = [...apiserverFlags(file, etcdUrl, securePort), ...more];
   const auditLog = audit ? file('audit.log') : undefined;
   if (auditLog !== undefined) {
     flags.push(

@@ -28,8 +28,9 @@ test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 3
   let conflicts = 0;
   try {
     for (let round = 0; round < ROUNDS; round++) {
-      // The spec changes every round, so that there is something to write on every node.
-      await world.edit('worker', { spec: { labels: { round: String(round) } } });
+      // A label and a taint of the spec change every round: every write carries the whole list of taints.
+      const turning = { key: 'round', value: String(round), effect: 'PreferNoSchedule' };
+      await world.edit('worker', { spec: { labels: { round: String(round) }, taints: [OWNED, turning] } });
       const [summary] = await world.reconcile();
       assert.deepEqual(summary?.outcome?.failures, []);
       assert.equal(summary?.outcome?.status?.status, 200);
@@ -45,7 +46,9 @@ test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 3
     assert.deepEqual(foreign.toSorted(), [...taints].toSorted(), `foreign taints of ${name}`);
     const foreignLabels = Object.entries(node.metadata.labels).filter(([key]) => key.startsWith('foreign-'));
     assert.deepEqual(foreignLabels.toSorted(), [...labels].toSorted(), `foreign labels of ${name}`);
-    assert.ok(taintsOf(node).includes('dedicated=worker:NoSchedule'), `owned taint of ${name}`);
+    for (const owned of ['dedicated=worker:NoSchedule', `round=${ROUNDS - 1}:PreferNoSchedule`]) {
+      assert.ok(taintsOf(node).includes(owned), `owned taint ${owned} of ${name}`);
+    }
     assert.deepEqual([node.metadata.labels.tier, node.metadata.labels.round], ['gold', String(ROUNDS - 1)]);
   }
   t.diagnostic(`the foreign writer met ${conflicts} conflicts`);

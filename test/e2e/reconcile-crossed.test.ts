@@ -199,3 +199,31 @@ test('unmanaged: Remove does not end a conflict by taking the other pool’s mem
   assert.deepEqual(statuses(await world.reconcile()), { a: 200, b: 409 });
   assert.deepEqual(statuses(await world.reconcile()), { a: 200, b: 409 });
 });
+
+test('what is given comes RuntimeClass first, what is taken away comes node first, the finalizer first and last', async () => {
+  await world.nodes({ name: 'a', labels: role('w') });
+  await world.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
+  const { cluster } = await world.connection();
+  const writes: string[] = [];
+  const watched = Object.fromEntries(
+    Object.entries(cluster).map(([name, call]) => [
+      name,
+      (...args: never[]) => {
+        if (!/^(get|list)/.test(name)) writes.push(name);
+        return (call as (...all: never[]) => unknown)(...args);
+      },
+    ]),
+  ) as unknown as ClusterPort;
+  await world.reconcileWith(watched);
+  assert.deepEqual(
+    writes.filter(write => write !== 'createEvent'),
+    ['setFinalizers', 'createRuntimeClass', 'patchNode', 'patchStatus'],
+  );
+  writes.length = 0;
+  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
+  await world.reconcileWith(watched);
+  assert.deepEqual(
+    writes.filter(write => write !== 'createEvent'),
+    ['patchNode', 'deleteRuntimeClass', 'setFinalizers'],
+  );
+});

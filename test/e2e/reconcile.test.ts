@@ -53,7 +53,7 @@ test('labels and taints that left the spec leave the nodes; foreign ones stay', 
   await world.nodes({
     name: 'a',
     labels: { ...role('worker'), 'cloud.example.com/zone': 'z1' },
-    taints: [{ key: 'cni.example.com/agent-not-ready', effect: 'NoExecute' }],
+    taints: [{ key: 'cni.example.com/agent-not-ready', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' }],
   });
   await world.pool('worker', { labels: { tier: 'gold', team: 'a' }, taints: [DEDICATED] });
   await world.reconcile();
@@ -63,7 +63,9 @@ test('labels and taints that left the spec leave the nodes; foreign ones stay', 
   assert.equal(metadata.labels.tier, 'gold');
   assert.equal(metadata.labels.team, undefined);
   assert.equal(metadata.labels['cloud.example.com/zone'], 'z1');
-  assert.deepEqual(spec.taints, [{ key: 'cni.example.com/agent-not-ready', effect: 'NoExecute' }]);
+  assert.deepEqual(spec.taints, [
+    { key: 'cni.example.com/agent-not-ready', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' },
+  ]);
 });
 
 test('drift of owned keys is repaired, and told', async () => {

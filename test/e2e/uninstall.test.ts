@@ -61,7 +61,10 @@ test('a definition that was installed anew after it was read is not deleted', as
     return true;
   };
   await assert.rejects(
-    uninstall({ cascade: false, dryRun: 'none', timeoutMs: 30_000, concurrency: 8 }, { ...connection, work, confirm }),
+    uninstall(
+      { cascade: false, controller: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
+      { ...connection, work, confirm },
+    ),
     /was removed and installed anew meanwhile/,
   );
   const kept = (await definition.get()) as { metadata: { deletionTimestamp?: string } } | undefined;

@@ -136,6 +136,24 @@ test('a pool that changed or went meanwhile is not overwritten', async () => {
   assert.equal(await world.getPool('gpu'), undefined);
 });
 
+test('a status, a finalizer that somebody wrote meanwhile is no reason to refuse the edit', async () => {
+  const { kubectl: path } = await ensureBinaries(['kubectl']);
+  await world.pool('gpu', { labels: { tier: 'gold' } });
+  const status = `'${path}' patch nodepool gpu --subresource=status --type=merge -p '{"status":{"status":200,"nodeCount":0}}' > /dev/null`;
+  const finalizer = `'${path}' patch nodepool gpu --type=merge -p '{"metadata":{"finalizers":["example.com/x"]}}' > /dev/null`;
+  const { code } = await edit(`${status}; ${finalizer}; sed -i s/gold/mine/ "$f"`);
+  assert.equal(code, 0);
+  assert.deepEqual(await labelsOf(), { tier: 'mine' });
+  assert.deepEqual((await world.getPool('gpu'))?.metadata.finalizers, ['example.com/x']);
+});
+
+test('an editor that removes the file is the user’s affair, not a bug', async () => {
+  await world.pool('gpu');
+  const { code, stderr } = await cli(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'rm' } });
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: the editor left no file at .*; next: edit again\n$/);
+});
+
 test('no pool, no editor', async () => {
   const missing = 'error: nodepool "gpu" not found; next: list the pools with `kubectl nodepool get`';
   await refused(['edit', 'gpu'], 1, missing, { env: { KUBE_EDITOR: 'false' } });

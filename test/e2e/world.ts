@@ -12,7 +12,7 @@ import { API_VERSION, type NodePool, type NodePoolSpec, type Taint } from '../..
 import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
 import { type PoolSummary, type ReconcileDeps, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
-import type { ControlPlane } from '../cluster/control-plane.ts';
+import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
@@ -59,7 +59,7 @@ export interface World {
 }
 
 /** One world a test file; nodes, pools, RuntimeClasses and events are gone before every test. */
-export function useWorld(options: { audit?: boolean } = {}): World {
+export function useWorld(options: ControlPlaneOptions = {}): World {
   const cluster = useCluster(options, async () => {
     const { object } = await readDefinition(fileURLToPath(new URL('../../', import.meta.url)));
     const { definition } = await connection();

@@ -1,0 +1,101 @@
+/**
+ * An operator: each Memcached object owns a Deployment of its name, which is kept at the wanted size, and lists its pods
+ * in its status. What is deleted with a Memcached, the cluster's garbage collector deletes.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { systemClock } from '../../src/controller/clock.ts';
+import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
+import { WorkQueue } from '../../src/controller/work-queue.ts';
+import { MERGE_PATCH } from '../../src/kube/api.ts';
+import { follow, open, run } from '../runtime.ts';
+import {
+  DEPLOYMENTS,
+  type Deployment,
+  deploymentFor,
+  MEMCACHEDS,
+  type Memcached,
+  ownerOf,
+  PODS,
+  type Pod,
+  SELECTOR,
+} from './objects.ts';
+
+const WORKERS = 2;
+/** After a write: pods need their time, and their events may come sooner. */
+const LOOK_AGAIN_MS = 60_000;
+const OURS = { labelSelector: SELECTOR };
+
+const runtime = open('memcached-controller');
+const { api, log } = runtime;
+const memcacheds = follow<Memcached>(runtime, MEMCACHEDS, ({ metadata, spec, status }) => ({
+  metadata,
+  spec,
+  ...(status === undefined ? {} : { status }),
+}));
+const deployments = follow<Deployment>(
+  runtime,
+  DEPLOYMENTS,
+  ({ metadata, spec: { replicas = 1 } }) => ({ metadata, spec: { replicas } }),
+  OURS,
+);
+const pods = follow<Pod>(runtime, PODS, ({ metadata }) => ({ metadata }), OURS, { owner: pod => [ownerOf(pod)] });
+const queue = new WorkQueue({ clock: systemClock });
+
+// A Deployment has the name of its Memcached; a pod names it in a label, which may have changed.
+for (const cache of [memcacheds, deployments]) {
+  cache.subscribe(event => queue.add(event.type === 'deleted' ? event.tombstone.item.key : event.item.key));
+}
+pods.subscribe(event => {
+  if (event.type === 'updated') queue.add(ownerOf(event.old.object));
+  queue.add(ownerOf(event.type === 'deleted' ? event.tombstone.item.object : event.item.object));
+});
+
+async function reconcile(key: string): Promise<ReconcileResult> {
+  const memcached = memcacheds.store.get(key)?.object;
+  if (memcached === undefined || memcached.metadata.deletionTimestamp !== undefined) return { kind: 'done' };
+  const deployment = deployments.store.get(key)?.object;
+  if (deployment === undefined) return create(key, memcached);
+  if (!deployment.metadata.ownerReferences?.some(({ uid }) => uid === memcached.metadata.uid)) {
+    return failed('the Deployment of this name belongs to somebody else');
+  }
+  if (deployment.spec.replicas !== memcached.spec.size) return scale(key, memcached, deployment);
+  return writeStatus(key, memcached);
+}
+
+async function create(key: string, memcached: Memcached): Promise<ReconcileResult> {
+  const { name, namespace = '' } = memcached.metadata;
+  const { kind } = await api.create({ ...DEPLOYMENTS, namespace }, deploymentFor(memcached), name);
+  if (kind === 'exists') return failed('there is a Deployment of this name, not ours or not in the cache yet');
+  log('info', `${key}: Deployment created`);
+  return { kind: 'requeueAfter', ms: LOOK_AGAIN_MS };
+}
+
+async function scale(key: string, { spec }: Memcached, { metadata }: Deployment): Promise<ReconcileResult> {
+  const { name, namespace = '', uid } = metadata;
+  const body = { metadata: { uid }, spec: { replicas: spec.size } };
+  const request = { contentType: MERGE_PATCH, body, replayable: true };
+  const { kind } = await api.patch({ ...DEPLOYMENTS, namespace }, name, request);
+  if (kind !== 'written') return failed('the Deployment changed meanwhile');
+  log('info', `${key}: Deployment scaled to ${spec.size}`);
+  return { kind: 'requeueAfter', ms: LOOK_AGAIN_MS };
+}
+
+async function writeStatus(key: string, { metadata, status }: Memcached): Promise<ReconcileResult> {
+  const { name, namespace = '', uid } = metadata;
+  const alive = pods.store.byIndex('owner', key).filter(({ object }) => !object.metadata.deletionTimestamp);
+  const nodes = alive.map(({ object }) => object.metadata.name).sort();
+  if (isDeepStrictEqual(nodes, status?.nodes)) return { kind: 'done' };
+  const body = { metadata: { uid }, status: { nodes } };
+  const request = { contentType: MERGE_PATCH, body, subresource: 'status', replayable: true };
+  const { kind } = await api.patch({ ...MEMCACHEDS, namespace }, name, request);
+  if (kind === 'conflict') return failed('it changed meanwhile');
+  log('info', `${key}: the status names ${nodes.length} pods`);
+  return { kind: 'done' };
+}
+
+function failed(why: string): ReconcileResult {
+  return { kind: 'error', error: new Error(why) };
+}
+
+const controller = new Controller({ name: 'memcached', queue, workers: WORKERS, reconcile, clock: systemClock, log });
+await run(runtime, { caches: [memcacheds, deployments, pods], controllers: [controller] });

@@ -1,0 +1,59 @@
+/** The objects that the controller reads and makes, with the fields it uses. */
+import type { Resource } from '../../src/kube/resource.ts';
+import type { Metadata } from '../runtime.ts';
+
+export const MEMCACHEDS: Resource = {
+  group: 'cache.example.com',
+  version: 'v1alpha1',
+  plural: 'memcacheds',
+  kind: 'Memcached',
+};
+export const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+
+const NAME_LABEL = 'app.kubernetes.io/name';
+const INSTANCE_LABEL = 'app.kubernetes.io/instance';
+/** Of everything that belongs to a Memcached. */
+export const SELECTOR = `${NAME_LABEL}=memcached`;
+
+export interface Memcached {
+  metadata: Metadata & { deletionTimestamp?: string };
+  spec: { size: number };
+  status?: { nodes: string[] };
+}
+
+export interface Deployment {
+  metadata: Metadata & { ownerReferences?: { uid: string }[] };
+  spec: { replicas?: number };
+}
+
+export interface Pod {
+  metadata: Metadata & { labels?: Record<string, string>; deletionTimestamp?: string };
+}
+
+/** `namespace/name` of the Memcached that a pod says it belongs to. */
+export function ownerOf({ metadata: { namespace = '', labels } }: Pod): string {
+  return `${namespace}/${labels?.[INSTANCE_LABEL] ?? ''}`;
+}
+
+/** The Deployment as it is created. It goes when its owner goes. */
+export function deploymentFor({ metadata: { name, namespace, uid }, spec: { size } }: Memcached) {
+  const labels = { [NAME_LABEL]: 'memcached', [INSTANCE_LABEL]: name };
+  const owner = { apiVersion: 'cache.example.com/v1alpha1', kind: 'Memcached', name, uid, controller: true };
+  const container = {
+    name: 'memcached',
+    image: 'memcached:1.6-alpine',
+    args: ['--memory-limit=64'],
+    ports: [{ name: 'memcached', containerPort: 11211 }],
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels, ownerReferences: [owner] },
+    spec: {
+      replicas: size,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+    },
+  };
+}

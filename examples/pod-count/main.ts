@@ -1,0 +1,78 @@
+/**
+ * Counts the pods of the cluster: every 10 s their number becomes a label of each control-plane node, and each pod gets
+ * an event that tells it. Nothing is asked of the server for counting: the pods come from a cache.
+ */
+import { systemClock } from '../../src/controller/clock.ts';
+import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
+import { messageOf } from '../../src/controller/log.ts';
+import { WorkQueue } from '../../src/controller/work-queue.ts';
+import { MERGE_PATCH } from '../../src/kube/api.ts';
+import { NODES, type Resource } from '../../src/kube/resource.ts';
+import { createRecorder, follow, type Metadata, open, run } from '../runtime.ts';
+
+const LABEL = 'hopegi/pod-count';
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
+const PERIOD_MS = 10_000;
+/** There is one thing to do, and this is its key. */
+const ALL_PODS = 'all pods';
+
+const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+
+interface Pod {
+  metadata: Metadata;
+}
+
+interface Node {
+  metadata: Metadata & { labels?: Record<string, string> };
+}
+
+const runtime = open('pod-count');
+const { api, log } = runtime;
+const pods = follow<Pod>(runtime, PODS, ({ metadata: { name, namespace = '', uid, resourceVersion } }) => ({
+  metadata: { name, namespace, uid, resourceVersion },
+}));
+const nodes = follow<Node>(runtime, NODES, ({ metadata }) => ({ metadata }), { labelSelector: CONTROL_PLANE });
+const recorder = createRecorder(runtime);
+const queue = new WorkQueue({ clock: systemClock });
+
+/** One pass. A node that cannot be labelled is logged and left to the next pass. */
+async function countPods(): Promise<ReconcileResult> {
+  const start = systemClock.now();
+  const found = [...pods.store.items()].map(({ object }) => object.metadata);
+  const count = String(found.length);
+  log('info', `counting: there are ${count} pods`);
+  for (const { name, namespace } of found) log('debug', `pod ${namespace}/${name}`);
+  for (const { object } of [...nodes.store.items()]) {
+    const { name, labels } = object.metadata;
+    if (labels?.[LABEL] === count) continue;
+    await label(name, count).catch((error: unknown) => log('error', messageOf(error)));
+  }
+  for (const { name, namespace = '', uid } of found) {
+    recorder.event({
+      regarding: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
+      type: 'Normal',
+      reason: 'SuccessCalculatePod',
+      action: 'CountPods',
+      note: `pod count is ${count}`,
+    });
+  }
+  return { kind: 'requeueAfter', ms: PERIOD_MS - (systemClock.now() - start) };
+}
+
+async function label(node: string, count: string): Promise<void> {
+  // Only the label is sent: whatever others change on the node at the same time stays.
+  const body = { metadata: { labels: { [LABEL]: count } } };
+  const { kind } = await api.patch(NODES, node, { contentType: MERGE_PATCH, body, replayable: true });
+  log('info', `node ${node}: ${kind === 'written' ? `${LABEL}=${count}` : kind}`);
+}
+
+queue.add(ALL_PODS);
+const controller = new Controller({
+  name: 'pod-count',
+  queue,
+  workers: 1,
+  reconcile: countPods,
+  clock: systemClock,
+  log,
+});
+await run(runtime, { caches: [pods, nodes], controllers: [controller], recorder });

@@ -1,0 +1,16 @@
+import type { ManifestObject } from '../operations/ports.ts';
+
+/** As kubectl names an object in its messages: `deployment.apps/name`. */
+export function nameOf(object: ManifestObject): string {
+  return `${kindOf(object)}/${object.metadata.name}`;
+}
+
+/** Of one that was deleted: `deployment.apps "name"`. */
+export function quotedNameOf(object: ManifestObject): string {
+  return `${kindOf(object)} "${object.metadata.name}"`;
+}
+
+function kindOf({ apiVersion, kind }: ManifestObject): string {
+  const [group] = apiVersion.split('/');
+  return group === apiVersion ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+}

@@ -1,0 +1,33 @@
+/** `uninstall --controller`: asks, removes the controller from the cluster, and says what is gone. */
+import type { DryRun, ManifestObject } from '../operations/ports.ts';
+import { uninstallController } from '../operations/uninstall-controller.ts';
+import { confirm } from './confirm.ts';
+import type { Deps } from './factory.ts';
+import { dryRunSuffix } from './flags.ts';
+import { quotedNameOf } from './object-name.ts';
+
+export interface RemoveOptions {
+  controller: ManifestObject[];
+  dryRun: DryRun;
+  /** Does not ask. */
+  yes: boolean;
+}
+
+/** Returns the exit code. Throws NodepoolError. */
+export async function removeController({ controller, dryRun, yes }: RemoveOptions, deps: Deps): Promise<number> {
+  const { io, connect } = deps;
+  const { manifests } = await connect();
+  const ask = async (found: ManifestObject[]) => yes || confirm(io, `Delete ${found.map(quotedNameOf).join(', ')}?`);
+  const outcome = await uninstallController({ controller, dryRun }, { manifests, confirm: ask });
+  switch (outcome.kind) {
+    case 'absent':
+      io.out('the controller is not installed');
+      return 0;
+    case 'declined':
+      io.err('nothing was deleted');
+      return 1;
+    case 'deleted':
+      for (const object of outcome.objects) io.out(`${quotedNameOf(object)} deleted${dryRunSuffix(dryRun)}`);
+      return 0;
+  }
+}

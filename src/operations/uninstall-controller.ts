@@ -1,0 +1,28 @@
+/** Removes the controller from the cluster. Pools, nodes and the NodePool definition stay as they are. */
+import type { DryRun, ManifestObject, ManifestsPort } from './ports.ts';
+
+export interface UninstallControllerDeps {
+  manifests: ManifestsPort;
+  /** Asked once, before the first write, with what is there; false ends it. */
+  confirm(found: ManifestObject[]): Promise<boolean>;
+}
+
+export type UninstallControllerOutcome =
+  | { kind: 'absent' }
+  | { kind: 'declined' }
+  /** With a dry run: what would have been deleted. */
+  | { kind: 'deleted'; objects: ManifestObject[] };
+
+/** @param controller its objects in the order of their creation. Throws NodepoolError when the server refuses. */
+export async function uninstallController(
+  { controller, dryRun }: { controller: ManifestObject[]; dryRun: DryRun },
+  { manifests, confirm }: UninstallControllerDeps,
+): Promise<UninstallControllerOutcome> {
+  const found: ManifestObject[] = [];
+  // The Deployment before what its pods need to end well, and the namespace last.
+  for (const object of controller.toReversed()) if (await manifests.exists(object)) found.push(object);
+  if (found.length === 0) return { kind: 'absent' };
+  if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined' };
+  if (dryRun !== 'client') for (const object of found) await manifests.delete(object, { dryRun: dryRun === 'server' });
+  return { kind: 'deleted', objects: found };
+}

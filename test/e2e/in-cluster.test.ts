@@ -1,0 +1,270 @@
+/**
+ * The controller as the manifest runs it: its flags, its service account's token, its permissions. The API server has
+ * no WatchList, so that lists are asked for too, and asks for the right to name owners that block.
+ */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readController } from '../../src/cli/manifests.ts';
+import type { ManifestObject } from '../../src/operations/ports.ts';
+import { type AuditEvent, readAudit } from '../cluster/audit.ts';
+import { raw } from '../cluster/raw.ts';
+import { stateOf, verbsOf } from './verbs.ts';
+import { eventually, startWatching } from './watching.ts';
+import { condition, role, useWorld } from './world.ts';
+
+const IMAGE = 'registry.example.com/kubectl-nodepool:0.1.0';
+const NAMESPACE = 'nodepool-system';
+const NAME = 'nodepool-controller';
+const USER = `system:serviceaccount:${NAMESPACE}:${NAME}`;
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/kubectl-nodepool`;
+const CLUSTER_ROLE = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${NAME}`;
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${NAME}`;
+/** Asked for by an admission plugin, so no request of ours shows it. */
+const NO_REQUEST = 'update nodes.lailin.xyz/nodepools/finalizers';
+const TAINT = { key: 'dedicated', value: 'one', effect: 'NoSchedule' } as const;
+
+const world = useWorld({
+  audit: true,
+  apiserverFlags: [
+    '--feature-gates=WatchList=false',
+    '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
+  ],
+});
+const { ok, refused } = verbsOf(() => world.cluster());
+const api = () => raw(world.cluster());
+const manifest = () => readController(fileURLToPath(new URL('../../', import.meta.url)));
+
+interface PodTemplate {
+  spec: { template: { metadata: object; spec: { containers: { image: string; args: string[] }[] } } };
+}
+
+/** The controller's own requests so far. */
+const asked = async () => (await readAudit(world.cluster())).filter(({ user }) => user === USER);
+
+/** A process as the Deployment starts it, with the token that its pod would have. */
+async function startController(t: Parameters<typeof startWatching>[0], ...more: string[]) {
+  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
+  const { status } = (await api().expect('POST', path, request)) as { status: { token: string } };
+  const { server, ca, dir } = world.cluster();
+  const kubeconfig = join(dir, 'controller.kubeconfig');
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  const content = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'c', user: { token: status.token } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+  };
+  await writeFile(kubeconfig, JSON.stringify(content), { mode: 0o600 });
+  const deployment = (await api().expect('GET', DEPLOYMENT)) as PodTemplate;
+  const [verb, watch, ...flags] = deployment.spec.template.spec.containers[0]?.args ?? [];
+  assert.deepEqual([verb, watch], ['reconcile', '--watch']);
+  // The ports of the pod may be taken on this machine.
+  const local = flags.map(flag => flag.replace(/=:\d+$/, '=127.0.0.1:0'));
+  return startWatching(t, { ...world.cluster(), kubeconfig }, ...local, ...more);
+}
+
+test('install --controller: dry runs write nothing, the first creates, the second changes nothing', async () => {
+  const { objects } = await manifest();
+  const flags = ['install', '--controller', '--image', IMAGE];
+  await refused(['install', '--controller'], 2, /--controller needs the image to run; next: build it from/);
+  await refused(['install', '--image', IMAGE], 2, /--image is for the controller; next: add --controller/);
+  await refused(['install', '--controller', '--image', 'a b'], 1, /--image "a b" is not an image/);
+
+  const before = await stateOf(world.cluster());
+  const yaml = await ok([...flags, '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });
+  assert.equal(yaml.match(/^kind: /gm)?.length, objects.length + 1, 'all documents, and the definition');
+  assert.match(yaml, new RegExp(`image: "${IMAGE}"`));
+  const { kind, items } = JSON.parse(await ok([...flags, '--dry-run', '-o', 'json']));
+  assert.deepEqual([kind, items.length], ['List', objects.length + 1]);
+  assert.equal((await ok([...flags, '--dry-run'])).match(/ created \(dry run\)$/gm)?.length, objects.length + 1);
+  const unchecked = 'created (server dry run), unchecked: there is no namespace nodepool-system yet';
+  const dry = (await ok([...flags, '--dry-run=server'])).split('\n');
+  assert.ok(dry.includes(`deployment.apps/${NAME} ${unchecked}`), dry.join('\n'));
+  assert.deepEqual(await stateOf(world.cluster()), before);
+  assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
+
+  const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
+  assert.equal(lines.length, objects.length);
+  assert.ok(
+    lines.every(line => line.endsWith(' created')),
+    lines.join('\n'),
+  );
+  const again = (await ok(flags)).trimEnd().split('\n');
+  assert.ok(
+    again.every(line => line.endsWith(' unchanged')),
+    again.join('\n'),
+  );
+  const other = await ok(['install', '--controller', '--image', `${IMAGE}-2`]);
+  assert.deepEqual(other.match(/.* configured$/gm), [`deployment.apps/${NAME} configured`]);
+
+  // The namespace enforces the Pod Security level "restricted".
+  const { spec } = (await api().expect('GET', DEPLOYMENT)) as PodTemplate;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe' }, spec: spec.template.spec };
+  const pods = `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`;
+  await api().expect('POST', pods, pod);
+  const root = { ...pod, spec: { ...pod.spec, securityContext: {} } };
+  assert.equal((await api().request('POST', pods, root)).status, 403, 'the level is enforced');
+});
+
+test('a killed leader is replaced within 20 s, half-way, and nothing is written twice', {
+  timeout: 90_000,
+}, async t => {
+  const names = Array.from({ length: 200 }, (_, at) => `n${at}`);
+  await world.nodes(...names.map(name => ({ name, labels: role('one') })));
+  const labelled = async () => {
+    const { items } = (await api().expect('GET', '/api/v1/nodes?labelSelector=tier%3Dgold')) as { items: object[] };
+    return items.length;
+  };
+  const holder = async () => {
+    const { body } = await api().request('GET', LEASE);
+    return (body as { spec?: { holderIdentity: string } }).spec?.holderIdentity;
+  };
+  const before = (await asked()).length;
+  const first = await startController(t, '--concurrency=1');
+  await eventually('the first leads', async () => (await holder()) !== undefined);
+  const leader = await holder();
+  const second = await startController(t);
+  await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
+  await eventually('the first is half-way', async () => (await labelled()) >= 20);
+  await first.end('SIGKILL');
+  const killed = performance.now();
+  const done = await labelled();
+  assert.ok(done < names.length, 'it was killed too late to show anything');
+  await eventually('the second leads', async () => (await holder()) !== leader, 25_000);
+  const seconds = (performance.now() - killed) / 1000;
+  assert.ok(seconds < 20, `it took ${seconds} s`);
+  await eventually('the second goes on', async () => (await labelled()) === names.length);
+  t.diagnostic(`killed after ${done} of ${names.length} nodes; the other leads ${seconds.toFixed(1)} s later`);
+
+  await eventually('the status', async () => (await world.getPool('one'))?.status?.nodeCount === names.length);
+  await world.patchNode('n0', { metadata: { labels: { tier: 'drift' } } });
+  await eventually('drift is repaired', async () => (await labelled()) === names.length);
+  assert.equal(await second.end('SIGTERM'), 0);
+
+  const kept = (await asked()).slice(before).filter(({ code }) => code < 300);
+  const writes = (verb: string, resource: string) =>
+    Map.groupBy(
+      kept.filter(event => event.verb === verb && event.resource === resource),
+      ({ name }) => name,
+    );
+  const counts = (verb: string, resource: string) =>
+    Object.fromEntries([...writes(verb, resource)].map(([name, events]) => [name, events.length]));
+  assert.deepEqual(counts('patch', 'nodes'), Object.fromEntries(names.map(name => [name, name === 'n0' ? 2 : 1])));
+  assert.deepEqual(counts('create', 'runtimeclasses'), { 'node-pool-one': 1 });
+  assert.deepEqual(counts('patch', 'runtimeclasses'), {});
+  assert.deepEqual(counts('delete', 'runtimeclasses'), {});
+  assert.deepEqual(counts('patch', 'nodepools'), { one: 1 });
+  assert.deepEqual(counts('patch', 'nodepools/status'), { one: 1 });
+});
+
+test('every permission is used and none is missing', { timeout: 120_000 }, async t => {
+  await api().request('DELETE', LEASE);
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
+  const controller = await startController(t);
+  const used = async (what: string) => new Set((await asked()).map(permission)).has(what);
+  await eventually('it is applied', async () => (await world.node('a')).metadata.labels.tier === 'gold');
+  await untilUsed('get /nodes', async round => {
+    await world.patchNode('a', { metadata: { labels: { tier: `drift-${round}` } } });
+    // Meanwhile somebody else writes the same node: the guarded patch meets a conflict.
+    for (let at = 0; at < 10; at++) await world.patchNode('a', { metadata: { annotations: { other: `${at}` } } });
+  });
+  await untilUsed('get node.k8s.io/runtimeclasses', async round => {
+    await world.edit('one', { spec: { taints: [{ ...TAINT, value: `v${round}` }] } });
+    const path = '/apis/node.k8s.io/v1/runtimeclasses/node-pool-one';
+    for (let at = 0; at < 10; at++)
+      await api().request('PATCH', path, { metadata: { annotations: { other: `${at}` } } });
+  });
+  for (const round of [1, 2]) {
+    await world.patchNode('a', { metadata: { labels: { tier: 'same' } } });
+    await eventually(`drift ${round}`, async () => (await world.node('a')).metadata.labels.tier === 'gold');
+  }
+  await eventually('a repeated event is counted', () => used('patch events.k8s.io/events in default'));
+  await world.edit('one', { spec: { handler: null } });
+  await eventually('the RuntimeClass goes', async () => (await world.runtimeClass('one')) === undefined);
+  await api().expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/one');
+  await eventually('the pool goes', async () => (await world.getPool('one')) === undefined);
+
+  // Without the one permission that no request shows, the owner reference is refused.
+  const granted = (await api().expect('GET', CLUSTER_ROLE)) as { rules: { resources: string[] }[] };
+  const fewer = granted.rules.filter(({ resources }) => !resources.includes('nodepools/finalizers'));
+  assert.equal(granted.rules.length - fewer.length, 1);
+  const before = await asked();
+  assert.deepEqual(before.filter(isRefused), []);
+  await api().expect('PATCH', CLUSTER_ROLE, { rules: fewer });
+  await world.pool('two', { handler: 'runc' });
+  await eventually('it is refused', async () => (await world.getPool('two'))?.status?.status === 500);
+  assert.match(condition(await world.getPool('two'), 'Applied').message, /RuntimeClass "node-pool-two"/);
+  await api().expect('PATCH', CLUSTER_ROLE, { rules: granted.rules });
+  await eventually('it recovers', async () => (await world.getPool('two'))?.status?.status === 200, 60_000);
+  assert.equal(await controller.end('SIGTERM'), 0);
+  const refusedThen = (await asked()).slice(before.length).filter(isRefused);
+  assert.deepEqual([...new Set(refusedThen.map(permission))], ['create node.k8s.io/runtimeclasses']);
+
+  const requests = new Set((await asked()).map(permission));
+  const permissions = (await manifest()).objects.flatMap(permissionsOf);
+  assert.deepEqual([...requests, NO_REQUEST].toSorted(), permissions.toSorted());
+
+  async function untilUsed(what: string, provoke: (round: number) => Promise<void>): Promise<void> {
+    for (let round = 0; !(await used(what)); round++) {
+      assert.ok(round < 100, `never asked for: ${what}`);
+      await provoke(round);
+    }
+  }
+});
+
+test('uninstall wants the controller gone first; --controller removes it and nothing else', async () => {
+  await world.pool('one');
+  const next = 'remove it first: kubectl nodepool uninstall --controller';
+  const line = `error: the controller is in the cluster: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;
+  await refused(['uninstall', '--cascade', '--yes'], 1, line);
+  const { objects } = await manifest();
+  const would = await ok(['uninstall', '--controller', '--dry-run=server']);
+  assert.equal(would.match(/ deleted \(server dry run\)$/gm)?.length, objects.length);
+  assert.equal((await api().request('GET', DEPLOYMENT)).status, 200);
+  const said = (await ok(['uninstall', '--controller', '--yes'])).trimEnd().split('\n');
+  assert.equal(said.length, objects.length);
+  assert.equal(said[1], `deployment.apps "${NAME}" deleted`);
+  assert.equal((await api().request('GET', DEPLOYMENT)).status, 404);
+  assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
+  const { metadata } = (await api().expect('GET', `/api/v1/namespaces/${NAMESPACE}`)) as {
+    metadata: { deletionTimestamp?: string };
+  };
+  assert.ok(metadata.deletionTimestamp);
+  assert.ok(await world.getPool('one'), 'pools stay');
+});
+
+function isRefused({ code }: AuditEvent): boolean {
+  return code === 401 || code === 403;
+}
+
+/** As permissionsOf writes it. */
+function permission({ verb, resource, name, uri }: AuditEvent): string {
+  const [, group = '', namespace] = /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+))?/.exec(uri) ?? [];
+  const named = resource === 'leases' && verb !== 'create' ? name : undefined;
+  return textOf(verb, group, resource, namespace, named);
+}
+
+/** `VERB GROUP/RESOURCE[ in NAMESPACE][ named NAME]` of all that a role permits. */
+function permissionsOf({ kind, metadata, ...role }: ManifestObject): string[] {
+  if (kind !== 'Role' && kind !== 'ClusterRole') return [];
+  const rules = role.rules as { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[];
+  return rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
+    apiGroups.flatMap(group =>
+      resources.flatMap(resource =>
+        verbs.flatMap(verb => resourceNames.map(name => textOf(verb, group, resource, metadata.namespace, name))),
+      ),
+    ),
+  );
+}
+
+function textOf(verb: string, group: string, resource: string, namespace?: string, name?: string): string {
+  const place = namespace === undefined ? '' : ` in ${namespace}`;
+  return `${verb} ${group}/${resource}${place}${name === undefined ? '' : ` named ${name}`}`;
+}

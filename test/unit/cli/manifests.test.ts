@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readController, readControllerWith } from '../../../src/cli/manifests.ts';
+import { nameOf, quotedNameOf } from '../../../src/cli/object-name.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+const imagesOf = (text: string) => text.match(/(?<=^ +image: ).*$/gm);
+
+test('the image replaces the one of the manifest, in its text and in its objects', async () => {
+  const image = 'registry.example.com:5000/team/nodepool@sha256:0123abcd';
+  const { text, objects } = await readControllerWith(root, image);
+  assert.deepEqual(imagesOf(text), [`"${image}"`]);
+  assert.match(JSON.stringify(objects), new RegExp(`"image":"${image}"`));
+  assert.deepEqual(imagesOf((await readController(root)).text), ['kubectl-nodepool'], 'one place to replace');
+});
+
+test('what cannot be an image is refused', async () => {
+  for (const image of ['', 'a b', 'a"b', '-x', 'a\nb', 'a#$&']) {
+    await assert.rejects(readControllerWith(root, image), /^NodepoolError: --image ".*" is not an image/s, image);
+  }
+});
+
+test('an object needs its namespace first', async () => {
+  const { objects } = await readController(root);
+  assert.deepEqual(objects.map(nameOf).slice(0, 2), [
+    'namespace/nodepool-system',
+    'serviceaccount/nodepool-controller',
+  ]);
+});
+
+test('names as kubectl writes them', () => {
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' } };
+  assert.deepEqual([nameOf(deployment), quotedNameOf(deployment)], ['deployment.apps/a', 'deployment.apps "a"']);
+  assert.equal(nameOf({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'b' } }), 'namespace/b');
+});
