@@ -1,30 +1,10 @@
 /** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
-import type {
-  DefinitionPort,
-  EventsPort,
-  LeasePort,
-  ManifestsPort,
-  PoolsPort,
-  WatchPorts,
-} from '../operations/ports.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { Connection } from '../operations/ports.ts';
 import { parseDuration } from './duration.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress } from './progress.ts';
 
-export interface Connection {
-  cluster: ClusterPort;
-  pools: PoolsPort;
-  events: EventsPort;
-  definition: DefinitionPort;
-  manifests: ManifestsPort;
-  watch(): WatchPorts;
-  lease(namespace: string, name: string): LeasePort;
-  /** The server's git version, as `v1.36.3`. */
-  serverVersion(): Promise<string>;
-  /** Ends the sockets, so that the process can end. */
-  close(): void;
-}
+export type { Connection };
 
 export interface ConnectOptions {
   /** Adds dryRun=All to every write of the cluster port. */

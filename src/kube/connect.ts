@@ -1,13 +1,5 @@
 /** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
-import type {
-  DefinitionPort,
-  EventsPort,
-  LeasePort,
-  ManifestsPort,
-  PoolsPort,
-  WatchPorts,
-} from '../operations/ports.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { Connection } from '../operations/ports.ts';
 import { Api } from './api.ts';
 import { systemClock } from './clock.ts';
 import { clusterPort } from './cluster.ts';
@@ -35,21 +27,7 @@ export interface ConnectionOptions extends AccessOptions {
   version: string;
 }
 
-export interface Connection {
-  cluster: ClusterPort;
-  pools: PoolsPort;
-  events: EventsPort;
-  definition: DefinitionPort;
-  manifests: ManifestsPort;
-  /** What a controller process caches, and where its events go. */
-  watch(): WatchPorts;
-  /** A coordination.k8s.io Lease. */
-  lease(namespace: string, name: string): LeasePort;
-  /** The server's git version, as `v1.36.3`. */
-  serverVersion(): Promise<string>;
-  /** Ends the sockets, so that the process can end. */
-  close(): void;
-}
+export type { Connection };
 
 /** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {

@@ -3,6 +3,7 @@ import type { LeasePort } from '../controller/leader-election.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -92,4 +93,21 @@ export interface WatchPorts {
   nodes: Watched<Node>;
   runtimeClasses: Watched<RuntimeClass>;
   events: EventSink;
+}
+
+/** One cluster as one user, and all that is asked of it. */
+export interface Connection {
+  cluster: ClusterPort;
+  pools: PoolsPort;
+  events: EventsPort;
+  definition: DefinitionPort;
+  manifests: ManifestsPort;
+  /** What a controller process caches, and where its events go. */
+  watch(): WatchPorts;
+  /** A coordination.k8s.io Lease. */
+  lease(namespace: string, name: string): LeasePort;
+  /** The server's git version, as `v1.36.3`. */
+  serverVersion(): Promise<string>;
+  /** Ends the sockets, so that the process can end. */
+  close(): void;
 }
