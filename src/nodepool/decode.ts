@@ -15,7 +15,11 @@ import { API_VERSION, type NodePool, type ObjectMeta } from './types.ts';
  */
 export function decodePool(value: unknown, source: string): NodePool {
   if (!isObject(value)) {
-    throw new NodepoolError('input', `${source}: expected a NodePool, found ${describe(value)}`);
+    throw new NodepoolError(
+      'input',
+      `${source}: expected a NodePool, found ${describe(value)}`,
+      'begin it with apiVersion, kind, metadata and spec',
+    );
   }
   checkKind(value, source);
   const errors: FieldError[] = [];

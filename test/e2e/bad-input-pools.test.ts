@@ -26,7 +26,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an unknown field deeper down, in the second document',
     `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
-    'stdin:7 has 2 errors:\n  spec.taints[0].effect: missing\n  spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)',
+    'stdin:7 has 2 errors:\n  spec.taints[0].effect: missing\n  spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see what the fields take with `kubectl explain nodepool.spec`',
   ],
   [
     'another kind',
@@ -39,13 +39,21 @@ const FILES: [what: string, text: string, error: string][] = [
     'stdin:1: not a NodePool: found apiVersion "nodes.lailin.xyz/v2" and kind "NodePool"; next: write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
   ],
   ['no object', '# nothing\n---\n', 'stdin: no object in it'],
-  ['a text', 'hello\n', 'stdin:1: expected a NodePool, found "hello"'],
+  [
+    'a text',
+    'hello\n',
+    'stdin:1: expected a NodePool, found "hello"; next: begin it with apiVersion, kind, metadata and spec',
+  ],
   [
     'a number where a label value stands',
     `${HEAD}spec:\n  labels: {n: 1}\n`,
     'stdin:1: spec.labels[n]: expected a string, found the number 1; next: quote it: label values are strings',
   ],
-  ['no name', 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nspec: {}\n', 'stdin:1: metadata: missing'],
+  [
+    'no name',
+    'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nspec: {}\n',
+    'stdin:1: metadata: missing; next: see what the fields take with `kubectl explain nodepool.spec`',
+  ],
   [
     'the same taint twice',
     `${HEAD}spec:\n  taints:\n  - {key: a, effect: NoSchedule}\n  - {key: a, value: b, effect: NoSchedule}\n`,
@@ -54,7 +62,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'a bad key and an owned one',
     `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
-    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must be of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: this label is set by the cluster itself (remove it from spec.labels)`,
+    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must be of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: this label is set by the cluster itself (remove it from spec.labels)\nnext: see what the fields take with \`kubectl explain nodepool.spec\``,
   ],
   [
     'one name twice',
