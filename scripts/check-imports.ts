@@ -44,6 +44,9 @@ const TYPES_ONLY: Record<string, string[]> = {
   render: ['operations', 'reconciler'],
 };
 
+/** Time is one thing for all: kube/ takes its clock from the runtime, values too. */
+const CLOCK = 'controller/clock.ts';
+
 /** The files of another room that kube/ may know. */
 const PORTS = [
   'operations/ports.ts',
@@ -106,6 +109,7 @@ function arrowRule(file: string, target: string, kind: Import['kind']): string |
   if (from === to) return undefined;
   if (file === 'cli/factory.ts' && to === 'kube' && kind === 'dynamic') return undefined;
   if (!room.rooms.includes(to)) return room.rule;
+  if (from === 'kube' && target === CLOCK) return undefined;
   if (from === 'kube' && to !== 'nodepool' && !PORTS.includes(target)) return room.rule;
   if (kind !== 'type' && TYPES_ONLY[from]?.includes(to)) return `${from}/ may import types of ${to}/ alone`;
   return undefined;

@@ -13,7 +13,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, LONGEST_TIMER_MS));
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 1), LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

@@ -1,7 +1,8 @@
 /** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
+
+import { systemClock } from '../controller/clock.ts';
 import type { Connection } from '../operations/ports.ts';
 import { Api } from './api.ts';
-import { systemClock } from './clock.ts';
 import { clusterPort } from './cluster.ts';
 import { loadCredentials } from './credentials.ts';
 import { definitionPort } from './definition.ts';

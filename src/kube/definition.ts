@@ -1,10 +1,10 @@
 /** The CRD of NodePool: applied, waited for, deleted. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
+import { type Clock, sleep } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DefinitionPort } from '../operations/ports.ts';
 import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
-import { type Clock, sleep } from './clock.ts';
 import { DEFINITIONS, NODE_POOLS, qualifiedName } from './resource.ts';
 import type { Wire } from './wire.ts';
 

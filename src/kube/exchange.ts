@@ -1,7 +1,7 @@
 /** One HTTP request and its whole answer over node:http(s). Knows nothing of Kubernetes, retries or errors' wording. */
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../controller/clock.ts';
 
 export interface Exchange {
   url: URL;

@@ -5,7 +5,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../controller/clock.ts';
 import type { Credentials } from './credentials.ts';
 import type { ClusterEntry } from './kubeconfig-file.ts';
 import { proxyEnvironment } from './proxy.ts';

@@ -11,8 +11,8 @@
  * A request has one deadline for all that, from when it has a place among those in flight.
  */
 import type http from 'node:http';
+import { type Clock, sleep } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type Clock, sleep } from './clock.ts';
 import { connectionError } from './connection-error.ts';
 import type { Credentials } from './credentials.ts';
 import { type Answer, DeadlineError, exchange, StaleSocketError } from './exchange.ts';

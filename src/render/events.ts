@@ -1,20 +1,11 @@
 /** Events about pools: the table of `kubectl nodepool events`, and the section of `describe`. */
+import type { PoolEventRecord } from '../operations/ports.ts';
 import { NONE } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 import { formatAge } from './time.ts';
 
-export interface EventRow {
-  pool: string;
-  type: string;
-  reason: string;
-  note: string;
-  /** RFC 3339. */
-  lastSeen: string;
-  firstSeen: string;
-  count: number;
-  reporter: string;
-}
+export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
 /** In the order given. */
 export function renderEvents(events: EventRow[], options: { headers: boolean; now: Date }, style: Style): string {

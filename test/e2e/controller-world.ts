@@ -1,7 +1,7 @@
 /** A transport to the control plane, as the administrator, for the tests of what stands on src/controller. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../src/kube/clock.ts';
+import { systemClock } from '../../src/controller/clock.ts';
 import { loadCredentials } from '../../src/kube/credentials.ts';
 import { loadAccess } from '../../src/kube/kubeconfig.ts';
 import { Transport } from '../../src/kube/transport.ts';

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { systemClock } from '../../src/kube/clock.ts';
+import { systemClock } from '../../src/controller/clock.ts';
 import { loadCredentials } from '../../src/kube/credentials.ts';
 import type { Access } from '../../src/kube/kubeconfig.ts';
 import type { UserEntry } from '../../src/kube/kubeconfig-file.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type Clock, systemClock } from '../../../src/kube/clock.ts';
+import { type Clock, systemClock } from '../../../src/controller/clock.ts';
 import type { Credentials } from '../../../src/kube/credentials.ts';
 import { Transport } from '../../../src/kube/transport.ts';
 
