@@ -2,7 +2,8 @@
  * Reads the whole of a resource, as it is now: never a state older than the moment of asking.
  *
  * By WatchList (KEP-3157) where the server has it: the server sends from its cache, object by object, and nobody holds
- * the list as a whole. A server without it answers 400 or 422; from then on pages are read.
+ * the list as a whole. A server without it answers 400 or 422; from then on pages are read. One that ends the stream
+ * early, as it does with watchers that are slow while it is busy, would do so again: pages are read this once.
  *
  * Every attempt ends: 30 s without an object or a page end it, and so do 5 min in all.
  * Memory: what the transform keeps of each object, and one page.
@@ -21,6 +22,8 @@ const WHOLE_MS = 300_000;
 
 export type Listed<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: string } | Failure;
 
+type Streamed<T> = Listed<T> | { kind: 'incomplete' };
+
 export interface ListerOptions<T> {
   source: Source;
   transform: (raw: object) => T;
@@ -38,24 +41,27 @@ export class Lister<T> {
 
   async list(signal: AbortSignal): Promise<Listed<T>> {
     if (this.#hasWatchList) {
-      const listed = await this.#within(signal, progress => this.#stream(progress));
-      if (listed.kind !== 'refused' || (listed.status !== 400 && listed.status !== 422)) return listed;
-      this.#hasWatchList = false;
-      this.#options.log('info', `the server has no WatchList, pages are read instead: ${listed.message}`);
+      const streamed = await this.#within<Streamed<T>>(signal, progress => this.#stream(progress));
+      if (streamed.kind === 'incomplete') {
+        this.#options.log('info', 'the server ended the list early, pages are read instead');
+      } else if (streamed.kind === 'refused' && (streamed.status === 400 || streamed.status === 422)) {
+        this.#hasWatchList = false;
+        this.#options.log('info', `the server has no WatchList, pages are read instead: ${streamed.message}`);
+      } else return streamed;
     }
-    return this.#within(signal, progress => this.#readPages(progress));
+    return this.#within<Listed<T>>(signal, progress => this.#readPages(progress));
   }
 
-  #within(signal: AbortSignal, work: (progress: Progress<Listed<T>>) => Promise<Listed<T>>): Promise<Listed<T>> {
+  #within<R>(signal: AbortSignal, work: (progress: Progress<R>) => Promise<R | Failure>): Promise<R | Failure> {
     const { clock } = this.#options;
     const late = broken('the list did not get on, or took too long');
     const end = clock.now() + WHOLE_MS;
-    return attempt<Listed<T>>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
+    return attempt<R | Failure>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
       work({ ...inner, gotOn: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
     );
   }
 
-  async #stream({ signal, end, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
+  async #stream({ signal, end, gotOn }: Progress<Streamed<T>>): Promise<Streamed<T>> {
     const items = new Map<string, Item<T>>();
     const options = { resourceVersion: undefined, initialEvents: true, timeoutSeconds: WHOLE_MS / 1000, signal };
     const ended = await this.#options.source.watch(options, json => {
@@ -81,7 +87,7 @@ export class Lister<T> {
           return this.#options.log('warning', 'a line of the list is no event; skipped');
       }
     });
-    return ended.kind === 'ended' ? broken('the list ended before it was complete') : ended;
+    return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
   }
 
   /** A token that expired on the way (410) starts it over, once. */
@@ -114,6 +120,6 @@ export class Lister<T> {
 }
 
 /** An attempt whose limit moves whenever something came, up to the limit of the whole. */
-interface Progress<T> extends Attempt<T> {
+interface Progress<R> extends Attempt<R | Failure> {
   gotOn(): void;
 }

@@ -17,6 +17,8 @@ import { createNodes, deleteNodes, labelNode, nodeObject } from '../cluster/node
 import { raw } from '../cluster/raw.ts';
 import { openTransport, until } from './controller-world.ts';
 
+const ENDED_EARLY = 'nodes: the server ended the list early, pages are read instead';
+
 describe('a reflector of nodes', () => {
   const cluster = useCluster();
   afterEach(() => deleteNodes(cluster()));
@@ -52,7 +54,8 @@ describe('a reflector of nodes', () => {
       streamed.asked.map(({ initialEvents }) => initialEvents),
       [true, false],
     );
-    assert.equal(streamed.pages(), 0);
+    // A server still busy with telling others of the new nodes may end the stream early, and only then are pages read.
+    assert.equal(streamed.pages() > 0, streamed.lines.includes(ENDED_EARLY));
     // What an older server answers to sendInitialEvents.
     const paged = await start(t, cluster(), source => ({
       ...source,

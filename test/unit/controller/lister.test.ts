@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { settle } from './fake-clock.ts';
-import { added, bookmark, deleted, ENDED, errorLine, initialEnd, modified, refused, thing } from './fake-source.ts';
+import {
+  added,
+  BROKEN,
+  bookmark,
+  deleted,
+  ENDED,
+  errorLine,
+  initialEnd,
+  modified,
+  refused,
+  thing,
+} from './fake-source.ts';
 import { create } from './reflector-world.ts';
 
 describe('the list', () => {
@@ -42,6 +53,22 @@ describe('the list', () => {
       assert.equal(source.watches.length, 2);
     });
   }
+
+  test('is read in pages at once when the server ends the WatchList early, this once', async () => {
+    const { clock, source, told, nth, log } = create();
+    await settle();
+    nth(0).send(added('gone', 5));
+    nth(0).end(ENDED);
+    await settle();
+    source.lists[0]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '9', continue: undefined });
+    await settle();
+    assert.deepEqual(told, ['added a@6']);
+    assert.deepEqual(log, ['info things: the server ended the list early, pages are read instead']);
+    nth(1).end(refused(410));
+    await clock.advance(800);
+    assert.equal(nth(2).options.initialEvents, true);
+    assert.equal(source.lists.length, 1);
+  });
 
   test('a page token that expired starts the pages over once; then it is a failure', async () => {
     const { clock, source, nth, log } = create();
@@ -97,11 +124,11 @@ describe('the list', () => {
     assert.equal(nth(1).options.signal.aborted, true);
   });
 
-  test('one that ends early or with an error delivers nothing and is tried again', async () => {
+  test('one that breaks off or ends with an error delivers nothing and is tried again', async () => {
     const { clock, reflector, nth, told } = create();
     await settle();
     nth(0).send(added('a', 1));
-    nth(0).end(ENDED);
+    nth(0).end(BROKEN);
     await clock.advance(800);
     nth(1).send(added('a', 1), errorLine(500, 'InternalError'));
     await clock.advance(1600);
