@@ -11,6 +11,8 @@ export interface ConnectOptions {
   dryRun?: boolean;
   /** Requests in flight at most. */
   concurrency?: number;
+  /** Told of every answer by its code, and of every request that got none. */
+  onRequest?: (code: string, method: string, host: string) => void;
 }
 
 /** What a verb's execute() gets. */

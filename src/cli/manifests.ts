@@ -17,6 +17,8 @@ export interface Manifests {
 
 /** What stands in the manifest where the image belongs. */
 const IMAGE_LINE = 'image: kubectl-nodepool';
+/** The mark of lines that are for pod counts alone. */
+const FOR_POD_COUNTS = /^( +)#\+ /gm;
 /** Loosely: the container runtime knows the rules, and no character here can leave the YAML string. */
 const IMAGE = /^[A-Za-z0-9][\w.:/@-]*$/;
 
@@ -31,8 +33,8 @@ export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));
 }
 
-/** The same, running this image. Throws NodepoolError when that cannot be one. */
-export async function readControllerWith(root: string, image: string): Promise<Manifests> {
+/** The same, running this image, counting pods or not. Throws NodepoolError when that cannot be an image. */
+export async function readControllerWith(root: string, image: string, podCounts: boolean): Promise<Manifests> {
   if (!IMAGE.test(image)) {
     throw new NodepoolError(
       'input',
@@ -41,7 +43,8 @@ export async function readControllerWith(root: string, image: string): Promise<M
     );
   }
   const { text } = await readController(root);
-  return parse(text.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
+  const chosen = podCounts ? text.replaceAll(FOR_POD_COUNTS, '$1') : text;
+  return parse(chosen.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
 }
 
 function parse(text: string): Manifests {

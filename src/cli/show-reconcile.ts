@@ -8,10 +8,15 @@ import { EXIT } from './report-error.ts';
 const MOST_FAILURES = 10;
 
 /** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
-export async function showReconcile(options: ReconcileOptions, deps: Deps, connection: Connection): Promise<number> {
+export async function showReconcile(
+  options: ReconcileOptions & { podCounts: boolean },
+  deps: Deps,
+  connection: Connection,
+): Promise<number> {
   const { io } = deps;
   const work = await reconcileDeps(deps, connection, options.dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
-  const summaries = await reconcile(options, work).finally(work.stop);
+  const counts = options.podCounts ? { podCounts: () => connection.podCounts() } : {};
+  const summaries = await reconcile(options, { ...work, ...counts }).finally(work.stop);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');
     return EXIT.done;

@@ -8,7 +8,7 @@ import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
 import { standardMetrics } from '../controller/standard-metrics.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
 import type { PoolOutcome } from '../reconciler/reconciler.ts';
-import type { Connection, Deps } from './factory.ts';
+import type { Deps } from './factory.ts';
 import { createLog } from './log.ts';
 import { EXIT } from './report-error.ts';
 import { type Page, serve } from './serve.ts';
@@ -17,6 +17,7 @@ import { onStopSignal } from './signals.ts';
 export interface WatchFlags {
   concurrency: number;
   resyncMs: number;
+  podCounts: boolean;
   leaderElect: boolean;
   leaderElectNamespace: string;
   metricsAddress: string | undefined;
@@ -28,27 +29,29 @@ export interface WatchFlags {
 const LEASE = 'kubectl-nodepool';
 
 /** Runs until Ctrl-C or SIGTERM (a second one ends it at once), or until the lease is lost. */
-export async function showWatch(flags: WatchFlags, deps: Deps, connection: Connection): Promise<number> {
+export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> {
   const { io } = deps;
+  const registry = new Registry();
+  const metrics = standardMetrics(registry);
+  const connection = await deps.connect({ concurrency: flags.concurrency, onRequest: metrics.request });
   // Caches try for ever: what a person has to mend (no access, no definition) is said at once instead.
   await connection.pools.list();
   const log = createLog(io, flags.logFormat, flags.verbosity);
-  const registry = new Registry();
   const newId = () => randomBytes(8).toString('hex');
   const live = await deps.progress('Waiting for the caches');
   const manager = createWatch(
-    { concurrency: flags.concurrency, resyncMs: flags.resyncMs },
+    { concurrency: flags.concurrency, resyncMs: flags.resyncMs, podCounts: flags.podCounts },
     {
       cluster: connection.cluster,
       watch: connection.watch(),
-      lease: flags.leaderElect ? connection.lease(flags.leaderElectNamespace, LEASE) : undefined,
+      lease: flags.leaderElect ? { name: LEASE, port: connection.lease(flags.leaderElectNamespace, LEASE) } : undefined,
       identity: candidateIdentity(newId),
       clock: systemClock,
       now: io.now,
       random: Math.random,
       newId,
       log,
-      metrics: standardMetrics(registry),
+      metrics,
       onReconciled(outcome, state) {
         live.update(liveLine(outcome, state));
         const line = changeLine(outcome);

@@ -71,7 +71,7 @@ export default class Create extends BaseCommand<typeof Create> {
       return 0;
     }
     const names = created.map(pool => pool.metadata.name);
-    return showReconcile({ names, concurrency: flags.concurrency, dryRun: false }, deps, connection);
+    return showReconcile({ names, concurrency: flags.concurrency, dryRun: false, podCounts: false }, deps, connection);
   }
 }
 

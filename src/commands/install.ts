@@ -25,6 +25,7 @@ export default class Install extends BaseCommand<typeof Install> {
   static override flags = {
     controller: Flags.boolean({ summary: 'Install the controller as well.' }),
     image: Flags.string({ summary: 'Image that the controller runs.', helpValue: 'IMAGE' }),
+    'pod-counts': Flags.boolean({ summary: 'Have the controller count pods; it may read them then.' }),
     'dry-run': dryRunFlag(),
     output: outputFlag('Print what is sent, instead of messages.'),
     timeout: Flags.string({ default: '60s', summary: 'Longest wait until it is served.', helpValue: 'TIME' }),
@@ -55,11 +56,14 @@ export default class Install extends BaseCommand<typeof Install> {
 
 async function readWanted(
   root: string,
-  { controller, image }: FlagsOf<typeof Install>,
+  { controller, image, 'pod-counts': podCounts }: FlagsOf<typeof Install>,
 ): Promise<Manifests | undefined> {
-  if (!controller && image === undefined) return undefined;
-  if (!controller) throw new NodepoolError('usage', '--image is for the controller', 'add --controller');
-  if (image !== undefined) return readControllerWith(root, image);
+  if (!controller) {
+    const alone = image !== undefined ? '--image' : podCounts ? '--pod-counts' : undefined;
+    if (alone === undefined) return undefined;
+    throw new NodepoolError('usage', `${alone} is for the controller`, 'add --controller');
+  }
+  if (image !== undefined) return readControllerWith(root, image, podCounts);
   throw new NodepoolError(
     'usage',
     '--controller needs the image to run',

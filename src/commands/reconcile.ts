@@ -27,6 +27,7 @@ Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something cou
   static override flags = {
     'dry-run': Flags.boolean({ summary: 'Send every write as a server dry run: it is checked and not stored.' }),
     concurrency: concurrencyFlag,
+    'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
     watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
     resync: Flags.string({ ...WATCH, default: '10m', summary: 'Look at every pool this often.', helpValue: 'TIME' }),
     'leader-elect': Flags.boolean({
@@ -66,7 +67,8 @@ Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something cou
     const { concurrency, 'dry-run': dryRun } = flags;
     if (flags.watch) return watch(flags, args.name ?? [], deps);
     const connection = await deps.connect({ dryRun, concurrency });
-    return showReconcile({ names: args.name ?? [], concurrency, dryRun }, deps, connection);
+    const podCounts = flags['pod-counts'];
+    return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts }, deps, connection);
   }
 }
 
@@ -79,6 +81,7 @@ async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: De
   const options = {
     concurrency: flags.concurrency,
     resyncMs,
+    podCounts: flags['pod-counts'],
     leaderElect: flags['leader-elect'],
     leaderElectNamespace: flags['leader-elect-namespace'],
     metricsAddress: flags['metrics-bind-address'],
@@ -86,5 +89,5 @@ async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: De
     logFormat: flags['log-format'],
     verbosity: flags.verbosity,
   };
-  return showWatch(options, deps, await deps.connect({ concurrency: flags.concurrency }));
+  return showWatch(options, deps);
 }

@@ -60,6 +60,8 @@ export interface ElectorOptions {
   /** From 0 up to, not including, 1. */
   random: () => number;
   log: Log;
+  /** For the metric: false at first, true when it leads, false at the end. */
+  onLeads?: (leads: boolean) => void;
 }
 
 export interface LeadershipCallbacks {
@@ -103,14 +105,16 @@ export class LeaderElector {
   }
 
   async #run(callbacks: LeadershipCallbacks): Promise<'lost' | 'stopped'> {
-    const { clock, random, log, identity } = this.#options;
+    const { clock, random, log, identity, onLeads } = this.#options;
     const { signal } = this.#stop;
+    onLeads?.(false);
     while (!signal.aborted && !(await this.#try(RENEW_DEADLINE_MS))) {
       const retry = RETRY_MS * (1 + random() * JITTER);
       await sleep(clock, Math.min(retry, this.#untilExpiry() || retry), signal);
     }
     if (signal.aborted) return 'stopped';
     log('info', `${identity} leads`);
+    onLeads?.(true);
     const leading = new AbortController();
     callbacks.onStarted(leading.signal);
     while (!signal.aborted && this.isLeader()) {
@@ -120,6 +124,7 @@ export class LeaderElector {
     const lost = !this.isLeader();
     if (lost) log('error', `${identity} lost the lease`);
     leading.abort();
+    onLeads?.(false);
     callbacks.onStopped();
     return lost ? 'lost' : 'stopped';
   }

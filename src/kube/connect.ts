@@ -11,6 +11,7 @@ import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
 import { manifestsPort } from './manifests.ts';
 import { poolsPort } from './node-pools.ts';
+import { countPods } from './pods.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
 import { watchPorts } from './watch-ports.ts';
@@ -24,6 +25,8 @@ export interface ConnectionOptions extends AccessOptions {
   concurrency?: number;
   /** Gets every line with its level; it decides what is shown. */
   log: RequestLog;
+  /** Told of every answer, and of every request that got none. */
+  onRequest?: (code: string, method: string, host: string) => void;
   /** This program's version, for the User-Agent. */
   version: string;
 }
@@ -32,7 +35,7 @@ export type { Connection };
 
 /** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const { requestTimeoutMs, concurrency, dryRun = false, log, env, version } = options;
+  const { requestTimeoutMs, concurrency, dryRun = false, log, onRequest, env, version } = options;
   const access = loadAccess(options);
   const transport = new Transport({
     access,
@@ -40,6 +43,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     userAgent: userAgent(version, process.platform, process.arch),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
+    ...(onRequest === undefined ? {} : { onRequest }),
     env,
     clock: systemClock,
     log,
@@ -52,6 +56,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     events: eventsPort(api),
     definition: definitionPort(api, systemClock),
     manifests: manifestsPort(api),
+    podCounts: () => countPods(api),
     watch: () => watchPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),

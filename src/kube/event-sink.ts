@@ -7,8 +7,8 @@ import { parseStatus } from './errors.ts';
 import type { Answer } from './exchange.ts';
 import { microTime } from './leases.ts';
 import { EVENTS, pathOf } from './resource.ts';
+import { retryAfterMs } from './retry-after.ts';
 import type { Transport } from './transport.ts';
-import { retryAfterMs } from './watch.ts';
 import type { Wire } from './wire.ts';
 
 /** The server's limits, in bytes (events.k8s.io validation). */

@@ -11,6 +11,7 @@ export interface Resource {
 }
 
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node' };
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
 export const NODE_POOLS: Resource = { group: GROUP, version: VERSION, plural: 'nodepools', kind: 'NodePool' };
 export const RUNTIME_CLASSES: Resource = {
   group: 'node.k8s.io',

@@ -18,6 +18,7 @@ import type { Credentials } from './credentials.ts';
 import { type Answer, DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
+import { retryDelay } from './retry-after.ts';
 import { endIdleSockets, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
 
@@ -27,9 +28,6 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 export const DEFAULT_CONCURRENCY = 32;
 /** client-go's bound (`maxRetries` of its rest.Request). */
 const MOST_RETRIES = 10;
-const LONGEST_DELAY_MS = 30_000;
-/** A server tells all it turns away the same delay: this much of it is added at most, so that they come back apart. */
-const MOST_JITTER = 0.2;
 
 export interface TransportOptions {
   access: Access;
@@ -42,6 +40,8 @@ export interface TransportOptions {
   env: Record<string, string | undefined>;
   clock: Clock;
   log: RequestLog;
+  /** Told of every answer by its code, and of every request that got none with `<error>`; host as in the URL. */
+  onRequest?: (code: string, method: string, host: string) => void;
 }
 
 export interface Request {
@@ -97,7 +97,13 @@ export class Transport {
       const url = this.#url(request);
       const headers = this.#headers(request, session);
       logRequest(this.#options.log, headers, undefined);
-      const response = await openStream({ url, headers, agent: session.streams, signal }).catch((error: unknown) => {
+      const opening = openStream({ url, headers, agent: session.streams, signal });
+      this.#count(
+        'GET',
+        url,
+        opening.then(({ statusCode }) => statusCode),
+      );
+      const response = await opening.catch((error: unknown) => {
         throw this.#explain(error);
       });
       logStream(this.#options.log, url, response);
@@ -183,9 +189,24 @@ export class Transport {
     if (start >= ends) throw new DeadlineError();
     logRequest(log, headers, body);
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
-    const answer = await exchange({ url, method, headers, body, agent, deadlineMs, clock });
+    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock });
+    this.#count(
+      method,
+      url,
+      answering.then(({ status }) => status),
+    );
+    const answer = await answering;
     logAnswer(log, method, url, answer, clock.now() - start);
     return answer;
+  }
+
+  #count(method: string, { host }: URL, status: Promise<number | undefined>): void {
+    const { onRequest } = this.#options;
+    const tell = (code: string) => onRequest?.(code, method, host);
+    status.then(
+      code => tell(String(code)),
+      () => tell('<error>'),
+    );
   }
 
   #url({ path, query }: Request): URL {
@@ -220,19 +241,4 @@ export class Transport {
     if (next === undefined) this.#free += 1;
     else next();
   }
-}
-
-/**
- * Milliseconds to wait before sending it again, never less than the server asks for; undefined when it is not to be sent
- * again.
- * @param random from 0 to 1
- */
-export function retryDelay(
-  { status, headers }: Pick<Answer, 'status' | 'headers'>,
-  random: number,
-): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
-  const ms = Number(headers['retry-after']) * 1000;
-  if (!Number.isFinite(ms) || ms < 0) return undefined;
-  return Math.min(ms, LONGEST_DELAY_MS) * (1 + MOST_JITTER * random);
 }

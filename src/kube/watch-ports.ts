@@ -5,7 +5,8 @@ import type { WatchPorts } from '../operations/ports.ts';
 import { eventSink } from './event-sink.ts';
 import { withSpec } from './node-pools.ts';
 import { toNode, type WireNode } from './nodes.ts';
-import { NODE_POOLS, NODES, RUNTIME_CLASSES } from './resource.ts';
+import { PLACED, toPlace } from './pods.ts';
+import { NODE_POOLS, NODES, PODS, RUNTIME_CLASSES } from './resource.ts';
 import type { Transport } from './transport.ts';
 import { listWatch } from './watch.ts';
 
@@ -22,6 +23,7 @@ export function watchPorts(transport: Transport): WatchPorts {
       source: listWatch(transport, RUNTIME_CLASSES),
       transform: raw => withoutManagedFields(raw as RuntimeClass),
     },
+    pods: { source: listWatch(transport, PODS, PLACED), transform: toPlace },
     events: eventSink(transport, CONTROLLER, `${CONTROLLER}-${hostname()}`),
   };
 }

@@ -4,6 +4,7 @@ import type { Failure, Source, WatchOptions } from '../controller/source.ts';
 import type { Query } from './api.ts';
 import { parseStatus } from './errors.ts';
 import { pathOf, type Resource } from './resource.ts';
+import { retryAfterMs } from './retry-after.ts';
 import { readLines, readText } from './stream.ts';
 import type { Transport } from './transport.ts';
 
@@ -61,10 +62,4 @@ function refused(status: number, text: string, headers: IncomingHttpHeaders): Fa
 
 function broken(error: unknown): Failure {
   return { kind: 'broken', message: error instanceof Error ? error.message : String(error) };
-}
-
-/** Milliseconds of a Retry-After in seconds. */
-export function retryAfterMs(headers: IncomingHttpHeaders): number | undefined {
-  const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }

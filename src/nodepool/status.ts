@@ -22,11 +22,13 @@ export interface Observation {
   conflicts: { reason: 'NodeConflict' | 'RuntimeClassConflict'; message: string }[];
   /** Writes that failed, each a sentence. */
   failures: string[];
+  /** Pods on the members; undefined when nobody counts them. */
+  podCount: number | undefined;
 }
 
 /** @param now RFC 3339, for conditions that change */
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
-  const { members, specErrors, conflicts, failures } = observed;
+  const { members, specErrors, conflicts, failures, podCount } = observed;
   const ready = members.filter(node => node.ready).length;
   const status =
     specErrors.length > 0
@@ -71,6 +73,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     nodeCount: members.length,
     readyNodeCount: ready,
     unschedulableNodeCount: members.filter(node => node.unschedulable).length,
+    ...(podCount === undefined ? {} : { podCount }),
     allocatable: sumResourceLists(members.map(node => node.allocatable)),
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
     conditions: [

@@ -66,6 +66,7 @@ export interface NodePoolStatus {
   nodeCount: number;
   readyNodeCount?: number;
   unschedulableNodeCount?: number;
+  /** Pods on the members that have not ended. Only where they are counted. */
   podCount?: number;
   allocatable?: ResourceList;
   observedGeneration?: number;

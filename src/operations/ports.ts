@@ -88,10 +88,17 @@ export interface Watched<T> {
   transform: (raw: object) => T;
 }
 
+/** All that is kept of a pod. */
+export interface PodPlace {
+  node: string;
+}
+
 export interface WatchPorts {
   pools: Watched<NodePool>;
   nodes: Watched<Node>;
   runtimeClasses: Watched<RuntimeClass>;
+  /** Those that are on a node and have not ended. */
+  pods: Watched<PodPlace>;
   events: EventSink;
 }
 
@@ -102,6 +109,8 @@ export interface Connection {
   events: EventsPort;
   definition: DefinitionPort;
   manifests: ManifestsPort;
+  /** How many pods are on each node and have not ended. Reads every one of them. */
+  podCounts(): Promise<ReadonlyMap<string, number>>;
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   /** A coordination.k8s.io Lease. */

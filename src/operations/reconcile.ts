@@ -19,6 +19,8 @@ export interface ReconcileOptions {
 
 export interface ReconcileDeps {
   cluster: ClusterPort;
+  /** Pods by node, to be counted into the status; without it they are not. */
+  podCounts?: () => Promise<ReadonlyMap<string, number>>;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
@@ -38,8 +40,8 @@ export interface PoolSummary {
 }
 
 export async function reconcile(options: ReconcileOptions, deps: ReconcileDeps): Promise<PoolSummary[]> {
-  const view = await loadView(deps.cluster);
-  return reconcileView(view, selectPools(view, options.names), options, deps);
+  const [view, counts] = await Promise.all([loadView(deps.cluster), deps.podCounts?.()]);
+  return reconcileView(view, selectPools(view, options.names), options, deps, counts);
 }
 
 /** The same on a view that is loaded already. */
@@ -48,6 +50,7 @@ export async function reconcileView(
   names: string[],
   options: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
   deps: ReconcileDeps,
+  counts?: ReadonlyMap<string, number>,
 ): Promise<PoolSummary[]> {
   const { cluster, now, sleep, progress } = deps;
   const limit = createLimiter(options.concurrency);
@@ -59,6 +62,7 @@ export async function reconcileView(
     sleep,
     dryRun: options.dryRun,
     ...(progress === undefined ? {} : { progress }),
+    ...(counts === undefined ? {} : { podsOn: (node: string) => counts.get(node) ?? 0 }),
   });
   deps.warn(names.flatMap(name => firstStripWarning(view, name)));
   const results = await Promise.all(names.map(name => settled(name, reconciler.reconcile(name))));

@@ -19,20 +19,22 @@ import { createLimiter } from '../reconciler/limiter.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { View } from '../reconciler/view.ts';
-import type { LeasePort, Watched, WatchPorts } from './ports.ts';
+import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
 export interface WatchOptions {
   /** Node writes under way at most. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
   resyncMs: number;
+  /** Count pods into the status: caches where every pod is. */
+  podCounts: boolean;
 }
 
 export interface WatchDeps {
   cluster: ClusterPort;
   watch: WatchPorts;
   /** With it, only the process that holds the lease reconciles. */
-  lease: LeasePort | undefined;
+  lease: { name: string; port: LeasePort } | undefined;
   /** Of this process among the candidates. */
   identity: string;
   clock: Clock;
@@ -54,21 +56,33 @@ export interface WatchState {
 
 /** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
 const WORKERS = 16;
+/** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
+const PODS_SETTLE_MS = 10_000;
 export const CONTROLLER = 'nodepool-controller';
 
 /** Ready to run(); stop() ends it gracefully, a second stop() at once. */
 export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
-  const { clock, now, random, newId, log, metrics } = deps;
+  const { lease, clock, now, random, newId, log, metrics } = deps;
   const view = new View([], [], []);
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
   const recorder = new Recorder({ sink: deps.watch.events, clock, wall: now, random, newId, log });
   const elector =
-    deps.lease && new LeaderElector({ port: deps.lease, identity: deps.identity, clock, wall: now, random, log });
+    lease &&
+    new LeaderElector({
+      port: lease.port,
+      identity: deps.identity,
+      clock,
+      wall: now,
+      random,
+      log,
+      onLeads: leads => metrics.leads(lease.name, leads),
+    });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
 
   const feed = new Feed({
     view,
     enqueue: pool => queue.add(pool),
+    enqueueLater: pool => queue.addAfter(pool, PODS_SETTLE_MS),
     onNodeDeleted: (name, node) => {
       const pool = view.pool(name);
       const note = `1 node left: ${node} (deleted from the cluster)`;
@@ -80,6 +94,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
   const pools = cache('nodepools', deps.watch.pools, deps);
   const nodes = cache('nodes', deps.watch.nodes, deps);
   const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps);
+  const pods = options.podCounts ? podCache(deps, feed) : undefined;
   pools.subscribe(event => feed.pool(event));
   nodes.subscribe(event => feed.node(event));
   runtimeClasses.subscribe(event => feed.runtimeClass(event));
@@ -91,6 +106,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
     now,
     sleep: ms => sleep(clock, ms),
     dryRun: false,
+    ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const controller = new Controller<string>({
     name: CONTROLLER,
@@ -108,7 +124,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
     },
   });
   return new Manager({
-    caches: [pools, nodes, runtimeClasses],
+    caches: [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])],
     controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
     recorder,
     ...(elector === undefined ? {} : { elector }),
@@ -122,8 +138,23 @@ export function candidateIdentity(newId: () => string): string {
   return `${hostname()}_${newId()}`;
 }
 
-function cache<T>(name: string, { source, transform }: Watched<T>, { clock, random, log }: WatchDeps): Reflector<T> {
-  return new Reflector({ name, source, transform, store: new Store<T>(), clock, random, log });
+function cache<T>(
+  name: string,
+  { source, transform }: Watched<T>,
+  { clock, random, log }: WatchDeps,
+  store = new Store<T>(),
+): Reflector<T> {
+  return new Reflector({ name, source, transform, store, clock, random, log });
+}
+
+/** Pods by their node. One that only changes is no news: it stays where it is. */
+function podCache(deps: WatchDeps, feed: Feed): Reflector<PodPlace> {
+  const pods = cache('pods', deps.watch.pods, deps, new Store<PodPlace>({ node: ({ node }) => [node] }));
+  pods.subscribe(event => {
+    if (event.type === 'added') feed.pod(event.item.object.node);
+    if (event.type === 'deleted') feed.pod(event.tombstone.item.object.node);
+  });
+  return pods;
 }
 
 /** All pools at the start, and every `ms` again: whatever was missed is put right then. */

@@ -3,6 +3,7 @@
  *
  * - A node's change concerns the pools it had to do with before, and those it has to do with now.
  * - A change of what no pool looks at (a heartbeat, an image) concerns nobody.
+ * - Pods that come and go concern the pool that owns their node, a while later: it is told of them all at once.
  * - What we wrote ourselves is in the view already: its echo concerns nobody.
  * - The view never goes back: a cache may tell an older state than the one that an answer to a write has brought.
  */
@@ -19,6 +20,8 @@ export interface FeedOptions {
   view: View;
   /** A pool has to be reconciled. */
   enqueue: (pool: string) => void;
+  /** So does the pool, but its number of pods can wait for others to change too. */
+  enqueueLater: (pool: string) => void;
   /** A node that a pool held is gone from the cluster. */
   onNodeDeleted: (pool: string, node: string) => void;
 }
@@ -100,6 +103,12 @@ export class Feed {
     }
     const pool = RUNTIME_CLASS.exec(name)?.[1];
     if (pool !== undefined && view.pool(pool) !== undefined) this.#enqueue([pool]);
+  }
+
+  /** @param node of a pod that came or went */
+  pod(node: string): void {
+    const owner = this.#started ? this.#options.view.claim(node)?.owner : undefined;
+    if (owner !== undefined) this.#options.enqueueLater(owner);
   }
 
   #enqueue(pools: Iterable<string>): void {

@@ -35,6 +35,8 @@ export interface ReconcilerOptions {
   /** The port's writes are dry: nothing that was deleted is gone. */
   dryRun: boolean;
   progress?: NodeProgress;
+  /** Pods on a node that have not ended, where they are counted. */
+  podsOn?: (node: string) => number;
 }
 
 export interface PoolOutcome {
@@ -78,7 +80,7 @@ export class Reconciler {
 
   /** @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended */
   async #settle(pool: NodePool, valid: boolean): Promise<PoolOutcome> {
-    const { view, limit } = this.#options;
+    const { view, limit, podsOn } = this.#options;
     const name = pool.metadata.name;
     const outcome = nothingDone(name);
     // Before the nodes: new pods must find the tolerations when the taints arrive.
@@ -88,11 +90,13 @@ export class Reconciler {
       });
     }
     await this.#settleNodes(name, outcome);
+    const members = view.members(name);
     const observed: Observation = {
-      members: view.members(name),
+      members,
       specErrors: view.specErrors(name),
       conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
       failures: outcome.failures,
+      podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     outcome.status = computeStatus(
       pool,

@@ -59,6 +59,7 @@ function headFields({ metadata, status }: NodePool, now: Date, style: Style): Fi
           ] as Field,
         ]),
     ['Status', statusLine(status?.status, style)],
+    ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as Field]),
   ];
 }
 

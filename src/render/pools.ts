@@ -1,6 +1,6 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
 import { membershipSelector } from '../nodepool/selector.ts';
-import type { NodePool, ResourceList } from '../nodepool/types.ts';
+import type { NodePool, NodePoolStatus, ResourceList } from '../nodepool/types.ts';
 import { labelsText, NONE, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
 import { displayQuantity, isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
@@ -38,10 +38,16 @@ function row(pool: NodePool, taintsWidth: number, now: Date, style: Style): Cell
     count(status?.readyNodeCount),
     poolResource(status, 'cpu'),
     poolResource(status, 'memory'),
-    poolResource(status, 'pods'),
+    podsCell(status),
     taintsText(spec.taints, taintsWidth),
     formatAge(metadata.creationTimestamp, now),
   ];
+}
+
+/** Places for pods, and how many are taken where that is counted: `42/1100`. */
+function podsCell(status: NodePoolStatus | undefined): string {
+  const places = poolResource(status, 'pods');
+  return status?.podCount === undefined ? places : `${status.podCount}/${places}`;
 }
 
 function wideRow(pool: NodePool): Cell[] {

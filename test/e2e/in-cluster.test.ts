@@ -219,6 +219,23 @@ test('every permission is used and none is missing', { timeout: 120_000 }, async
   }
 });
 
+test('with --pod-counts it may read pods, and does', async t => {
+  await api().request('DELETE', LEASE);
+  await ok(['install', '--controller', '--image', IMAGE, '--pod-counts']);
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one');
+  const before = (await asked()).length;
+  const controller = await startController(t);
+  const pod = { metadata: { name: 'p' }, spec: { nodeName: 'a', containers: [{ name: 'c', image: 'i' }] } };
+  await api().expect('POST', '/api/v1/namespaces/default/pods', { apiVersion: 'v1', kind: 'Pod', ...pod });
+  await eventually('it is counted', async () => (await world.getPool('one'))?.status?.podCount === 1, 30_000);
+  assert.equal(await controller.end('SIGTERM'), 0);
+  const requests = (await asked()).slice(before);
+  assert.deepEqual(requests.filter(isRefused), []);
+  const pods = requests.filter(({ resource }) => resource === 'pods').map(({ verb }) => verb);
+  assert.deepEqual([...new Set(pods)].toSorted(), ['list', 'watch']);
+});
+
 test('uninstall wants the controller gone first; --controller removes it and nothing else', async () => {
   await world.pool('one');
   const next = 'remove it first: kubectl nodepool uninstall --controller';

@@ -10,7 +10,7 @@ const imagesOf = (text: string) => text.match(/(?<=^ +image: ).*$/gm);
 
 test('the image replaces the one of the manifest, in its text and in its objects', async () => {
   const image = 'registry.example.com:5000/team/nodepool@sha256:0123abcd';
-  const { text, objects } = await readControllerWith(root, image);
+  const { text, objects } = await readControllerWith(root, image, false);
   assert.deepEqual(imagesOf(text), [`"${image}"`]);
   assert.match(JSON.stringify(objects), new RegExp(`"image":"${image}"`));
   assert.deepEqual(imagesOf((await readController(root)).text), ['kubectl-nodepool'], 'one place to replace');
@@ -18,8 +18,26 @@ test('the image replaces the one of the manifest, in its text and in its objects
 
 test('what cannot be an image is refused', async () => {
   for (const image of ['', 'a b', 'a"b', '-x', 'a\nb', 'a#$&']) {
-    await assert.rejects(readControllerWith(root, image), /^NodepoolError: --image ".*" is not an image/s, image);
+    await assert.rejects(
+      readControllerWith(root, image, false),
+      /^NodepoolError: --image ".*" is not an image/s,
+      image,
+    );
   }
+});
+
+test('pods are granted and counted with --pod-counts alone', async () => {
+  const has = async (podCounts: boolean) => {
+    const text = JSON.stringify((await readControllerWith(root, 'i', podCounts)).objects);
+    return [text.includes('"resources":["pods"],"verbs":["list","watch"]'), text.includes('"--pod-counts"')];
+  };
+  assert.deepEqual(
+    [await has(false), await has(true)],
+    [
+      [false, false],
+      [true, true],
+    ],
+  );
 });
 
 test('an object needs its namespace first', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { retryAfterMs } from '../../../src/kube/retry-after.ts';
 import { readLines } from '../../../src/kube/stream.ts';
-import { retryAfterMs } from '../../../src/kube/watch.ts';
 
 /** Reads these pieces as the body of an answer, which then ends or breaks. */
 async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {

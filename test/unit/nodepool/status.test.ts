@@ -5,7 +5,7 @@ import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from './fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
-const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [] };
+const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
 const worker = {
   cpu: '4',
   'ephemeral-storage': '92013256Ki',
@@ -28,6 +28,14 @@ test('two nodes of the sample give its numbers', () => {
     memory: '6129040Ki',
     pods: '220',
   });
+});
+
+test('pods are in the status where they are counted, and not elsewhere', () => {
+  assert.equal(computeStatus(aPool(), { ...calm, podCount: 0 }, NOW).podCount, 0);
+  assert.equal(
+    'podCount' in computeStatus(aPool({}, { status: { status: 200, nodeCount: 1, podCount: 7 } }), calm, NOW),
+    false,
+  );
 });
 
 const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;

@@ -10,14 +10,16 @@ const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 let view: View;
 let feed: Feed;
 let enqueued: string[];
+let later: string[];
 let deleted: string[];
 
 beforeEach(() => {
   view = new View([], [], []);
-  [enqueued, deleted] = [[], []];
+  [enqueued, later, deleted] = [[], [], []];
   feed = new Feed({
     view,
     enqueue: pool => enqueued.push(pool),
+    enqueueLater: pool => later.push(pool),
     onNodeDeleted: (pool, node) => deleted.push(`${pool}/${node}`),
   });
 });
@@ -134,4 +136,17 @@ test('a RuntimeClass concerns the pool that it is named for, if there is one', (
   assert.deepEqual(told(), ['one']);
   feed.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
   assert.deepEqual(told(), [], 'we deleted it ourselves');
+});
+
+test('a pod that comes or goes concerns the owner of its node, later; before the start nobody', () => {
+  seenPool(aPool({}, { name: 'one' }));
+  seen(aNode({ name: 'a', labels: role('one') }));
+  seen(aNode({ name: 'free' }));
+  feed.pod('a');
+  assert.deepEqual(later, []);
+  feed.start();
+  told();
+  for (const node of ['a', 'free', 'unknown']) feed.pod(node);
+  assert.deepEqual(later, ['one']);
+  assert.deepEqual(told(), []);
 });

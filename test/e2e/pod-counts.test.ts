@@ -1,0 +1,70 @@
+/** `--pod-counts`: pods on a pool's nodes that have not ended, in one shot and as they come and go. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isWrite, readAudit } from '../cluster/audit.ts';
+import { raw } from '../cluster/raw.ts';
+import { verbsOf } from './verbs.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld({ audit: true });
+const { ok } = verbsOf(() => world.cluster());
+const PODS = '/api/v1/namespaces/default/pods';
+const api = () => raw(world.cluster());
+
+/** A pod on that node, as the scheduler would have bound it. */
+async function pod(name: string, node?: string): Promise<void> {
+  const spec = { containers: [{ name: 'c', image: 'i' }], ...(node === undefined ? {} : { nodeName: node }) };
+  await api().expect('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
+}
+
+async function ended(name: string, phase: string): Promise<void> {
+  await api().expect('PATCH', `${PODS}/${name}/status`, { status: { phase } });
+}
+
+const count = async (pool: string) => (await world.getPool(pool))?.status?.podCount;
+const podRequests = async () => (await readAudit(world.cluster())).filter(({ resource }) => resource === 'pods');
+
+test('one shot counts them when asked to, and reads no pod otherwise', async () => {
+  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') }, { name: 'c' });
+  await world.pool('one');
+  await world.pool('empty');
+  await pod('p1', 'a');
+  await pod('p2', 'a');
+  await pod('p3', 'b');
+  await pod('elsewhere', 'c');
+  await pod('waiting');
+  await pod('succeeded', 'a');
+  await ended('succeeded', 'Succeeded');
+  await pod('failed', 'b');
+  await ended('failed', 'Failed');
+  const before = (await podRequests()).filter(event => !isWrite(event)).length;
+  await ok(['reconcile']);
+  assert.equal(await count('one'), undefined);
+  assert.equal((await podRequests()).filter(event => !isWrite(event)).length, before);
+  await ok(['reconcile', '--pod-counts']);
+  assert.deepEqual([await count('one'), await count('empty')], [3, 0]);
+  assert.match(await ok(['get', 'one', '--no-headers']), /\s3\/220\s/);
+  assert.match(await ok(['describe', 'one']), /^Pods: +3 on its nodes$/m);
+  // A number that nobody keeps would be wrong before long.
+  await ok(['reconcile']);
+  assert.equal(await count('one'), undefined);
+});
+
+test('--watch counts anew as they come and go, many at once with one write', { timeout: 90_000 }, async t => {
+  await api().expect('DELETE', `${PODS}?gracePeriodSeconds=0`);
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one');
+  await pod('first', 'a');
+  await startWatching(t, world.cluster(), '--pod-counts');
+  await eventually('the pods that are there are counted', async () => (await count('one')) === 1);
+  const statuses = async () =>
+    (await readAudit(world.cluster())).filter(({ resource }) => resource === 'nodepools/status').length;
+  const before = await statuses();
+  for (let index = 0; index < 50; index++) await pod(`more-${index}`, 'a');
+  await eventually('those that came are counted', async () => (await count('one')) === 51);
+  assert.ok((await statuses()) - before <= 2, 'one write, or two when they came over the end of a span');
+  await ended('first', 'Succeeded');
+  await api().expect('DELETE', `${PODS}/more-0?gracePeriodSeconds=0`);
+  await eventually('those that ended or went are not', async () => (await count('one')) === 49);
+});
