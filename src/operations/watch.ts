@@ -106,6 +106,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
     now,
     sleep: ms => sleep(clock, ms),
     dryRun: false,
+    isFollowed: true,
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const controller = new Controller<string>({

@@ -35,6 +35,8 @@ export interface ReconcilerOptions {
   /** The port's writes are dry: nothing that was deleted is gone. */
   dryRun: boolean;
   progress?: NodeProgress;
+  /** Caches keep the view current, and have a pool that changes reconciled again. */
+  isFollowed?: boolean;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
 }
@@ -172,13 +174,14 @@ export class Reconciler {
 
   /**
    * Writes the status if it differs. False when the pool is gone, is being deleted, or another one has its name now.
-   * @param wroteNodes then it is looked at even if the status stays: a deletion may have crossed the node writes
+   * @param wroteNodes then it is looked at even if the status stays: a deletion may have crossed the node writes. Where
+   * the view is followed that enqueues the pool again, and a request for every repaired node is saved.
    */
   async #writeStatus(pool: NodePool, status: NodePoolStatus, wroteNodes: boolean): Promise<boolean> {
-    const { cluster, limit, sleep } = this.#options;
+    const { cluster, limit, sleep, isFollowed = false } = this.#options;
     const { name } = pool.metadata;
     if (deepEqual(pool.status, status)) {
-      return !wroteNodes || this.#isStill(pool, await limit(() => cluster.getPool(name)));
+      return !wroteNodes || isFollowed || this.#isStill(pool, await limit(() => cluster.getPool(name)));
     }
     let current = pool;
     for (let attempt = 1; attempt <= MOST_STATUS_ATTEMPTS; attempt++) {

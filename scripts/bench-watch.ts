@@ -1,0 +1,68 @@
+/**
+ * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S]`: `reconcile --watch` while nodes change. How long
+ * the server waits from a node's change for the write that answers it, by the server's own clock; and the memory.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { answers, drift, startWatch } from '../test/bench/change-to-write.ts';
+import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
+import { recreatePools, timeReconcile } from '../test/bench/from-scratch.ts';
+import { ensureBinaries } from '../test/cluster/binaries.ts';
+import { startControlPlane } from '../test/cluster/control-plane.ts';
+import { productCommand } from '../test/cluster/product.ts';
+import { step } from '../test/cluster/progress.ts';
+import { run } from '../test/cluster/run.ts';
+import { bundle } from './build.ts';
+
+/** Milliseconds for 99 of 100 changes, and megabytes of the process with its caches. */
+const MOST_P99 = 100;
+const MOST_RSS = 45 + 120;
+const IDLE_S = 20;
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '5000' },
+    pools: { type: 'string', default: '100' },
+    rate: { type: 'string', default: '100' },
+    seconds: { type: 'string', default: '30' },
+  },
+});
+const [nodes, pools] = [Number(values.nodes), Number(values.pools)];
+const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
+const progress = process.stderr;
+await ensureBinaries(['etcd', 'kube-apiserver']);
+await step(progress, 'bundling kubectl-nodepool', bundle);
+const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane({ audit: true }));
+try {
+  const product = productCommand('bundle');
+  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
+  await run(product[0], [...product.slice(1), 'install'], { env });
+  await step(progress, `creating ${nodes} nodes`, () => createBenchNodes(cluster, nodes, pools));
+  await recreatePools(cluster, benchPools(pools));
+  await step(progress, 'reconciling once', () => timeReconcile(cluster, product));
+  const watching = await step(progress, 'starting reconcile --watch', () => startWatch(cluster, product));
+  await sleep(5_000);
+  const synced = await watching.memory();
+  const before = await watching.cpu();
+  await step(progress, `idle for ${IDLE_S} s`, () => sleep(IDLE_S * 1000));
+  const idle = ((await watching.cpu()) - before) / IDLE_S;
+  await step(progress, `${rate} changes a second for ${seconds} s`, () => drift(cluster, nodes, rate, seconds));
+  await sleep(3_000);
+  const after = await watching.memory();
+  await watching.end();
+  const { times, unanswered } = await answers(cluster);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+  const text = (megabytes: number) => `${megabytes.toFixed(0)} MB`;
+  console.log(
+    `\n${nodes} nodes in ${pools} pools, ${rate} changes a second for ${seconds} s: ${times.length} answered`,
+  );
+  console.log(
+    `change to write: p50 ${at(0.5).toFixed(1)} ms, p90 ${at(0.9).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms`,
+  );
+  console.log(`memory: ${text(synced.rss)} with its caches (peak ${text(synced.peak)}), ${text(after.rss)} at the end`);
+  console.log(`CPU when nothing changes: ${(idle * 100).toFixed(2)} %`);
+  if (unanswered > 0) console.log(`${unanswered} changes were not answered`);
+  if (unanswered > 0 || at(0.99) > MOST_P99 || Math.max(synced.rss, after.rss) > MOST_RSS) process.exitCode = 1;
+} finally {
+  await cluster.stop();
+}

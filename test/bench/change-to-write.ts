@@ -1,0 +1,98 @@
+/** `reconcile --watch` at work: from a node's change to the write that answers it, and the memory it takes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { raw } from '../cluster/raw.ts';
+import { nodeName } from './cluster.ts';
+
+/** As test/cluster/raw.ts calls itself. */
+const CHANGER = 'test-cluster/1.0';
+
+export interface Watching {
+  /** Megabytes now, and at most so far. */
+  memory(): Promise<{ rss: number; peak: number }>;
+  /** Seconds of CPU so far. */
+  cpu(): Promise<number>;
+  end(): Promise<void>;
+}
+
+/** Resolves once its caches have synced. */
+export async function startWatch(cluster: ControlPlane, command: [string, ...string[]]): Promise<Watching> {
+  const [program, ...args] = command;
+  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' };
+  const child = spawn(program, [...args, 'reconcile', '--watch'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  await new Promise<void>((resolve, reject) => {
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', text => {
+      log += text;
+      if (log.includes('caches have synced')) resolve();
+    });
+    child.once('exit', code => reject(new Error(`reconcile --watch ended with ${code}\n${log}`)));
+  });
+  return {
+    memory: () => memoryOf(child),
+    async cpu() {
+      const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+      // utime and stime, in ticks of 10 ms.
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    end: () =>
+      new Promise(resolve => {
+        child.removeAllListeners('exit').once('exit', () => resolve());
+        child.kill('SIGINT');
+      }),
+  };
+}
+
+async function memoryOf(child: ChildProcess): Promise<{ rss: number; peak: number }> {
+  const text = await readFile(`/proc/${child.pid}/status`, 'utf8');
+  const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1024;
+  return { rss: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+}
+
+/** Changes a label that the pools set, on node after node, so many a second. Resolves when all were made. */
+export async function drift(cluster: ControlPlane, nodes: number, perSecond: number, seconds: number): Promise<void> {
+  const client = raw(cluster);
+  const start = performance.now();
+  const under: Promise<unknown>[] = [];
+  for (let index = 0; index < perSecond * seconds; index++) {
+    await sleep(Math.max(0, start + (index * 1000) / perSecond - performance.now()));
+    const labels = { 'example.com/tier': `drift-${index}` };
+    // A step that is no divisor of the pools' number: neighbours in time are in different pools.
+    const name = nodeName((index * 7) % nodes);
+    under.push(client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } }));
+  }
+  await Promise.all(under);
+}
+
+export interface Answered {
+  /** Milliseconds from the moment the server got a change to the moment it got our write, sorted. */
+  times: number[];
+  unanswered: number;
+}
+
+/** Reads it from the API server's audit log. */
+export async function answers(cluster: ControlPlane): Promise<Answered> {
+  const changes = new Map<string, number>();
+  const times: number[] = [];
+  const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n').filter(line => line.includes('"patch"'));
+  const events = lines.map(line => JSON.parse(line)).filter(({ objectRef }) => objectRef?.resource === 'nodes');
+  const received = (event: { requestReceivedTimestamp: string }) => microseconds(event.requestReceivedTimestamp);
+  for (const event of events.sort((a, b) => received(a) - received(b))) {
+    const { name } = event.objectRef;
+    const changed = changes.get(name);
+    if (event.userAgent === CHANGER) changes.set(name, received(event));
+    else if (changed !== undefined && event.responseStatus.code === 200) {
+      times.push((received(event) - changed) / 1000);
+      changes.delete(name);
+    }
+  }
+  return { times: times.sort((a, b) => a - b), unanswered: changes.size };
+}
+
+/** Of an RFC 3339 time with six digits; Date has three. */
+function microseconds(time: string): number {
+  const [seconds = '', fraction = '0Z'] = time.split('.');
+  return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.slice(0, -1).padEnd(6, '0'));
+}
