@@ -1,24 +1,35 @@
 /**
- * `npm run demo [-- --nodes N] [-- --keep]`: the main job on a real control plane, as a user would type it. Every
- * command is echoed and then really run through kubectl's plugin mechanism; nothing of what it shows is made up.
+ * `npm run demo [-- --nodes N] [-- --keep]`: the main job on a real control plane, as a user would type it. With
+ * `-- --full` there are workloads too, and what makes them real. Nothing of what it shows is made up.
  */
-import { spawn } from 'node:child_process';
-import { delimiter } from 'node:path';
+import { delimiter, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
-import { type ControlPlane, startControlPlane } from '../test/cluster/control-plane.ts';
+import { startControlPlane } from '../test/cluster/control-plane.ts';
+import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../test/cluster/controllers.ts';
 import { createNodes, type NodeSpec } from '../test/cluster/nodes.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
 import { step } from '../test/cluster/progress.ts';
 import { bundle } from './build.ts';
+import { playFull } from './demo-full.ts';
+import { createShell, note, type Shell } from './demo-shell.ts';
 
 const GPU_SHARE = 4;
 const GPU = { cpu: '16', memory: '65536000Ki', pods: '110', 'nvidia.com/gpu': '4' };
+const FEW = 6;
 
 const { values } = parseArgs({
-  options: { nodes: { type: 'string', default: '6' }, keep: { type: 'boolean', default: false } },
+  options: {
+    nodes: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
+  },
 });
-const count = Number(values.nodes);
+if (values.full && values.nodes !== undefined) {
+  process.stderr.write(`--full has its own ${FEW} nodes: leave out --nodes\n`);
+  process.exit(2);
+}
+const count = Number(values.nodes ?? FEW);
 if (!Number.isInteger(count) || count < 4 || count > 50_000) {
   process.stderr.write('--nodes takes a whole number from 4 to 50000\n');
   process.exit(2);
@@ -30,25 +41,39 @@ process.exitCode = await demo().catch((error: Error) => {
 
 async function demo(): Promise<number> {
   const progress = process.stderr;
-  const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
+  const more = values.full ? CONTROLLER_BINARIES : [];
+  const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...more]);
   await step(progress, 'bundling kubectl-nodepool', bundle);
   const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane());
+  let controllers: Controllers | undefined;
   let kept = false;
   try {
     const specs = nodeSpecs(count);
     await step(progress, `creating ${specs.length} simulated nodes`, () => createNodes(cluster, specs));
-    await play(await shell(cluster, kubectl), values.keep);
+    const shell = await createShell(cluster, kubectl);
+    if (values.full) {
+      const start = async () => {
+        const text = `starting ${CONTROLLER_BINARIES.join(', ')}`;
+        controllers = await step(progress, text, () => startControllers(cluster));
+      };
+      await playFull({ shell, dir: cluster.dir, startControllers: start, keep: values.keep });
+    } else {
+      await play(shell, values.keep);
+    }
     if (values.keep) {
-      const end = await cluster.keep();
+      const ends = [await controllers?.keep(), await cluster.keep()];
       kept = true;
-      const path = `${await pluginFolder(cluster, 'bundle')}${delimiter}${kubectl.replace(/\/kubectl$/, '')}`;
+      const path = `${await pluginFolder(cluster, 'bundle')}${delimiter}${dirname(kubectl)}`;
       console.log(`\n# The cluster stays up. Point kubectl at it with:\n`);
       console.log(`export KUBECONFIG=${cluster.kubeconfig} PATH="${path}${delimiter}$PATH"`);
-      console.log(`\n# and end it with:\n\n${end}`);
+      console.log(`\n# and end it with:\n\n${ends.filter(end => end !== undefined).join('; ')}`);
     }
     return 0;
   } finally {
-    if (!kept) await cluster.stop();
+    if (!kept) {
+      await controllers?.stop();
+      await cluster.stop();
+    }
   }
 }
 
@@ -73,9 +98,7 @@ function nodeSpecs(total: number): NodeSpec[] {
   });
 }
 
-type Shell = (command: string, codes?: number[]) => Promise<void>;
-
-async function play(run: Shell, keep: boolean): Promise<void> {
+async function play({ run }: Shell, keep: boolean): Promise<void> {
   note('Teach the cluster what a NodePool is.');
   await run('kubectl nodepool install');
   note('Two pools: nodes with the role "worker", and nodes that a label marks as having a GPU.');
@@ -107,25 +130,4 @@ async function play(run: Shell, keep: boolean): Promise<void> {
   await run('kubectl get node spare -o jsonpath=\'{.spec.taints}{"\\n"}\'');
   await run('kubectl nodepool get');
   if (!keep) await run('kubectl nodepool uninstall --cascade --yes');
-}
-
-function note(text: string): void {
-  console.log(`\n\u001b[2m# ${text}\u001b[22m`.replace(/\u001b\[\d+m/g, process.stdout.isTTY ? '$&' : ''));
-}
-
-/** Echoes a command and runs it in sh with kubectl and the plugin on the PATH; throws on an exit code not expected. */
-async function shell(cluster: ControlPlane, kubectl: string): Promise<Shell> {
-  const folders = [await pluginFolder(cluster, 'bundle'), kubectl.replace(/\/kubectl$/, ''), process.env.PATH];
-  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, PATH: folders.join(delimiter) };
-  return (command, codes = [0]) => {
-    console.log(`\n$ ${command}`);
-    return new Promise((resolve, reject) => {
-      const child = spawn('sh', ['-c', command], { env, stdio: 'inherit' });
-      child.on('error', reject);
-      child.on('exit', code => {
-        if (codes.includes(code ?? -1)) resolve();
-        else reject(new Error(`"${command}" ended with ${code}`));
-      });
-    });
-  };
 }

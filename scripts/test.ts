@@ -3,10 +3,11 @@
  * The programs of the control plane are made first, with progress, if a chosen file needs them.
  */
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
+import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Test files at once: each of the others than unit starts a control plane. */
@@ -21,7 +22,10 @@ if (files.length === 0) {
   process.exit(2);
 }
 if (files.some(file => !file.startsWith('test/unit/'))) {
-  await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']).catch((error: Error) => {
+  // Here, and not in a test, where making them would take longer than it may.
+  const workloads = files.some(file => readFileSync(join(ROOT, file), 'utf8').includes('/cluster/controllers.ts'));
+  const programs = ['etcd', 'kube-apiserver', 'kubectl', ...(workloads ? CONTROLLER_BINARIES : [])] as const;
+  await ensureBinaries(programs).catch((error: Error) => {
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   });

@@ -86,6 +86,8 @@ export const CONTROLLER_BINARIES = ['kube-controller-manager', 'kube-scheduler',
 export interface Controllers {
   /** Before the control plane's own stop(). */
   stop(): Promise<void>;
+  /** Leaves them running after this process; gives the shell command that ends them. */
+  keep(): Promise<string>;
 }
 
 /** Resolves when the controller manager works. They never outlive this process; failing to start, it throws with the end of the log. */
@@ -98,6 +100,10 @@ export async function startControllers(cluster: ControlPlane): Promise<Controlle
     await Promise.all(daemons.map(daemon => daemon.stop(GRACE_MS)));
     await watcher.release();
     await rm(dir, { recursive: true, force: true });
+  };
+  const keep = async () => {
+    await watcher.release();
+    return `kill -9 ${daemons.map(({ pid }) => pid).join(' ')}; rm -rf ${dir}`;
   };
   const stages = join(dir, 'stages.yaml');
   await writeFile(stages, STAGES);
@@ -121,7 +127,7 @@ export async function startControllers(cluster: ControlPlane): Promise<Controlle
       daemons.push(startDaemon(programs[name], flags[name], join(dir, `${name}.log`), watcher));
     }
     await working(cluster, daemons);
-    return { stop };
+    return { stop, keep };
   } catch (error) {
     await stop();
     throw error;

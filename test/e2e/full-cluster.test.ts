@@ -1,0 +1,212 @@
+/**
+ * The whole thing at work: `reconcile --watch` beside Kubernetes' own controller manager and scheduler, with kwok as the
+ * kubelets. Every node takes two pods, so that a pod that stays without a node has been refused by those with room.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { readAudit } from '../cluster/audit.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import type { NodeSpec } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const START_MS = 900_000;
+const TEST_MS = 60_000;
+const PODS = '/api/v1/namespaces/default/pods';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
+const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+const CONTAINERS = [{ name: 'main', image: 'registry.example.com/main:1' }];
+
+interface Pod {
+  metadata: { name: string; uid: string; deletionTimestamp?: string };
+  spec: { nodeName?: string; tolerations?: { key?: string; effect?: string }[] };
+  status: { phase: string; conditions?: { type: string; reason?: string }[] };
+}
+
+const small = (name: string, labels: Record<string, string> = {}): NodeSpec => ({
+  name,
+  labels,
+  allocatable: { pods: '2' },
+});
+
+describe('a full cluster', () => {
+  let controllers: Controllers | undefined;
+  // Hooks run in the order in which they are written: this one before the control plane's end.
+  after(async () => controllers?.stop());
+  const world = useWorld({ audit: true });
+  before(
+    async () => {
+      await ensureBinaries(CONTROLLER_BINARIES);
+      // After the definition: the garbage collector looks for new kinds every 30 s only.
+      controllers = await startControllers(world.cluster());
+    },
+    { timeout: START_MS },
+  );
+  const api = () => raw(world.cluster());
+
+  async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, spec: object) {
+    const labels = { app };
+    const template = { metadata: { labels }, spec: { ...spec, containers: CONTAINERS } };
+    await api().expect('POST', DEPLOYMENTS, {
+      metadata: { name: app },
+      spec: { replicas, selector: { matchLabels: labels }, template },
+    });
+    t.after(async () => {
+      await api().expect('DELETE', `${DEPLOYMENTS}/${app}?propagationPolicy=Background`);
+      await eventually(`the pods of ${app} go`, async () => (await podsOf(app)).length === 0);
+    });
+  }
+
+  const scale = (app: string, replicas: number) =>
+    api().expect('PATCH', `${DEPLOYMENTS}/${app}`, { spec: { replicas } });
+
+  /** Those that are not on their way out. */
+  async function podsOf(app: string): Promise<Pod[]> {
+    const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
+    return items.filter(pod => pod.metadata.deletionTimestamp === undefined);
+  }
+
+  const uidsOf = async (app: string) => (await podsOf(app)).map(({ metadata }) => metadata.uid).sort();
+
+  /** The node of each, in the order of their names; what the scheduler found no node for is `none`. */
+  async function places(app: string): Promise<string> {
+    const found = (await podsOf(app)).map(({ spec, status }) => {
+      if (spec.nodeName !== undefined) return status.phase === 'Running' ? spec.nodeName : `${spec.nodeName}?`;
+      return status.conditions?.some(({ reason }) => reason === 'Unschedulable') ? 'none' : '?';
+    });
+    return found.sort().join(' ');
+  }
+
+  /** Waits until the pods are there, a node's name for each one that runs. */
+  async function runs(app: string, expected: string): Promise<void> {
+    let last = '';
+    const found = async () => {
+      last = await places(app);
+      return last === expected;
+    };
+    await eventually(`${app} on ${expected}`, found).catch(error => {
+      throw new Error(`${error.message}, but on ${last}`);
+    });
+  }
+
+  const tainted = (node: string, taint: string) =>
+    eventually(`${node} is tainted`, async () => taintsOf(await world.node(node)).join() === taint);
+
+  test('pods of the RuntimeClass run on the nodes of the pool, others do not', { timeout: TEST_MS }, async t => {
+    await world.nodes(small('a-1', role('alpha')), small('a-2', role('alpha')), small('a-other'));
+    await startWatching(t, world.cluster());
+    await world.pool('alpha', {
+      labels: { tier: 'alpha' },
+      taints: [{ key: 'dedicated', value: 'alpha', effect: 'NoSchedule' }],
+      handler: 'runc',
+    });
+    await tainted('a-1', 'dedicated=alpha:NoSchedule');
+    await tainted('a-2', 'dedicated=alpha:NoSchedule');
+
+    await deploy(t, 'batch', 5, { runtimeClassName: 'node-pool-alpha' });
+    await runs('batch', 'a-1 a-1 a-2 a-2 none');
+
+    await scale('batch', 3);
+    await eventually('there is room in the pool', async () => (await places('batch')).split(' ').length === 3);
+    await deploy(t, 'web', 3, {});
+    await runs('web', 'a-other a-other none');
+    await scale('batch', 4);
+    await runs('batch', 'a-1 a-1 a-2 a-2');
+  });
+
+  test('a node moves, and new pods follow', { timeout: TEST_MS }, async t => {
+    await world.nodes(small('b-1', role('blue')), small('r-1', role('red')), small('mover', role('red')));
+    await startWatching(t, world.cluster());
+    for (const pool of ['red', 'blue']) {
+      await world.pool(pool, { taints: [{ key: 'dedicated', value: pool, effect: 'NoSchedule' }], handler: 'runc' });
+      await deploy(t, pool, pool === 'red' ? 4 : 3, { runtimeClassName: `node-pool-${pool}` });
+    }
+    await runs('red', 'mover mover r-1 r-1');
+    await runs('blue', 'b-1 b-1 none');
+
+    const stay = await uidsOf('red');
+    await world.patchNode('mover', { metadata: { labels: { 'node-role.kubernetes.io/red': null, ...role('blue') } } });
+    await tainted('mover', 'dedicated=blue:NoSchedule');
+    assert.deepEqual(await uidsOf('red'), stay, 'what runs already is not disturbed by NoSchedule');
+
+    for (const { metadata, spec } of await podsOf('red')) {
+      if (spec.nodeName === 'mover') await api().expect('DELETE', `${PODS}/${metadata.name}`);
+    }
+    await runs('blue', 'b-1 b-1 mover');
+    await runs('red', 'none none r-1 r-1');
+    await scale('blue', 4);
+    await runs('blue', 'b-1 b-1 mover mover');
+  });
+
+  test('a NoExecute taint evicts what does not tolerate it', { timeout: TEST_MS }, async t => {
+    await world.nodes(small('c-1', role('calm')), small('c-2', role('calm')));
+    await startWatching(t, world.cluster());
+    await world.pool('calm', { labels: { tier: 'calm' }, handler: 'runc' });
+    const here = { nodeSelector: { tier: 'calm' } };
+    await deploy(t, 'intolerant', 1, here);
+    await deploy(t, 'tolerant', 1, { ...here, tolerations: [{ key: 'maintenance', operator: 'Exists' }] });
+    await deploy(t, 'member', 2, { runtimeClassName: 'node-pool-calm' });
+    const running = async (app: string) => !/none|\?|^$/.test(await places(app));
+    for (const app of ['intolerant', 'tolerant', 'member']) await eventually(`${app} runs`, () => running(app));
+    const [tolerant, early] = [await uidsOf('tolerant'), await uidsOf('member')];
+
+    await world.edit('calm', { spec: { taints: [{ key: 'maintenance', value: 'now', effect: 'NoExecute' }] } });
+    await runs('intolerant', 'none');
+    // The server gives a pod the tolerations of its RuntimeClass when it is created: those from before go too, once.
+    await eventually('the pods of the RuntimeClass are new and run', async () => {
+      const uids = await uidsOf('member');
+      return uids.length === 2 && !uids.some(uid => early.includes(uid)) && (await running('member'));
+    });
+    for (const { spec } of await podsOf('member')) {
+      const toleration = spec.tolerations?.find(({ key }) => key === 'maintenance');
+      assert.deepEqual(toleration, { key: 'maintenance', operator: 'Equal', value: 'now', effect: 'NoExecute' });
+    }
+
+    const late = await uidsOf('member');
+    for (const node of ['c-1', 'c-2']) {
+      const probe = { metadata: { name: `probe-${node}`, labels: { app: 'probe' } } };
+      await api().expect('POST', PODS, { ...probe, spec: { nodeName: node, containers: CONTAINERS } });
+    }
+    await eventually('what is put there by hand goes', async () => (await podsOf('probe')).length === 0);
+    assert.deepEqual(await uidsOf('tolerant'), tolerant, 'what tolerates the taint stays');
+    assert.deepEqual(await uidsOf('member'), late, 'pods with the tolerations of the RuntimeClass stay');
+    assert.equal(await places('intolerant'), 'none');
+  });
+
+  test('the RuntimeClass of a deleted pool goes, and its nodes are free', { timeout: TEST_MS }, async t => {
+    const taint = { key: 'dedicated', value: 'd', effect: 'NoSchedule' } as const;
+    await world.nodes(small('d-1', role('released')), small('d-2', role('forced')));
+    const watching = await startWatching(t, world.cluster());
+    await world.pool('released', { taints: [taint], handler: 'runc' });
+    await world.pool('forced', { taints: [taint], handler: 'runc' });
+    for (const node of ['d-1', 'd-2']) await tainted(node, 'dedicated=d:NoSchedule');
+    await deploy(t, 'waiting', 1, {});
+    await runs('waiting', 'none');
+
+    await api().expect('DELETE', `${POOLS}/released`);
+    await eventually('the pool goes', async () => (await world.getPool('released')) === undefined);
+    assert.equal(await world.runtimeClass('released'), undefined);
+    await runs('waiting', 'd-1');
+
+    // Without the product, and with its finalizer taken off, there is the owner reference alone.
+    assert.equal(await watching.end(), 0);
+    await world.edit('forced', { metadata: { finalizers: [] } });
+    assert.notEqual(await world.runtimeClass('forced'), undefined);
+    await api().expect('DELETE', `${POOLS}/forced`);
+    await eventually('it is collected', async () => (await world.runtimeClass('forced')) === undefined);
+
+    assert.match(await whoDeleted('node-pool-released'), /^kubectl-nodepool\//);
+    assert.match(await whoDeleted('node-pool-forced'), /^kube-controller-manager\/.*generic-garbage-collector$/);
+  });
+
+  /** The user agents, one a line. */
+  async function whoDeleted(runtimeClass: string): Promise<string> {
+    const events = (await readAudit(world.cluster())).filter(
+      ({ verb, resource, name, code }) =>
+        verb === 'delete' && resource === 'runtimeclasses' && name === runtimeClass && code === 200,
+    );
+    return events.map(({ userAgent }) => userAgent).join('\n');
+  }
+});
