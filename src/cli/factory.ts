@@ -13,6 +13,8 @@ export interface ConnectOptions {
   concurrency?: number;
   /** Told of every answer by its code, and of every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
+  /** Asked right before each write but those of leases; when false, it fails. */
+  mayWrite?: () => boolean;
 }
 
 /** What a verb's execute() gets. */

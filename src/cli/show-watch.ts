@@ -36,7 +36,11 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
   setFlagsFromString('--optimize-for-size');
   const registry = new Registry();
   const metrics = standardMetrics(registry);
-  const connection = await deps.connect({ concurrency: flags.concurrency, onRequest: metrics.request });
+  const connection = await deps.connect({
+    concurrency: flags.concurrency,
+    onRequest: metrics.request,
+    mayWrite: () => manager.leads,
+  });
   // Caches try for ever: what a person has to mend (no access, no definition) is said at once instead.
   await connection.pools.list();
   const log = createLog(io, flags.logFormat, flags.verbosity);

@@ -22,6 +22,7 @@ export interface ManagerOptions {
   elector?: {
     run(callbacks: LeadershipCallbacks): Promise<'lost' | 'stopped'>;
     stop(options: { release: boolean }): Promise<void>;
+    isLeader(): boolean;
   };
   clock: Clock;
   log: Log;
@@ -48,6 +49,11 @@ export class Manager {
   /** Whether the caches have synced and no stop was asked for: a process that waits to lead is ready too. */
   get isReady(): boolean {
     return this.#state === 'ready';
+  }
+
+  /** Whether this process may write: it leads, or nobody has to. */
+  get leads(): boolean {
+    return this.#options.elector?.isLeader() !== false;
   }
 
   /** Runs until stopped, or until the lease is lost. Call it once. */

@@ -27,6 +27,8 @@ export interface ConnectionOptions extends AccessOptions {
   log: RequestLog;
   /** Told of every answer, and of every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
+  /** Asked right before each write but those of leases; when false, it fails. */
+  mayWrite?: () => boolean;
   /** This program's version, for the User-Agent. */
   version: string;
 }
@@ -35,7 +37,7 @@ export type { Connection };
 
 /** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const { requestTimeoutMs, concurrency, dryRun = false, log, onRequest, env, version } = options;
+  const { requestTimeoutMs, concurrency, dryRun = false, log, onRequest, mayWrite, env, version } = options;
   const access = loadAccess(options);
   const transport = new Transport({
     access,
@@ -44,6 +46,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
     ...(onRequest === undefined ? {} : { onRequest }),
+    ...(mayWrite === undefined ? {} : { mayWrite }),
     env,
     clock: systemClock,
     log,

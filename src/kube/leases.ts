@@ -28,6 +28,7 @@ export function leasePort(transport: Transport, namespace: string, name: string,
       method,
       path: pathOf(resource, method === 'POST' ? undefined : name),
       body,
+      urgent: true,
       ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
     });
     if (answer.status === 409) return { kind: 'conflict' };
@@ -35,7 +36,7 @@ export function leasePort(transport: Transport, namespace: string, name: string,
   };
   return {
     async get() {
-      const answer = await transport.request({ path: pathOf(resource, name) });
+      const answer = await transport.request({ path: pathOf(resource, name), urgent: true });
       return isMissingObject(answer) ? undefined : read('get', answer);
     },
     create: (record: LeaseRecord) =>

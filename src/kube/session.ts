@@ -14,7 +14,7 @@ import { proxyEnvironment } from './proxy.ts';
 export interface Session {
   readonly credentials: Credentials;
   readonly agent: http.Agent;
-  /** For watches: they last, and would take the places of requests. */
+  /** For watches, which last and would take the places of requests, and for what is urgent. */
   readonly streams: http.Agent;
 }
 

@@ -4,6 +4,8 @@ import https from 'node:https';
 
 /** Characters of a line. An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
 const LONGEST_LINE = 16 * 1024 * 1024;
+/** Characters of a refusal; a Status has a few hundred. */
+const LONGEST_TEXT = 1024 * 1024;
 
 export interface StreamRequest {
   url: URL;
@@ -37,9 +39,17 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
   if (rest !== '') throw new Error('the answer broke off inside a line');
 }
 
-/** The whole of a short answer, such as the Status of a refusal. */
+/** The whole of a short answer, such as the Status of a refusal; what there is of one that breaks off or is too long. */
 export async function readText(response: IncomingMessage): Promise<string> {
-  const lines: string[] = [];
-  await readLines(response, line => lines.push(line)).catch(() => {});
-  return lines.join('\n');
+  response.setEncoding('utf8');
+  let text = '';
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      text += chunk;
+      if (text.length > LONGEST_TEXT) break;
+    }
+  } catch {
+    // It broke off.
+  }
+  return text;
 }

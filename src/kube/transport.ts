@@ -8,7 +8,8 @@
  *   callers expect. A create of the user's object is not: it would report its own object as somebody else's.
  * - 401 with credentials that can be renewed (exec plugin, token file): once, with fresh ones.
  *
- * A request has one deadline for all that, from when it has a place among those in flight.
+ * A request has one deadline for all that, from when it has a place among those in flight. A write that waited, for a
+ * place or for a busy server, is sent only if it still may be.
  */
 import type http from 'node:http';
 import { type Clock, sleep } from '../controller/clock.ts';
@@ -42,6 +43,8 @@ export interface TransportOptions {
   log: RequestLog;
   /** Told of every answer by its code, and of every request that got none with `<error>`; host as in the URL. */
   onRequest?: (code: string, method: string, host: string) => void;
+  /** Asked right before each sending of a write that is not urgent; when false, it fails. */
+  mayWrite?: () => boolean;
 }
 
 export interface Request {
@@ -57,6 +60,8 @@ export interface Request {
   accept?: string;
   /** Whether sending it twice does no harm; default: GETs are. */
   replayable?: boolean;
+  /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
+  urgent?: boolean;
 }
 
 export class Transport {
@@ -67,6 +72,7 @@ export class Transport {
   /** Free places for requests; waiters are served in order. */
   #free: number;
   readonly #waiting: (() => void)[] = [];
+  readonly #closed = new AbortController();
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -79,6 +85,7 @@ export class Transport {
 
   /** Any HTTP answer resolves; throws NodepoolError when there is none. */
   async request(request: Request): Promise<Answer> {
+    if (request.urgent) return this.#withRetries(request);
     await this.#acquire();
     try {
       return await this.#withRetries(request);
@@ -118,8 +125,9 @@ export class Transport {
     return this.#sessions.certificateEnds;
   }
 
-  /** Ends the sockets; requests in flight fail. */
+  /** Ends the sockets; requests in flight fail, and nothing is sent any more. */
   close(): void {
+    this.#closed.abort();
     this.#sessions.close();
   }
 
@@ -134,6 +142,7 @@ export class Transport {
       const session = await this.#login(refused, ends);
       // A person may be logging in: only a deadline of their own choice runs meanwhile.
       if (this.#options.deadlineMs === undefined) ends += clock.now() - asked;
+      this.#checkMaySend(request);
       let answer: Answer;
       try {
         answer = await this.#send(request, session, ends);
@@ -141,17 +150,25 @@ export class Transport {
         if (!(error instanceof StaleSocketError) || replayed || !replayable) throw this.#explain(error);
         replayed = true;
         // The others lie idle since the same time: the second attempt gets a new connection.
-        endIdleSockets(session.agent);
+        endIdleSockets(agentOf(request, session));
         continue;
       }
       const delay = retryDelay(answer, Math.random());
       if (answer.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
         refused = session;
       } else if (delay !== undefined && retries++ < MOST_RETRIES && clock.now() + delay < ends) {
-        await sleep(clock, delay);
+        await sleep(clock, delay, this.#closed.signal);
       } else {
         return answer;
       }
+    }
+  }
+
+  /** Since the request was asked for, time has passed. */
+  #checkMaySend({ method = 'GET', urgent = false }: Request): void {
+    if (this.#closed.signal.aborted) throw new NodepoolError('cluster', 'the connection was closed on our side');
+    if (method !== 'GET' && !urgent && this.#options.mayWrite?.() === false) {
+      throw new NodepoolError('cluster', 'this process may not write any more: it has lost its lease');
     }
   }
 
@@ -176,7 +193,7 @@ export class Transport {
 
   async #send(request: Request, session: Session, ends: number): Promise<Answer> {
     const { clock, log } = this.#options;
-    const { agent } = session;
+    const agent = agentOf(request, session);
     const method = request.method ?? 'GET';
     const url = this.#url(request);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
@@ -241,4 +258,9 @@ export class Transport {
     if (next === undefined) this.#free += 1;
     else next();
   }
+}
+
+/** What is urgent does not wait for a socket either. */
+function agentOf({ urgent }: Request, { agent, streams }: Session): http.Agent {
+  return urgent ? streams : agent;
 }

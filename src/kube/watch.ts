@@ -19,13 +19,16 @@ export function listWatch(transport: Transport, resource: Resource, query: Query
   return {
     async list(options) {
       try {
-        const page = { limit: String(options.limit), continue: options.continue };
-        const { status, text, headers } = await transport.request({ path, query: { ...query, ...page } });
+        const part = { limit: String(options.limit), continue: options.continue };
+        const { status, text, headers } = await transport.request({ path, query: { ...query, ...part } });
         if (status !== 200) return refused(status, text, headers);
-        const { items, metadata }: WirePage = JSON.parse(text);
-        if (!metadata?.resourceVersion) return broken(new Error('the list has no resourceVersion'));
-        const { resourceVersion, continue: token } = metadata;
-        return { kind: 'page', items: items ?? [], resourceVersion, continue: token || undefined };
+        const page: WirePage | null = JSON.parse(text);
+        const { resourceVersion, continue: token } = page?.metadata ?? {};
+        if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
+        // Go writes an empty list as null in places.
+        const items = page?.items ?? [];
+        if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
+        return { kind: 'page', items, resourceVersion, continue: token || undefined };
       } catch (error) {
         return broken(error);
       }

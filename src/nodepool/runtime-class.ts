@@ -7,6 +7,11 @@ export function runtimeClassName(pool: string): string {
   return `node-pool-${pool}`;
 }
 
+/** The pool that a RuntimeClass of that name is for, whether there is one or not. */
+export function poolOfRuntimeClass(name: string): string | undefined {
+  return /^node-pool-(.+)$/.exec(name)?.[1];
+}
+
 export type RuntimeClassPlan =
   | { kind: 'none' }
   | { kind: 'create'; desired: RuntimeClass }

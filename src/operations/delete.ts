@@ -123,7 +123,7 @@ async function detach(pool: NodePool, view: View, limit: Limiter, { cluster }: D
   const writes = nodes.map(node =>
     limit(async () => {
       const written = await patchLabels(node, change, cluster);
-      if (written === undefined) view.removeNode(node.name);
+      if (written === undefined) view.removeNode(node.name, node.uid);
       else view.setNode(written);
     }),
   );

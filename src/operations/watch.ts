@@ -31,6 +31,7 @@ export interface WatchOptions {
 }
 
 export interface WatchDeps {
+  /** Its writes are refused once the lease is lost: another process may write by then. */
   cluster: ClusterPort;
   watch: WatchPorts;
   /** With it, only the process that holds the lease reconciles. */
@@ -86,7 +87,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
     onNodeDeleted: (name, node) => {
       const pool = view.pool(name);
       const note = `1 node left: ${node} (deleted from the cluster)`;
-      if (pool !== undefined && elector?.isLeader() !== false) {
+      if (pool !== undefined) {
         record(pool, { type: 'Normal', reason: REASON.nodeLeft, action: 'Reconcile', note });
       }
     },
@@ -100,7 +101,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
   runtimeClasses.subscribe(event => feed.runtimeClass(event));
 
   const reconciler = new Reconciler({
-    cluster: guarded({ ...deps.cluster, createEvent: async (pool, event) => record(pool, event) }, elector),
+    cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     view,
     limit: createLimiter(options.concurrency),
     now,
@@ -188,27 +189,6 @@ function starting(controller: Controller, begin: () => () => void) {
       end();
       return controller.abort();
     },
-  };
-}
-
-/** Refuses to write once the lease is lost: another process may write by now. */
-function guarded(cluster: ClusterPort, elector: LeaderElector | undefined): ClusterPort {
-  if (elector === undefined) return cluster;
-  const guard =
-    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      if (!elector.isLeader()) throw new NodepoolError('cluster', 'this process does not hold the lease any more');
-      return write(...args);
-    };
-  return {
-    ...cluster,
-    patchNode: guard(cluster.patchNode),
-    setFinalizers: guard(cluster.setFinalizers),
-    patchStatus: guard(cluster.patchStatus),
-    createRuntimeClass: guard(cluster.createRuntimeClass),
-    patchRuntimeClass: guard(cluster.patchRuntimeClass),
-    deleteRuntimeClass: guard(cluster.deleteRuntimeClass),
-    createEvent: guard(cluster.createEvent),
   };
 }
 

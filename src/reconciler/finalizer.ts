@@ -28,7 +28,7 @@ export async function addFinalizer(pool: NodePool, deps: FinalizerDeps): Promise
 /** Lets a deleted pool go. */
 export async function dropFinalizer(pool: NodePool, deps: FinalizerDeps): Promise<void> {
   await edit(pool, deps, ({ finalizers = [] }) => finalizers.filter(finalizer => finalizer !== FINALIZER));
-  if (deps.view.pool(pool.metadata.name)?.metadata.uid === pool.metadata.uid) deps.view.removePool(pool.metadata.name);
+  deps.view.removePool(pool.metadata.name, pool.metadata.uid);
 }
 
 async function edit(
@@ -48,7 +48,7 @@ async function edit(
     }
     await sleep(retryDelay(attempt));
     current = write.kind === 'gone' ? undefined : await cluster.getPool(name);
-    if (current === undefined) view.removePool(name);
+    if (current === undefined) view.removePool(name, uid);
     else view.setPool(current);
     // Another pool of that name: its finalizers are not this one's.
     if (current === undefined || current.metadata.uid !== uid) return undefined;

@@ -52,8 +52,8 @@ export class NodeWriter {
     const { cluster, view, sleep } = this.#deps;
     let move: NodeMove | undefined;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const plan = planOf(view, name);
-      if (plan?.patch === undefined) return move;
+      const [plan, uid] = [planOf(view, name), view.node(name)?.uid];
+      if (plan?.patch === undefined || uid === undefined) return move;
       const heir = this.#heirWithoutFinalizer(plan);
       if (heir !== undefined) {
         await addFinalizer(heir, this.#deps);
@@ -67,7 +67,7 @@ export class NodeWriter {
         continue;
       }
       const current = write.kind === 'gone' ? undefined : await this.#reread(name, attempt, sleep);
-      if (current === undefined) view.removeNode(name);
+      if (current === undefined) view.removeNode(name, uid);
       else view.setNode(current);
     }
     throw new NodepoolError(

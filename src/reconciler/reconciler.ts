@@ -198,7 +198,7 @@ export class Reconciler {
   /** Whether the pool that was read now is the one that was reconciled, and not being deleted. The view follows. */
   #isStill(pool: NodePool, latest: NodePool | undefined): boolean {
     const { view } = this.#options;
-    if (latest === undefined) view.removePool(pool.metadata.name);
+    if (latest === undefined) view.removePool(pool.metadata.name, pool.metadata.uid);
     else view.setPool(latest);
     return latest?.metadata.uid === pool.metadata.uid && latest?.metadata.deletionTimestamp === undefined;
   }

@@ -27,7 +27,8 @@ export async function settleRuntimeClass(
   const name = runtimeClassName(pool.metadata.name);
   let replaced = false;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const plan = planRuntimeClass(pool, view.runtimeClass(name));
+    const known = view.runtimeClass(name);
+    const plan = planRuntimeClass(pool, known);
     if (plan.kind === 'none') return replaced ? { kind: 'deleted', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     if (await act(plan, cluster, view)) {
@@ -37,7 +38,7 @@ export async function settleRuntimeClass(
       replaced = true;
     } else {
       const current = await cluster.getRuntimeClass(name);
-      if (current === undefined) view.removeRuntimeClass(name);
+      if (current === undefined) view.removeRuntimeClass(name, known?.metadata.uid);
       else view.setRuntimeClass(current);
     }
   }
@@ -63,7 +64,7 @@ async function act(
     }
     case 'replace':
     case 'delete': {
-      const { name, finalizers = [] } = plan.current.metadata;
+      const { name, uid, finalizers = [] } = plan.current.metadata;
       const deleted = await cluster.deleteRuntimeClass(plan.current);
       if (deleted === 'conflict') return false;
       if (deleted === 'marked' && plan.kind === 'replace') {
@@ -73,7 +74,8 @@ async function act(
           `look at it: kubectl get runtimeclass ${name} -o yaml`,
         );
       }
-      view.removeRuntimeClass(name);
+      // Marked, it is still there: the cache tells when it has gone.
+      if (deleted !== 'marked') view.removeRuntimeClass(name, uid);
       return true;
     }
   }

@@ -1,12 +1,31 @@
 /**
  * The reconciler's read store: pools, nodes and RuntimeClasses as last seen, and which nodes concern which pool.
  *
+ * What is seen comes from caches and from the answers to our own requests, in any order:
+ * - An object never goes back to an older resourceVersion, nor a name to an earlier object that had it.
+ * - What was seen to be gone does not come back; a late "not found" takes away only the object that was asked for.
+ * - Who observes is told of every pool that a change concerns, whichever way the change was learned.
+ *
  * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
  * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
+import { Lru } from '../controller/lru.ts';
+import { isOlder } from '../controller/resource-version.ts';
 import { type Claim, PoolIndex, sameClaims } from '../nodepool/membership.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
+import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
+
+export interface ViewObserver {
+  /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
+  concerned(pools: Iterable<string>): void;
+  /** A node is gone from the cluster. @param holder the pool whose record it carried */
+  nodeGone(node: string, holder: string | undefined): void;
+}
+
+/** UIDs of gone objects that are remembered: what is older than that many deletions has arrived. */
+const MOST_GONE = 10_000;
 
 export class View {
   readonly #pools = new Map<string, NodePool>();
@@ -17,6 +36,8 @@ export class View {
   readonly #claims = new Map<string, Claim>();
   /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
   readonly #concerned = new Map<string, Set<string>>();
+  readonly #gone = new Lru<string, true>(MOST_GONE);
+  #observer: ViewObserver | undefined;
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
@@ -91,35 +112,88 @@ export class View {
     return this.#runtimeClasses.get(name);
   }
 
-  setPool(pool: NodePool): void {
-    const before = this.#pools.get(pool.metadata.name);
-    this.#pools.set(pool.metadata.name, pool);
-    // A new status or finalizer moves no node: without this, every pool's status write would claim all nodes anew.
-    if (before === undefined || !sameClaims(before, pool)) this.#index = undefined;
+  /** From here on it is told; what is there already is not. */
+  observe(observer: ViewObserver): void {
+    this.#observer = observer;
   }
 
-  removePool(name: string): void {
+  setPool(pool: NodePool): void {
+    const { name } = pool.metadata;
+    const before = this.#pools.get(name);
+    if (this.#isPast(before?.metadata, pool.metadata)) return;
+    // A new status or finalizer moves no node: without this, every pool's status write would claim all nodes anew.
+    const moves = before === undefined || !sameClaims(before, pool);
+    const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
+    this.#pools.set(name, pool);
+    if (moves) this.#index = undefined;
+    if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
+    this.#observer.concerned(neighbours);
+    this.#observer.concerned(moves ? this.neighbours(name) : [name]);
+  }
+
+  /** @param uid of the one that is gone: another one of that name stays */
+  removePool(name: string, uid: string | undefined): void {
+    if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
+    const neighbours = this.#observer === undefined ? [] : this.neighbours(name);
     this.#pools.delete(name);
     this.#index = undefined;
+    this.#observer?.concerned(neighbours);
+    if (this.#observer !== undefined) this.#observer.concerned(this.neighbours(name));
   }
 
   setNode(node: Node): void {
+    if (this.#isPast(this.#nodes.get(node.name), node)) return;
+    // One that was made anew under the name: the earlier one is gone.
+    const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
+    if (earlier !== node.uid) this.removeNode(node.name, earlier);
+    const before = this.#nodes.get(node.name);
+    const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
     this.#forgetClaim(node.name);
     this.#nodes.set(node.name, node);
     if (this.#index !== undefined) this.#makeClaim(this.#index, node);
+    if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
   }
 
-  removeNode(name: string): void {
+  /** @param uid of the one that is gone: another one of that name stays */
+  removeNode(name: string, uid: string): void {
+    if (!this.#take(this.#nodes.get(name), uid)) return;
+    const holder = this.#observer && this.claim(name)?.record?.pool;
+    const concerned = this.#observer === undefined ? [] : this.poolsOf(name);
     this.#forgetClaim(name);
     this.#nodes.delete(name);
+    this.#observer?.nodeGone(name, holder);
+    this.#observer?.concerned(concerned);
   }
 
   setRuntimeClass(runtimeClass: RuntimeClass): void {
-    this.#runtimeClasses.set(runtimeClass.metadata.name, runtimeClass);
+    const { name } = runtimeClass.metadata;
+    const before = this.#runtimeClasses.get(name)?.metadata;
+    if (this.#isPast(before, runtimeClass.metadata)) return;
+    this.#runtimeClasses.set(name, runtimeClass);
+    if (!isSame(before, runtimeClass.metadata)) this.#concernOwner(name);
   }
 
-  removeRuntimeClass(name: string): void {
+  /** @param uid of the one that is gone: another one of that name stays */
+  removeRuntimeClass(name: string, uid: string | undefined): void {
+    if (!this.#take(this.#runtimeClasses.get(name)?.metadata, uid)) return;
     this.#runtimeClasses.delete(name);
+    this.#concernOwner(name);
+  }
+
+  #concernOwner(runtimeClass: string): void {
+    const pool = poolOfRuntimeClass(runtimeClass);
+    if (pool !== undefined && this.#pools.has(pool)) this.#observer?.concerned([pool]);
+  }
+
+  /** Whether the object is older than what is there, or known to be gone. */
+  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned): boolean {
+    return this.#gone.get(uid) === true || isOlder(resourceVersion, before?.resourceVersion ?? '');
+  }
+
+  /** Whether it is there, to be taken away; from now on it is gone either way. */
+  #take(before: Versioned | undefined, uid: string | undefined): boolean {
+    if (uid !== undefined) this.#gone.set(uid, true);
+    return before !== undefined && before.uid === uid;
   }
 
   #select(pool: string, wanted: (claim: Claim) => boolean): Node[] {
@@ -166,4 +240,23 @@ export class View {
 
 function poolsOf({ owner, losers, record }: Claim): Set<string> {
   return new Set([...losers, ...(owner === undefined ? [] : [owner]), ...(record === undefined ? [] : [record.pool])]);
+}
+
+interface Versioned {
+  uid?: string;
+  resourceVersion?: string;
+}
+
+/** Whether both are one state of one object: the echo of what an answer told, or the other way round. */
+function isSame(before: Versioned | undefined, after: Versioned): boolean {
+  return before?.uid === after.uid && before?.resourceVersion === after.resourceVersion;
+}
+
+/** Whether no pool could tell the two apart. */
+function looksSame(a: Node | undefined, b: Node): boolean {
+  if (a === undefined) return false;
+  if (isSame(a, b)) return true;
+  const { resourceVersion: _a, ...before } = a;
+  const { resourceVersion: _b, ...after } = b;
+  return deepEqual(before, after);
 }

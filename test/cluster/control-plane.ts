@@ -46,6 +46,13 @@ export interface ControlPlane {
   admin: KeyPair;
   /** Process ids of etcd and the API server. */
   readonly pids: readonly number[];
+  /** http://127.0.0.1:PORT of etcd's clients. */
+  etcdUrl: string;
+  /**
+   * One more API server on the same etcd, with the same credentials, until the control plane stops. Gives its URL.
+   * @param etcd where it finds etcd
+   */
+  startAnother(etcd: string, flags?: readonly string[]): Promise<string>;
   /** Kills the API server; etcd and all it has stay. */
   stopApiserver(): Promise<void>;
   /** Starts it again, on the same port. Resolves when /readyz says ok. */
@@ -67,15 +74,16 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const dir = await mkdtemp(join(tmpdir(), 'nodepool-cluster-'));
     const watcher = startWatcher(dir);
     const daemons: Daemon[] = [];
+    const others: Daemon[] = [];
     const stop = async () => {
-      for (const daemon of [...daemons].reverse())
+      for (const daemon of [...daemons, ...others].reverse())
         await daemon.stop(daemon === daemons[0] ? ETCD_GRACE_MS : APISERVER_GRACE_MS);
       await watcher.release();
       await rm(dir, { recursive: true, force: true });
     };
     try {
-      const started = await start(programs, dir, watcher, daemons, options);
-      const pids = () => daemons.map(({ pid }) => pid);
+      const started = await start(programs, dir, watcher, { daemons, others }, options);
+      const pids = () => [...daemons, ...others].map(({ pid }) => pid);
       const keep = async () => {
         await watcher.release();
         return `kill -9 ${pids().join(' ')}; rm -rf ${dir}`;
@@ -105,7 +113,7 @@ async function start(
   programs: { etcd: string; 'kube-apiserver': string },
   dir: string,
   watcher: Watcher,
-  daemons: Daemon[],
+  { daemons, others }: { daemons: Daemon[]; others: Daemon[] },
   { audit = false, apiserverFlags: more = [] }: ControlPlaneOptions,
 ): Promise<Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'stop' | 'keep'>> {
   const [clientPort = 0, peerPort = 0, securePort = 0] = await freePorts(3);
@@ -128,21 +136,31 @@ async function start(
     writeFile(file('audit-policy.json'), JSON.stringify(AUDIT_POLICY)),
     writeKubeconfig(kubeconfig, server, authority.cert, admin),
   ]);
-  const flags = [...apiserverFlags(file, etcdUrl, securePort), ...more];
   const auditLog = audit ? file('audit.log') : undefined;
-  if (auditLog !== undefined) {
-    flags.push(
-      `--audit-log-path=${auditLog}`,
-      `--audit-policy-file=${file('audit-policy.json')}`,
-      '--audit-log-mode=blocking',
-    );
-  }
+  const auditFlags = [
+    `--audit-log-path=${auditLog}`,
+    `--audit-policy-file=${file('audit-policy.json')}`,
+    '--audit-log-mode=blocking',
+  ];
+  const flagsOf = (etcd: string, port: number) => [
+    ...apiserverFlags(file, etcd, port),
+    ...more,
+    ...(audit ? auditFlags : []),
+  ];
   const startApiserver = async () => {
-    daemons.push(startDaemon(programs['kube-apiserver'], flags, file('apiserver.log'), watcher));
+    daemons.push(startDaemon(programs['kube-apiserver'], flagsOf(etcdUrl, securePort), file('apiserver.log'), watcher));
     await ready(server, authority.cert, admin, daemons);
   };
+  const startAnother = async (etcd: string, flags: readonly string[] = []) => {
+    const [port = 0] = await freePorts(1);
+    const url = `https://127.0.0.1:${port}`;
+    const log = file(`apiserver-${port}.log`);
+    others.push(startDaemon(programs['kube-apiserver'], [...flagsOf(etcd, port), ...flags], log, watcher));
+    await ready(url, authority.cert, admin, others);
+    return url;
+  };
   await startApiserver();
-  return { kubeconfig, server, auditLog, authority, ca: authority.cert, admin, startApiserver };
+  return { kubeconfig, server, etcdUrl, auditLog, authority, ca: authority.cert, admin, startApiserver, startAnother };
 }
 
 function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {

@@ -181,6 +181,10 @@ test('every permission is used and none is missing', { timeout: 120_000 }, async
     for (let at = 0; at < 10; at++)
       await api().request('PATCH', path, { metadata: { annotations: { other: `${at}` } } });
   });
+  await untilUsed('get nodes.lailin.xyz/nodepools', async round => {
+    await world.edit('one', { spec: { labels: { tier: 'gold', round: `${round}` } } });
+    for (let at = 0; at < 10; at++) await world.edit('one', { metadata: { annotations: { other: `${at}` } } });
+  });
   for (const round of [1, 2]) {
     await world.patchNode('a', { metadata: { labels: { tier: 'same' } } });
     await eventually(`drift ${round}`, async () => (await world.node('a')).metadata.labels.tier === 'gold');

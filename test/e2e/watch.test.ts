@@ -1,6 +1,7 @@
 /** `reconcile --watch`: what changes is answered, what does not concern a pool is not, and it ends as it should. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually, startWatching } from './watching.ts';
@@ -121,4 +122,89 @@ test('probes and metrics answer', async t => {
   );
   assert.equal((await fetch(`${address('metrics')}/other`)).status, 404);
   assert.equal(await watching.end(), 0);
+});
+
+test('a burst of changes is answered by a few reconciles', async t => {
+  const [nodes, rounds] = [20, 10];
+  const names = Array.from({ length: nodes }, (_, index) => `burst-${index}`);
+  await world.nodes(...names.map(name => ({ name, labels: role('one') })));
+  await world.pool('one');
+  const watching = await startWatching(t, world.cluster(), '--metrics-bind-address', '127.0.0.1:0');
+  const cpu = async () => (await world.getPool('one'))?.status?.allocatable?.cpu;
+  await eventually('it is reconciled', async () => (await cpu()) === String(nodes * 4));
+  const address = /metrics on (http:\S+)/.exec(watching.log())?.[1];
+  const reconciles = async () => {
+    const text = await (await fetch(`${address}/metrics`)).text();
+    const counts = text.matchAll(/^controller_runtime_reconcile_total\{.*\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const statusWrites = async () => (await ourWrites()).filter(write => write === 'patch nodepools/status one').length;
+  const before = [await reconciles(), await statusWrites()];
+
+  // All of them have happened by the time it sees the first.
+  watching.child.kill('SIGSTOP');
+  for (let round = 1; round <= rounds; round++) {
+    const status = { allocatable: { cpu: String(4 + round) } };
+    await Promise.all(
+      names.map(name => raw(world.cluster()).expect('PATCH', `/api/v1/nodes/${name}/status`, { status })),
+    );
+  }
+  watching.child.kill('SIGCONT');
+  await eventually('the last of them is answered', async () => (await cpu()) === String(nodes * (4 + rounds)));
+  const after = [await reconciles(), await statusWrites()];
+  const [reconciled = 0, written = 0] = after.map((count, index) => count - (before[index] ?? 0));
+  // One for what has come when a worker is free, one more for what comes meanwhile: 200 changes come in some reads.
+  assert.ok(reconciled <= (nodes * rounds) / 10, `${reconciled} reconciles`);
+  assert.ok(written <= reconciled, `${written} writes of the status`);
+});
+
+test('the first Ctrl-C waits for the writes under way, the second ends it at once', { timeout: 90_000 }, async t => {
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one', { labels: { tier: 'one' } });
+  const watching = await startWatching(t, world.cluster(), '-v', '8');
+  await eventually('it is reconciled', async () => (await world.getPool('one'))?.status?.status === 200);
+  const [, apiserver = 0] = world.cluster().pids;
+  const patches = () => watching.log().match(/request body: .*"tier":"one"/g)?.length ?? 0;
+  const before = patches();
+
+  // The change has come when it wakes up, and nobody answers its write.
+  watching.child.kill('SIGSTOP');
+  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  await sleep(500);
+  process.kill(apiserver, 'SIGSTOP');
+  t.after(() => process.kill(apiserver, 'SIGCONT'));
+  watching.child.kill('SIGCONT');
+  await eventually('its write is under way', () => patches() > before);
+
+  const exit = watching.end();
+  await eventually('it is stopping', () => /stopping: the running keys are finished/.test(watching.log()));
+  await sleep(1_000);
+  assert.equal(watching.child.exitCode, null, 'the first waits');
+  const second = performance.now();
+  watching.child.kill('SIGINT');
+  await exit;
+  assert.ok(performance.now() - second < 5_000, 'the second does not: a write may take 30 s');
+});
+
+test('-v: requests from 6 on, what is in them from 8 on', async t => {
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one', { labels: { tier: 'one' } });
+  const seen = {
+    watches: /^GET https:\S+watch=true\S* 200, streaming$/m,
+    requests: /^PATCH https:\S+ 200 in \d+ ms$/m,
+    headers: /^request headers: /m,
+    bodies: /^request body: .*"tier":"one"/m,
+    answers: /^answer body: /m,
+  };
+  const shownAt = async (verbosity: number) => {
+    const watching = await startWatching(t, world.cluster(), '-v', String(verbosity));
+    await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+    await eventually('drift is repaired', () => /one: wrote node a; status 200/.test(watching.log()));
+    assert.equal(await watching.end(), 0);
+    return Object.entries(seen).flatMap(([what, line]) => (line.test(watching.log()) ? [what] : []));
+  };
+  assert.deepEqual(await shownAt(5), []);
+  assert.deepEqual(await shownAt(6), ['watches', 'requests']);
+  assert.deepEqual(await shownAt(7), ['watches', 'requests']);
+  assert.deepEqual(await shownAt(8), Object.keys(seen));
 });

@@ -11,6 +11,7 @@ function create(options: { elected?: boolean } = {}) {
   const finished = Promise.withResolvers<void>();
   const lead = Promise.withResolvers<void>();
   const election = Promise.withResolvers<'lost' | 'stopped'>();
+  let leader = false;
   const note = (text: string) => {
     done.push(text);
   };
@@ -21,6 +22,7 @@ function create(options: { elected?: boolean } = {}) {
       return election.promise;
     },
     stop: async ({ release }) => note(release ? 'lease released' : 'lease left'),
+    isLeader: () => leader,
   };
   const manager = new Manager({
     caches: [{ start: () => note('cache'), synced: () => synced.promise, stop: async () => note('cache stopped') }],
@@ -49,7 +51,10 @@ function create(options: { elected?: boolean } = {}) {
   manager.run().then(how => {
     end = how;
   });
-  return { clock, manager, done, synced, finished, lead, election, end: () => end };
+  const setLeader = (leads: boolean) => {
+    leader = leads;
+  };
+  return { clock, manager, done, synced, finished, lead, election, setLeader, end: () => end };
 }
 
 const GRACEFUL = ['recorder stopped', 'lease released', 'cache stopped'];
@@ -127,6 +132,14 @@ describe('the manager', () => {
     await settle();
     assert.equal(end(), 'lost');
     assert.deepEqual(done, ['recorder stopped', 'controller aborted', 'cache stopped', 'lease left']);
+  });
+
+  test('it may write while it leads, and always where nobody has to lead', () => {
+    const { manager, setLeader } = create({ elected: true });
+    assert.equal(manager.leads, false);
+    setLeader(true);
+    assert.equal(manager.leads, true);
+    assert.equal(create().manager.leads, true);
   });
 
   test('a stop before the caches have synced, or before it leads, starts no controller', async () => {

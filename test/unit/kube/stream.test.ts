@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { retryAfterMs } from '../../../src/kube/retry-after.ts';
-import { readLines } from '../../../src/kube/stream.ts';
+import { readLines, readText } from '../../../src/kube/stream.ts';
 
 /** Reads these pieces as the body of an answer, which then ends or breaks. */
 async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {
@@ -34,6 +34,22 @@ test('an end inside a line, a cut and a line without end are failures', async ()
     read(Array.from({ length: 17 }, () => 'x'.repeat(1024 * 1024))),
     /more than 16777216 characters/,
   );
+});
+
+test('a refusal is read without a newline at its end, up to where it breaks off, and not for ever', async () => {
+  const textOf = (body: PassThrough) => readText(body as unknown as IncomingMessage);
+  const whole = new PassThrough();
+  whole.end('{"message":\n"no"}');
+  assert.equal(await textOf(whole), '{"message":\n"no"}');
+  const broken = new PassThrough();
+  broken.write('too many');
+  setImmediate(() => broken.destroy(new Error('ECONNRESET')));
+  assert.equal(await textOf(broken), 'too many');
+  const endless = new PassThrough();
+  const feed = setInterval(() => endless.write('x'.repeat(256 * 1024)));
+  assert.ok((await textOf(endless)).length > 1024 * 1024);
+  clearInterval(feed);
+  assert.ok(endless.destroyed);
 });
 
 test('Retry-After is read in seconds', () => {

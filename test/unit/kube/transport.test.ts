@@ -15,6 +15,8 @@ interface Options {
   deadlineMs?: number;
   credentials?: () => Promise<Credentials>;
   clock?: Clock;
+  concurrency?: number;
+  mayWrite?: () => boolean;
 }
 
 /** Every request gets the same answer, after a while. */
@@ -110,3 +112,52 @@ test('requests that are told the same delay come back apart, and none too soon',
   assert.ok(Math.max(...delays) <= 1200);
   assert.ok(new Set(delays.map(delay => Math.floor(delay))).size > 50);
 });
+
+test('what is urgent does not wait for a place that others keep', async t => {
+  const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
+  const { transport, sends } = await turnedAway(t, options);
+  const kept = transport.request({ path: '/' });
+  kept.catch(() => {});
+  const waiting = transport.request({ path: '/' });
+  waiting.catch(() => {});
+  const urgent = transport.request({ method: 'PATCH', path: '/lease', urgent: true });
+  urgent.catch(() => {});
+  await until(() => sends() === 2);
+});
+
+test('a write that waited is sent only if it still may be; reads and what is urgent are', async t => {
+  let may = true;
+  const options = { status: '429 Busy', retryAfter: '0', afterMs: 20, mayWrite: () => may };
+  const { transport, sends } = await turnedAway(t, options);
+  const write = transport.request({ method: 'PATCH', path: '/' });
+  await until(() => sends() > 1);
+  may = false;
+  await assert.rejects(write, { message: 'this process may not write any more: it has lost its lease' });
+  const before = sends();
+  await assert.rejects(transport.request({ method: 'DELETE', path: '/' }));
+  assert.equal(sends(), before);
+  for (const request of [{ path: '/' }, { method: 'PATCH', path: '/', urgent: true }] as const) {
+    assert.equal((await transport.request(request)).status, 429);
+  }
+  assert.equal(sends(), before + 22, 'ten times again, each');
+});
+
+test('close() ends the waiting: nothing is sent any more', async t => {
+  const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
+  const { transport, sends } = await turnedAway(t, options);
+  const requests = [transport.request({ path: '/' }), transport.request({ path: '/' })];
+  await until(() => sends() === 1);
+  // Its answer is there, and it waits to go again.
+  await new Promise(resolve => setTimeout(resolve, 50));
+  transport.close();
+  for (const request of requests) await assert.rejects(request, { message: 'the connection was closed on our side' });
+  assert.equal(sends(), 1);
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  const ends = performance.now() + 5_000;
+  while (!condition()) {
+    assert.ok(performance.now() < ends, 'not within 5 s');
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+}

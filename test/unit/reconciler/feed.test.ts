@@ -84,16 +84,58 @@ test('the echo of our own write, and anything older, concerns nobody', () => {
   start();
   const written = aNode({ name: 'a', resourceVersion: '9', labels: { ...role('one'), tier: 'gold' } });
   view.setNode(written);
-  seen(written);
+  assert.deepEqual(told(), ['one'], 'the answer itself may say something new');
+  seen({ ...written });
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two') }));
   assert.deepEqual(told(), []);
-  assert.equal(view.node('a'), written);
+  assert.deepEqual(view.node('a'), written);
 });
 
-test('a node made anew under its name counts, whatever its version', () => {
+test('a node made anew under its name: the earlier one is told as gone, and nothing late brings it back', () => {
   start();
-  seen(aNode({ name: 'a', uid: 'another', resourceVersion: '3', labels: role('two') }));
-  assert.deepEqual(told(), ['one', 'two']);
+  const another = aNode({ name: 'a', uid: 'another', resourceVersion: '8', labels: role('two') });
+  seen(another);
+  assert.deepEqual([told(), deleted], [['one', 'two'], ['one/a']]);
+  seen(aNode({ name: 'a', resourceVersion: '7', labels: role('one') }));
+  view.removeNode('a', aNode({ name: 'a' }).uid);
+  feed.node(gone(nodeItem(aNode({ name: 'a' }))));
+  assert.deepEqual([told(), deleted, view.node('a')], [[], ['one/a'], another]);
+});
+
+test('an answer that comes after newer events changes nothing', () => {
+  start();
+  const edited = pool('one', '9', { generation: 2 });
+  seenPool(edited);
+  view.setPool(pool('one', '8'));
+  assert.equal(view.pool('one'), edited);
+  const made = pool('one', '12', { uid: 'another' });
+  feed.pool(gone(metaItem(edited)));
+  seenPool(made);
+  view.setPool(pool('one', '8'));
+  view.removePool('one', edited.metadata.uid);
+  assert.equal(view.pool('one'), made);
+  feed.node(gone(nodeItem(aNode({ name: 'a' }))));
+  view.setNode(aNode({ name: 'a', resourceVersion: '7' }));
+  assert.equal(view.node('a'), undefined);
+});
+
+test('what an answer tells concerns the same pools as if an event had told it', () => {
+  start();
+  seenPool({ ...pool('three'), spec: { nodeSelector: { zone: 'b' } } });
+  told();
+  view.setNode(
+    aNode({
+      name: 'a',
+      resourceVersion: '9',
+      labels: { ...role('one'), zone: 'b' },
+      record: recordOf({ pool: 'one' }),
+    }),
+  );
+  assert.deepEqual(told(), ['one', 'three']);
+  view.setPool(pool('one', '9', { deletionTimestamp: '2026-02-01T00:00:00Z' }));
+  assert.deepEqual(told(), ['one', 'three']);
+  view.removeNode('a', aNode({ name: 'a' }).uid);
+  assert.deepEqual([told(), deleted], [['one', 'three'], ['one/a']]);
 });
 
 test('a deleted node is told to the pool that held it; the deletion of an earlier namesake is not', () => {

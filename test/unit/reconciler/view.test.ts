@@ -27,9 +27,9 @@ test('members, held and lost nodes follow what is put in', () => {
 
   view.setNode(aNode({ name: 'a', labels: role('other') }));
   assert.deepEqual([names(view.members('worker')), names(view.members('other'))], [['b'], ['a']]);
-  view.removeNode('d');
+  view.removeNode('d', aNode({ name: 'd' }).uid);
   assert.deepEqual(view.poolNames(), ['other', 'worker']);
-  view.removePool('worker');
+  view.removePool('worker', worker.metadata.uid);
   assert.deepEqual(names(view.members('other')), ['a', 'b']);
 });
 

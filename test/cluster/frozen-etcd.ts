@@ -1,0 +1,52 @@
+/** A way to etcd that can be stopped: an API server behind it goes on serving what its caches have. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface EtcdLink {
+  /** http://127.0.0.1:PORT, for an API server. */
+  url: string;
+  /** From here on no byte passes, either way; the sockets stay. The API server gives up on them after about 40 s. */
+  freeze(): void;
+  /** What was held back passes. */
+  thaw(): void;
+  close(): void;
+}
+
+/** @param etcd http://HOST:PORT */
+export async function linkToEtcd(etcd: string): Promise<EtcdLink> {
+  const { hostname, port } = new URL(etcd);
+  const sockets = new Set<Socket>();
+  let frozen = false;
+  const server = createServer(client => {
+    const upstream = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      // Not pipe(): it would go on by itself when the other end drains.
+      from.on('data', piece => void to.write(piece));
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      if (frozen) from.pause();
+    }
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    freeze() {
+      frozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      frozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLog } from '../../../src/cli/log.ts';
+import { testIo } from './test-io.ts';
+
+test('a line an entry, whatever its text; debug from -v 4 on', () => {
+  for (const [verbosity, debug] of [
+    [3, ''],
+    [4, '2026-01-01T00:00:00.000Z debug   a\n'],
+  ] as const) {
+    const io = testIo();
+    const log = createLog(io, 'text', verbosity);
+    log('debug', 'a');
+    log('warning', 'b\nc \u001b[2J');
+    assert.equal(io.stderrText(), `${debug}2026-01-01T00:00:00.000Z warning b c \\x1b[2J\n`);
+  }
+});
+
+test('JSON: one object a line', () => {
+  const io = testIo();
+  createLog(io, 'json', 0)('info', 'b\nc');
+  const [line = '', ...rest] = io.stderrText().split('\n');
+  assert.deepEqual(JSON.parse(line), { time: '2026-01-01T00:00:00.000Z', level: 'info', message: 'b\nc' });
+  assert.deepEqual(rest, ['']);
+});
