@@ -3,12 +3,12 @@ import type { Io } from './io.ts';
 
 const LEVELS = { error: 0, warning: 0, info: 0, debug: 4 } as const;
 
-/** One line an entry on stderr, as text or as JSON; debug entries from verbosity 4 on. */
+/** One line an entry on stderr, as text or as JSON with its fields; debug entries from verbosity 4 on. */
 export function createLog(io: Io, format: 'text' | 'json', verbosity: number): Log {
-  return (level, message) => {
+  return (level, message, fields) => {
     if (LEVELS[level] > verbosity) return;
     const time = io.now().toISOString();
-    if (format === 'json') io.err(JSON.stringify({ time, level, message }));
+    if (format === 'json') io.err(JSON.stringify({ time, level, message, ...fields }));
     else io.err(`${time} ${level.padEnd(7)} ${message.replaceAll('\n', ' ')}`);
   };
 }

@@ -8,16 +8,18 @@ export interface Page {
   body: string;
 }
 
+export interface Server {
+  /** HOST:PORT, as bound. */
+  address: string;
+  close(): void;
+}
+
 /**
  * Serves the pages by their paths; 404 elsewhere. Resolves once it listens, with what ends it.
  * @param address `HOST:PORT`, or `:PORT` for all addresses
  * Throws NodepoolError that names the flag when it cannot listen.
  */
-export async function serve(
-  address: string,
-  flag: string,
-  pages: Record<string, () => Page>,
-): Promise<{ address: string; close: () => void }> {
+export async function serve(address: string, flag: string, pages: Record<string, () => Page>): Promise<Server> {
   const { host, port } = parseAddress(address, flag);
   const server = createServer((request, response) => {
     const page = pages[(request.url ?? '/').split('?', 1)[0] ?? '/'];
@@ -34,7 +36,14 @@ export async function serve(
   });
   const bound = server.address();
   const shown = typeof bound === 'object' && bound !== null ? `${bound.address}:${bound.port}` : address;
-  return { address: shown, close: () => server.close(() => server.closeAllConnections()) };
+  return {
+    address: shown,
+    close() {
+      server.close();
+      // Those that were never used to ask anything would keep the process.
+      server.closeAllConnections();
+    },
+  };
 }
 
 function parseAddress(address: string, flag: string): { host: string | undefined; port: number } {

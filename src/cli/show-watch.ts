@@ -12,7 +12,7 @@ import type { PoolOutcome } from '../reconciler/reconciler.ts';
 import type { Deps } from './factory.ts';
 import { createLog } from './log.ts';
 import { EXIT } from './report-error.ts';
-import { type Page, serve } from './serve.ts';
+import { type Page, type Server, serve } from './serve.ts';
 import { onStopSignal } from './signals.ts';
 
 export interface WatchFlags {
@@ -45,7 +45,9 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
   await connection.pools.list();
   const log = createLog(io, flags.logFormat, flags.verbosity);
   const newId = () => randomBytes(8).toString('hex');
-  const live = await deps.progress('Waiting for the caches');
+  const live = await deps.progress(
+    flags.leaderElect ? 'Waiting for the caches and the lease' : 'Waiting for the caches',
+  );
   const manager = createWatch(
     { concurrency: flags.concurrency, resyncMs: flags.resyncMs, podCounts: flags.podCounts },
     {
@@ -61,17 +63,18 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
       metrics,
       onReconciled(outcome, state) {
         live.update(liveLine(outcome, state));
-        const line = changeLine(outcome);
-        if (line !== undefined) log('info', line);
+        if (outcome.moves.length > 0) log('info', changeLine(outcome), changeFields(outcome));
       },
     },
   );
-  const servers = await startServers(flags, manager, registry, log);
+  const servers: Server[] = [];
   const end = onStopSignal(() => manager.stop());
   try {
+    await startServers(flags, manager, registry, log, servers);
     const how = await manager.run();
     if (how === 'lost') log('error', 'the lease is lost: another process reconciles now');
-    return how === 'lost' ? EXIT.error : EXIT.done;
+    if (how === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
+    return how === 'stopped' ? EXIT.done : EXIT.error;
   } finally {
     end();
     live.stop();
@@ -79,22 +82,23 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
   }
 }
 
-async function startServers(flags: WatchFlags, manager: Manager, registry: Registry, log: Log) {
-  const servers = [];
+/** Those that were started are in the list, also when a later one fails. */
+async function startServers(flags: WatchFlags, manager: Manager, registry: Registry, log: Log, servers: Server[]) {
   if (flags.metricsAddress !== undefined) {
     const metrics = (): Page => ({ status: 200, contentType: METRICS_CONTENT_TYPE, body: registry.text() });
-    servers.push(await serve(flags.metricsAddress, '--metrics-bind-address', { '/metrics': metrics }));
-    log('info', `metrics on http://${servers.at(-1)?.address}`);
+    const server = await serve(flags.metricsAddress, '--metrics-bind-address', { '/metrics': metrics });
+    log('info', `metrics on http://${server.address}`);
+    servers.push(server);
   }
   if (flags.healthAddress !== undefined) {
     const probe = (checks: Record<string, () => boolean>) => (): Page => {
       return { contentType: 'text/plain; charset=utf-8', ...healthAnswer(checks) };
     };
     const pages = { '/healthz': probe({ ping: () => true }), '/readyz': probe({ caches: () => manager.isReady }) };
-    servers.push(await serve(flags.healthAddress, '--health-probe-bind-address', pages));
-    log('info', `probes on http://${servers.at(-1)?.address}`);
+    const server = await serve(flags.healthAddress, '--health-probe-bind-address', pages);
+    log('info', `probes on http://${server.address}`);
+    servers.push(server);
   }
-  return servers;
 }
 
 function liveLine({ pool, status }: PoolOutcome, { pools, nodes, queued }: WatchState): string {
@@ -102,9 +106,13 @@ function liveLine({ pool, status }: PoolOutcome, { pools, nodes, queued }: Watch
   return `Watching ${pools} pools, ${nodes} nodes; ${queued} queued; last: ${last}. Ctrl-C stops`;
 }
 
-/** What a reconcile wrote on nodes; undefined when nothing. Events tell it in more words. */
-function changeLine({ pool, status, moves }: PoolOutcome): string | undefined {
-  if (moves.length === 0) return undefined;
+/** What a reconcile wrote on nodes. Events tell it in more words. */
+function changeLine({ pool, status, moves }: PoolOutcome): string {
   const nodes = moves.length === 1 ? `node ${moves[0]?.node}` : `${moves.length} nodes`;
   return `${pool}: wrote ${nodes}; status ${status?.status ?? 'released'}`;
+}
+
+/** The same for a machine. */
+function changeFields({ pool, status, moves }: PoolOutcome): Record<string, unknown> {
+  return { pool, status: status?.status, nodes: moves.map(({ node }) => node) };
 }

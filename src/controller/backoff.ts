@@ -1,7 +1,7 @@
 /**
  * Growing delays between attempts at one thing, with client-go's numbers for its reflector: 0.8 s doubling to 30 s,
  * each lengthened at random by up to as much again, so that many clients of a server that comes back do not arrive
- * together. They begin anew when the last failure is 2 min past.
+ * together. They begin anew after a success, and when the last failure is 2 min past.
  */
 import type { Clock } from './clock.ts';
 
@@ -34,6 +34,11 @@ export class Backoff {
     this.#capMs = capMs;
     this.#resetMs = resetMs;
     this.#baseMs = initialMs;
+  }
+
+  /** It worked: the next failure counts as the first. */
+  reset(): void {
+    this.#baseMs = this.#initialMs;
   }
 
   /** Milliseconds to wait after one more failure. */

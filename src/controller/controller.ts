@@ -21,6 +21,10 @@ export type ReconcileResult =
   | { kind: 'terminalError'; error: unknown };
 
 export interface ControllerMetrics {
+  /** Before the first reconcile. */
+  workers(count: number): void;
+  /** Workers that have a key. */
+  active(count: number): void;
   reconciled(result: ReconcileResult['kind'], seconds: number): void;
 }
 
@@ -42,6 +46,7 @@ export class Controller<K extends string = string> {
   readonly #options: ControllerOptions<K>;
   readonly #abort = new AbortController();
   #running: Promise<unknown> | undefined;
+  #active = 0;
   #stopping = false;
 
   constructor(options: ControllerOptions<K>) {
@@ -51,7 +56,9 @@ export class Controller<K extends string = string> {
   }
 
   start(): void {
-    this.#running ??= Promise.all(Array.from({ length: this.#options.workers }, () => this.#work()));
+    const { workers, metrics } = this.#options;
+    metrics?.workers(workers);
+    this.#running ??= Promise.all(Array.from({ length: workers }, () => this.#work()));
   }
 
   /** No key is begun any more; resolves when the running ones have ended. The queue is shut down. */
@@ -80,12 +87,14 @@ export class Controller<K extends string = string> {
   async #handle(key: K): Promise<void> {
     const { queue, reconcile, clock, metrics } = this.#options;
     const start = clock.now();
+    metrics?.active(++this.#active);
     let result: ReconcileResult;
     try {
       result = await reconcile(key, this.#abort.signal);
     } catch (error) {
       result = { kind: 'error', error };
     }
+    metrics?.active(--this.#active);
     metrics?.reconciled(result.kind, (clock.now() - start) / 1000);
     switch (result.kind) {
       case 'done':
@@ -103,6 +112,6 @@ export class Controller<K extends string = string> {
   }
 
   #report(key: K, error: unknown, what: string): void {
-    this.#options.log('error', `${this.name}: ${key} ${what}: ${messageOf(error)}`);
+    this.#options.log('error', `${this.name}: ${key} ${what}: ${messageOf(error)}`, { controller: this.name, key });
   }
 }

@@ -67,8 +67,6 @@ export interface ElectorOptions {
 export interface LeadershipCallbacks {
   /** Called once, when this process leads. The signal is aborted when it does so no longer. */
   onStarted(signal: AbortSignal): void;
-  /** Called once after onStarted, before the lease is handed over. */
-  onStopped(): void;
 }
 
 export class LeaderElector {
@@ -125,7 +123,6 @@ export class LeaderElector {
     if (lost) log('error', `${identity} lost the lease`);
     leading.abort();
     onLeads?.(false);
-    callbacks.onStopped();
     return lost ? 'lost' : 'stopped';
   }
 

@@ -101,6 +101,7 @@ export class Lister<T> {
         continue;
       }
       if (page.kind !== 'page') return page;
+      if (signal.aborted) return broken('stopped');
       gotOn();
       for (const raw of page.items) {
         const item = this.#read(raw);

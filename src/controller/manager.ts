@@ -56,8 +56,19 @@ export class Manager {
     return this.#options.elector?.isLeader() !== false;
   }
 
-  /** Runs until stopped, or until the lease is lost. Call it once. */
+  /** Runs until stopped, or until the lease is lost. Call it once. Rejects with what a part threw: all is cut off then. */
   async run(): Promise<ManagerEnd> {
+    try {
+      const end = await this.#run();
+      if (end !== 'stopped') this.#cutOff();
+      return end;
+    } catch (error) {
+      this.#cutOff();
+      throw error;
+    }
+  }
+
+  async #run(): Promise<ManagerEnd> {
     const { caches, log } = this.#options;
     for (const cache of caches) cache.start();
     const synced = Promise.all(caches.map(cache => cache.synced())).then(() => 'synced' as const);
@@ -67,9 +78,7 @@ export class Manager {
       log('info', 'the caches have synced');
       why = await Promise.race([this.#stop.promise, this.#lead()]);
     }
-    const end = why === 'lost' ? why : await this.#end();
-    if (end !== 'stopped') this.#cutOff();
-    return end;
+    return why === 'lost' ? why : this.#end();
   }
 
   /** The first time gracefully, the second at once. Does not wait: run() tells when it has ended. */
@@ -88,9 +97,7 @@ export class Manager {
     };
     return new Promise((resolve, reject) => {
       if (elector === undefined) return start();
-      elector
-        .run({ onStarted: start, onStopped: () => {} })
-        .then(end => (end === 'lost' ? resolve(end) : undefined), reject);
+      elector.run({ onStarted: start }).then(end => (end === 'lost' ? resolve(end) : undefined), reject);
     });
   }
 

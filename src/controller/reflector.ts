@@ -2,7 +2,8 @@
  * Keeps a store like a resource on the server, and tells what changes.
  *
  * Guaranteed:
- * - It never stops until told to: every failure is logged, backed off from (0.8 s to 30 s, jitter) and tried again.
+ * - It never stops until told to: every failure is logged, backed off from (0.8 s to 30 s, jitter) and tried again. A
+ *   list or an event that came through ends the growth: a connection that is cut every minute costs 0.8 to 1.6 s each.
  * - The last resourceVersion is where a broken watch goes on, and it never goes back: what an API server that is behind
  *   sends (list, object or bookmark) is dropped.
  * - 410 Gone, as an answer or in the stream, costs one list; what was deleted meanwhile is told as deleted.
@@ -137,6 +138,7 @@ export class Reflector<T> {
       return broken(`the server is behind: its list is of ${resourceVersion}, and ${this.#version} has been seen`);
     }
     this.#version = resourceVersion;
+    this.#backoff.reset();
     this.#needsList = false;
     this.#deliver(this.store.replace(items));
     this.#hasSynced = true;
@@ -158,6 +160,7 @@ export class Reflector<T> {
         lines += 1;
         const problem = this.#take(json);
         if (problem !== undefined) inner.end(problem);
+        else this.#backoff.reset();
       });
       if (ended.kind === 'refused' && ended.status === 410) return { kind: 'expired' };
       if (ended.kind !== 'ended') return ended;

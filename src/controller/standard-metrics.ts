@@ -7,12 +7,12 @@ import type { QueueMetrics } from './work-queue.ts';
 const RECONCILE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
-/** What controller-runtime calls our results. */
+/** What controller-runtime calls our results: a terminal error is an error too, and counted once more beside. */
 const RESULTS = {
   done: 'success',
   requeueAfter: 'requeue_after',
   error: 'error',
-  terminalError: 'terminal_error',
+  terminalError: 'error',
 } as const;
 
 export interface StandardMetrics {
@@ -30,6 +30,13 @@ export function standardMetrics(registry: Registry): StandardMetrics {
     'Length of time per reconcile.',
     RECONCILE_BOUNDS,
   );
+  const errors = registry.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles per controller.');
+  const terminal = registry.counter(
+    'controller_runtime_terminal_reconcile_errors_total',
+    'Failed reconciles that are not tried again before something changes.',
+  );
+  const active = registry.gauge('controller_runtime_active_workers', 'Workers that have a key.');
+  const most = registry.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.');
   const depth = registry.gauge('workqueue_depth', 'Keys that wait for a worker.');
   const adds = registry.counter('workqueue_adds_total', 'Keys added.');
   const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.');
@@ -46,8 +53,12 @@ export function standardMetrics(registry: Registry): StandardMetrics {
       worked: seconds => worked.observe(seconds, { name }),
     }),
     controller: controller => ({
+      workers: count => most.set(count, { controller }),
+      active: count => active.set(count, { controller }),
       reconciled: (result, seconds) => {
         total.inc({ controller, result: RESULTS[result] });
+        if (RESULTS[result] === 'error') errors.inc({ controller });
+        if (result === 'terminalError') terminal.inc({ controller });
         time.observe(seconds, { controller });
       },
     }),

@@ -64,11 +64,6 @@ export class Store<T> {
     return [...keys].flatMap(key => this.#items.get(key) ?? []);
   }
 
-  /** The values that an index has items for. */
-  indexValues(name: string): string[] {
-    return [...this.#index(name).keys.keys()];
-  }
-
   /** An object was seen to exist. No event when it is the same state again, or an older one. */
   set(item: Item<T>): StoreEvent<T>[] {
     const old = this.#items.get(item.key);

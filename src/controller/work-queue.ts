@@ -43,8 +43,6 @@ export class WorkQueue<K extends string = string> {
   readonly #delayed = new DelayHeap<K>();
   /** Workers without a key. Empty unless #queue is. */
   readonly #waiting: ((taken: Taken<K>) => void)[] = [];
-  /** Those who wait for the end of a shutdown. */
-  readonly #draining: (() => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #shuttingDown = false;
 
@@ -108,7 +106,6 @@ export class WorkQueue<K extends string = string> {
     this.#processing.delete(key);
     this.#metrics?.worked((this.#clock.now() - since) / 1000);
     if (this.#dirty.has(key)) this.#enqueue(key);
-    this.#checkDrained();
   }
 
   /** From now on nothing can be added; what waits for a worker still comes out, what waits for its time does not. */
@@ -116,15 +113,6 @@ export class WorkQueue<K extends string = string> {
     this.#shuttingDown = true;
     this.#cancelTimer?.();
     this.#handOut();
-  }
-
-  /** shutDown(), and resolves when the last key is done. */
-  async shutDownWithDrain(): Promise<void> {
-    this.shutDown();
-    return new Promise(resolve => {
-      this.#draining.push(resolve);
-      this.#checkDrained();
-    });
   }
 
   #enqueue(key: K): void {
@@ -160,10 +148,5 @@ export class WorkQueue<K extends string = string> {
       for (const key of this.#delayed.takeDue(this.#clock.now())) this.add(key);
       this.#schedule();
     });
-  }
-
-  #checkDrained(): void {
-    if (!this.#shuttingDown || this.#queue.length > 0 || this.#processing.size > 0) return;
-    for (const resolve of this.#draining.splice(0)) resolve();
   }
 }

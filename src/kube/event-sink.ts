@@ -28,7 +28,9 @@ export function eventSink(transport: Transport, controller: string, instance: st
       const body = toEvent(event, controller, instance);
       // A name of its own makes a second sending harmless.
       const request = { method: 'POST' as const, path: pathOf(resourceOf(event)), body, replayable: true };
-      return toResult(await transport.request(request));
+      const result = toResult(await transport.request(request));
+      // What is missing for a create is the namespace, not the Event: to try again at once does not help.
+      return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${namespaceOf(event)}` } : result;
     },
 
     async patch(event) {

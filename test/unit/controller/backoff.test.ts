@@ -10,6 +10,14 @@ test('back-off doubles from 0.8 s to 30 s', () => {
   assert.deepEqual(delays, [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
 });
 
+test('after a success the delays begin anew', () => {
+  const backoff = new Backoff({ clock: new FakeClock(), random: () => 0 });
+  backoff.next();
+  backoff.next();
+  backoff.reset();
+  assert.equal(backoff.next(), 800);
+});
+
 test('jitter adds up to as much again', () => {
   const backoff = new Backoff({ clock: new FakeClock(), random: () => 0.5 });
   assert.deepEqual([backoff.next(), backoff.next()], [1200, 2400]);

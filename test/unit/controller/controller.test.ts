@@ -17,7 +17,11 @@ function create(reconcile: (key: string, signal: AbortSignal) => Promise<Reconci
     reconcile,
     clock,
     log: (level, message) => log.push(`${level} ${message}`),
-    metrics: { reconciled: (result, seconds) => results.push(`${result} ${seconds}`) },
+    metrics: {
+      workers: () => {},
+      active: () => {},
+      reconciled: (result, seconds) => results.push(`${result} ${seconds}`),
+    },
   });
   controller.start();
   return { clock, queue, controller, log, results };

@@ -62,7 +62,6 @@ export function create(server: FakeLease, clock: FakeClock, identity: string, ra
         events.push('started');
         signal.addEventListener('abort', () => events.push('aborted'));
       },
-      onStopped: () => events.push('stopped'),
     })
     .then(how => {
       end = how;

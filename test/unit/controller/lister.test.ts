@@ -70,6 +70,18 @@ describe('the list', () => {
     assert.equal(source.lists.length, 1);
   });
 
+  test('told to stop, it asks for no other page', async () => {
+    const { source, reflector, nth } = create();
+    await settle();
+    nth(0).end(refused(400));
+    await settle();
+    const stopped = reflector.stop();
+    source.lists[0]?.answer({ kind: 'page', items: [thing('a', 5)], resourceVersion: '9', continue: 'more' });
+    await stopped;
+    await settle();
+    assert.equal(source.lists.length, 1);
+  });
+
   test('a page token that expired starts the pages over once; then it is a failure', async () => {
     const { clock, source, nth, log } = create();
     await settle();

@@ -57,6 +57,26 @@ function create(options: { elected?: boolean } = {}) {
   return { clock, manager, done, synced, finished, lead, election, setLeader, end: () => end };
 }
 
+test('a part that throws at its start ends the others, and is told', async () => {
+  const done: string[] = [];
+  const manager = new Manager({
+    caches: [{ start: () => {}, synced: async () => {}, stop: async () => void done.push('cache stopped') }],
+    controllers: [
+      {
+        start: () => {
+          throw new Error('a bug');
+        },
+        stop: async () => {},
+        abort: async () => void done.push('controller aborted'),
+      },
+    ],
+    clock: new FakeClock(),
+    log: () => {},
+  });
+  await assert.rejects(manager.run(), /a bug/);
+  assert.deepEqual(done, ['controller aborted', 'cache stopped']);
+});
+
 const GRACEFUL = ['recorder stopped', 'lease released', 'cache stopped'];
 
 describe('the manager', () => {

@@ -49,6 +49,8 @@ test("the standard metrics have controller-runtime's names and results", () => {
   const registry = new Registry();
   const metrics = standardMetrics(registry);
   const controller = metrics.controller('pools');
+  controller.workers(16);
+  controller.active(3);
   for (const result of ['done', 'requeueAfter', 'error', 'terminalError'] as const) controller.reconciled(result, 0.02);
   const queue = metrics.queue('pools');
   queue.depth(3);
@@ -62,8 +64,11 @@ test("the standard metrics have controller-runtime's names and results", () => {
   for (const line of [
     'controller_runtime_reconcile_total{controller="pools",result="success"} 1',
     'controller_runtime_reconcile_total{controller="pools",result="requeue_after"} 1',
-    'controller_runtime_reconcile_total{controller="pools",result="error"} 1',
-    'controller_runtime_reconcile_total{controller="pools",result="terminal_error"} 1',
+    'controller_runtime_reconcile_total{controller="pools",result="error"} 2',
+    'controller_runtime_reconcile_errors_total{controller="pools"} 2',
+    'controller_runtime_terminal_reconcile_errors_total{controller="pools"} 1',
+    'controller_runtime_active_workers{controller="pools"} 3',
+    'controller_runtime_max_concurrent_reconciles{controller="pools"} 16',
     'controller_runtime_reconcile_time_seconds_bucket{controller="pools",le="0.01"} 0',
     'controller_runtime_reconcile_time_seconds_bucket{controller="pools",le="0.025"} 4',
     'workqueue_depth{name="pools"} 3',

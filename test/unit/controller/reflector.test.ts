@@ -47,6 +47,29 @@ describe('the watch', () => {
     assert.equal(source.watches.length, 8);
   });
 
+  test('one that is cut again and again is asked for again as soon each time: what came through ends the back-off', async () => {
+    const { clock, source, nth } = await createSynced();
+    for (let round = 1; round <= 6; round++) {
+      nth(round).send(modified('a', 10 + round));
+      await clock.advance(20_000);
+      nth(round).end(BROKEN);
+      await clock.advance(799);
+      assert.equal(source.watches.length, round + 1);
+      await clock.advance(1);
+      assert.equal(source.watches.length, round + 2);
+    }
+  });
+
+  test('one that is answered with errors alone is backed off from', async () => {
+    const { clock, source, nth } = await createSynced();
+    for (let round = 1; round <= 4; round++) {
+      nth(round).send(errorLine(500, 'InternalError'));
+      await clock.advance(800 * 2 ** (round - 1) - 1);
+      assert.equal(source.watches.length, round + 1);
+      await clock.advance(1);
+    }
+  });
+
   test('a server that falls silent is noticed within 45 s, whatever the draw', async () => {
     for (const draw of [0, 0.5, 0.999_999]) {
       const { clock, nth, log } = await createSynced(() => draw);

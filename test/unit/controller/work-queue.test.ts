@@ -118,24 +118,6 @@ describe('the work queue', () => {
     assert.deepEqual(await Promise.all(waiting), [{ kind: 'shutdown' }, { kind: 'shutdown' }]);
   });
 
-  test('a drain waits for the last done, re-added keys included', async () => {
-    const { queue } = create();
-    queue.add('a');
-    await take(queue);
-    queue.add('a');
-    let drained = false;
-    queue.shutDownWithDrain().then(() => {
-      drained = true;
-    });
-    queue.done('a');
-    assert.equal(await take(queue), 'a');
-    assert.equal(drained, false);
-    queue.done('a');
-    await settle();
-    assert.equal(drained, true);
-    await queue.shutDownWithDrain();
-  });
-
   test('done without get is a mistake of the caller', () => {
     assert.throws(() => create().queue.done('a'), /the key a is with no worker/);
   });

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { serve } from '../../../src/cli/serve.ts';
+
+const PAGE = { status: 200, contentType: 'text/plain', body: 'ok' };
+
+test('pages by their paths, 404 elsewhere', async () => {
+  const server = await serve('127.0.0.1:0', '--flag', { '/a': () => PAGE });
+  const get = async (path: string) => (await fetch(`http://${server.address}${path}`)).status;
+  assert.deepEqual([await get('/a'), await get('/a?b'), await get('/')], [200, 200, 404]);
+  server.close();
+});
+
+test('its end does not wait for who never asks', { timeout: 5_000 }, async () => {
+  const server = await serve('127.0.0.1:0', '--flag', {});
+  const [host = '', port = ''] = server.address.split(':');
+  const socket = connect(Number(port), host).on('error', () => {});
+  await once(socket, 'connect');
+  socket.write('GET / HT');
+  const closed = once(socket, 'close');
+  await new Promise(resolve => setTimeout(resolve, 50));
+  server.close();
+  await closed;
+});
+
+test('an address that is none, or taken, is told with its flag', async () => {
+  await assert.rejects(serve('8080', '--flag', {}), /--flag "8080" is not an address/);
+  const server = await serve('127.0.0.1:0', '--flag', {});
+  await assert.rejects(serve(server.address, '--flag', {}), /--flag 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+  server.close();
+});
