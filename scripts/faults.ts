@@ -1,0 +1,73 @@
+/**
+ * `npm run faults [-- --runs N]`: every test of test/fault N times over, and the table of docs/reliability.md from the
+ * last run. Fails when one failed once; the table says how often each passed.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ensureBinaries } from '../test/cluster/binaries.ts';
+import type { RowResult } from '../test/fault/row.ts';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const PAGE = join(ROOT, 'docs', 'reliability.md');
+const [BEGIN, END] = ['<!-- faults: begin -->', '<!-- faults: end -->'];
+const FILES = readdirSync(join(ROOT, 'test', 'fault')).filter(file => file.endsWith('.test.ts'));
+
+const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' } } });
+const runs = Number(values.runs);
+await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
+
+const all: RowResult[][] = [];
+let failed = false;
+for (let round = 1; round <= runs; round++) {
+  console.log(`run ${round} of ${runs}`);
+  const folder = mkdtempSync(join(tmpdir(), 'nodepool-faults-'));
+  failed = !(await runTests(folder)) || failed;
+  const results = readdirSync(folder).map(file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as RowResult);
+  all.push(results.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)));
+  rmSync(folder, { recursive: true });
+}
+writeTable(all);
+if (failed) process.exitCode = 1;
+
+/** Whether all passed. */
+function runTests(folder: string): Promise<boolean> {
+  const files = FILES.map(file => join('test', 'fault', file));
+  const args = ['--test', '--test-reporter=spec', '--test-concurrency=2', ...files];
+  const env = { ...process.env, FAULT_RESULTS: folder };
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' });
+  return new Promise(resolve => {
+    child.on('exit', code => resolve(code === 0));
+  });
+}
+
+function nameOf({ fault, how }: RowResult): string {
+  return `${fault}: ${how}`;
+}
+
+function writeTable(all: RowResult[][]): void {
+  const rows = (all.at(-1) ?? []).map(row => {
+    const passed = all.flat().filter(other => nameOf(other) === nameOf(row) && other.passed).length;
+    const facts = Object.entries(row.facts).map(([name, value]) => `${name} ${value}`);
+    return [row.fault, row.how, row.holds, [...facts, `${row.seconds} s`].join(', '), `${passed} of ${all.length}`];
+  });
+  const heads = ['fault', 'how', 'holds', 'measured', 'passed'];
+  const line = (cells: string[]) => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const day = new Date().toISOString().slice(0, 10);
+  const text = [
+    `${day}, Node ${process.version}, ${availableParallelism()} cores, the API server, etcd and the proxy on the same machine.`,
+    '',
+    line(heads),
+    line(heads.map(() => '---')),
+    ...rows.map(line),
+  ].join('\n');
+  const page = readFileSync(PAGE, 'utf8');
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`${PAGE} has no place for the table`);
+  writeFileSync(PAGE, `${before}${BEGIN}\n\n${text}\n\n${END}${after}`);
+  console.log(`\n${text}`);
+}
