@@ -15,7 +15,7 @@ export async function showReconcile(
 ): Promise<number> {
   const { io } = deps;
   const work = await reconcileDeps(deps, connection, options.dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
-  const counts = options.podCounts ? { podCounts: () => connection.podCounts() } : {};
+  const counts = options.podCounts ? { podCounts: () => connection.countPods() } : {};
   const summaries = await reconcile(options, { ...work, ...counts }).finally(work.stop);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');

@@ -10,6 +10,7 @@ export default class Get extends BaseCommand<typeof Get> {
     { description: 'With handler, selector and more', command: '<%= config.bin %> get -o wide' },
     { description: 'One pool as YAML', command: '<%= config.bin %> get worker -o yaml' },
     { description: 'Names of the pools of a team', command: '<%= config.bin %> get -l team=a -o name' },
+    { description: 'All pools, and each again as it changes', command: '<%= config.bin %> get --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
@@ -20,6 +21,7 @@ export default class Get extends BaseCommand<typeof Get> {
       helpValue: 'wide|json|yaml|name',
     })(),
     'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    watch: Flags.boolean({ char: 'w', summary: 'Then show every pool that changes, until Ctrl-C.' }),
     selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
   };
 
@@ -31,7 +33,13 @@ export default class Get extends BaseCommand<typeof Get> {
     const { getPools } = await import('../operations/get.ts');
     const names = args.name ?? [];
     const { output, selector } = flags;
-    const { pools, missing } = await getPools({ names, selector }, await connect());
+    const connection = await connect();
+    const { pools, missing } = await getPools({ names, selector }, connection);
+    if (flags.watch && missing.length === 0) {
+      const { showPoolChanges } = await import('../cli/show-changes.ts');
+      const { 'no-headers': noHeaders, verbosity } = flags;
+      return showPoolChanges({ names, selector, output, headers: !noHeaders, verbosity }, io, connection);
+    }
     if (output === 'json' || output === 'yaml' || output === 'name') {
       const { printObjects } = await import('../render/printers.ts');
       const text = printObjects(pools, output, names.length !== 1);

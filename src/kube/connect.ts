@@ -7,6 +7,7 @@ import { clusterPort } from './cluster.ts';
 import { loadCredentials } from './credentials.ts';
 import { definitionPort } from './definition.ts';
 import { eventsPort } from './events.ts';
+import { followPorts } from './follow-ports.ts';
 import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
 import { manifestsPort } from './manifests.ts';
@@ -59,8 +60,9 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     events: eventsPort(api),
     definition: definitionPort(api, systemClock),
     manifests: manifestsPort(api),
-    podCounts: () => countPods(api),
+    countPods: () => countPods(api),
     watch: () => watchPorts(transport),
+    follow: followPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
     close: () => transport.close(),

@@ -81,15 +81,19 @@ export async function createEvent(api: Api, event: WireEvent, query: Query): Pro
 export function eventsPort(api: Api): EventsPort {
   return {
     async list(pool) {
-      const about = pool === undefined ? '' : `,regarding.name=${pool}`;
-      const fieldSelector = `regarding.kind=${NODE_POOLS.kind}${about}`;
-      const events = await api.list(EVENTS, (event: WireEvent) => event, { fieldSelector });
+      const events = await api.list(EVENTS, (event: WireEvent) => event, aboutPools(pool));
       return events.filter(isOurs).map(toRecord);
     },
   };
 }
 
+/** Narrows lists and watches of events to those about one pool, or about any. */
+export function aboutPools(pool: string | undefined): Query {
+  const name = pool === undefined ? '' : `,regarding.name=${pool}`;
+  return { fieldSelector: `regarding.kind=${NODE_POOLS.kind}${name}` };
+}
+
 /** Other products have a kind NodePool too. */
-function isOurs({ regarding }: WireEvent): boolean {
+export function isOurs({ regarding }: WireEvent): boolean {
   return !regarding?.apiVersion || regarding.apiVersion.startsWith(`${GROUP}/`);
 }

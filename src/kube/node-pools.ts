@@ -1,4 +1,5 @@
 /** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
+import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../operations/ports.ts';
 import type { PoolWrite } from '../reconciler/ports.ts';
@@ -16,12 +17,12 @@ export class NodePools {
   }
 
   list(): Promise<NodePool[]> {
-    return this.#api.list(NODE_POOLS, withSpec<NodePool>);
+    return this.#api.list(NODE_POOLS, soundPool<NodePool>);
   }
 
   async get(name: string): Promise<NodePool | undefined> {
     const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
-    return pool === undefined ? undefined : withSpec(pool);
+    return pool === undefined ? undefined : soundPool(pool);
   }
 
   async setFinalizers({ metadata }: NodePool, finalizers: string[]): Promise<PoolWrite> {
@@ -87,10 +88,16 @@ export function withSpec<T extends NodePool>(pool: T): T {
   return { ...pool, spec: pool.spec ?? {} };
 }
 
+/** They are the larger part of a small object, and nobody here looks at them. */
+export function withoutManagedFields<T extends { metadata: object }>(object: T): T {
+  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
+  return { ...object, metadata: metadata as T['metadata'] };
+}
+
 function strictQuery(dryRun: boolean): Query {
   return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: 'kubectl-nodepool' };
 }
 
 function poolWrite(write: Patched<NodePool>): PoolWrite {
-  return write.kind === 'written' ? { kind: 'written', pool: withSpec(write.object) } : write;
+  return write.kind === 'written' ? { kind: 'written', pool: soundPool(write.object) } : write;
 }

@@ -147,10 +147,11 @@ export class Transport {
       try {
         answer = await this.#send(request, session, ends);
       } catch (error) {
-        if (!(error instanceof StaleSocketError) || replayed || !replayable) throw this.#explain(error);
+        const isStale = error instanceof StaleSocketError;
+        // The others lie idle since the same time and may be as dead: what comes next gets a new connection.
+        if (isStale || error instanceof DeadlineError) endIdleSockets(agentOf(request, session));
+        if (!isStale || replayed || !replayable) throw this.#explain(error);
         replayed = true;
-        // The others lie idle since the same time: the second attempt gets a new connection.
-        endIdleSockets(agentOf(request, session));
         continue;
       }
       const delay = retryDelay(answer, Math.random());

@@ -1,9 +1,10 @@
 /** What a controller process caches: whole resources, of each object what is used. */
 import { hostname } from 'node:os';
+import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { WatchPorts } from '../operations/ports.ts';
 import { eventSink } from './event-sink.ts';
-import { withSpec } from './node-pools.ts';
+import { withoutManagedFields } from './node-pools.ts';
 import { toNode, type WireNode } from './nodes.ts';
 import { PLACED, toPlace } from './pods.ts';
 import { NODE_POOLS, NODES, PODS, RUNTIME_CLASSES } from './resource.ts';
@@ -16,7 +17,7 @@ export function watchPorts(transport: Transport): WatchPorts {
   return {
     pools: {
       source: listWatch(transport, NODE_POOLS),
-      transform: raw => withoutManagedFields(withSpec(raw as NodePool)),
+      transform: raw => withoutManagedFields(soundPool(raw as NodePool)),
     },
     nodes: { source: listWatch(transport, NODES), transform: raw => toNode(raw as WireNode) },
     runtimeClasses: {
@@ -26,10 +27,4 @@ export function watchPorts(transport: Transport): WatchPorts {
     pods: { source: listWatch(transport, PODS, PLACED), transform: toPlace },
     events: eventSink(transport, CONTROLLER, `${CONTROLLER}-${hostname()}`),
   };
-}
-
-/** They are the larger part of a small object, and nothing here looks at them. */
-function withoutManagedFields<T extends { metadata: object }>(object: T): T {
-  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
-  return { ...object, metadata: metadata as T['metadata'] };
 }

@@ -1,6 +1,6 @@
 /** Which node belongs to which pool. One node, one pool. */
 import { type AppliedRecord, type AppliedSlot, parseRecord } from './record.ts';
-import { matchesLabels, membershipSelector } from './selector.ts';
+import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import { taintId } from './taint.ts';
 import { FINALIZER, type Node, type NodePool } from './types.ts';
 import { type FieldError, validatePool } from './validation.ts';
@@ -20,10 +20,16 @@ export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
   /** By one `key=value` of the pool's selector; the rest of the selector is checked on a hit. */
   readonly #byPair = new Map<string, NodePool[]>();
+  /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
+  readonly #keepers = new Set<string>();
 
   constructor(pools: Iterable<NodePool>) {
     for (const pool of [...pools].sort(olderFirst)) {
       this.#errors.set(pool.metadata.name, validatePool(pool));
+      if (!isSelectorKnown(pool)) {
+        if (pool.metadata.deletionTimestamp === undefined) this.#keepers.add(pool.metadata.name);
+        continue;
+      }
       const first = Object.entries(membershipSelector(pool))[0];
       if (first === undefined) continue;
       const pair = `${first[0]}=${first[1]}`;
@@ -40,7 +46,8 @@ export class PoolIndex {
 
   /**
    * The pool that already holds the node keeps it while it matches; else the older pool, then the smaller name.
-   * A pool that is being deleted gets no node; a pool with an invalid spec keeps what it has and gets nothing new.
+   * A pool that is being deleted gets no node; a pool with an invalid spec keeps what it has and gets nothing new, even
+   * nodes that it might not match if its selector could be read.
    */
   claim(node: Node): Claim {
     const matching = this.#matching(node);
@@ -49,6 +56,7 @@ export class PoolIndex {
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => metadata.name)
       .filter(name => name === record?.pool || this.errors(name).length === 0);
+    if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
     const owner = able.find(name => name === record?.pool) ?? able[0];
     return { record, owner, losers: able.filter(name => name !== owner) };
   }

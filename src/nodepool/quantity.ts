@@ -2,7 +2,6 @@
  * Kubernetes quantities ("7910m", "6129040Ki"): exact, and with the very results of Go's resource.Quantity.
  * One difference: Go prints 1000E as "1", for want of a suffix; here it stays "1000E".
  */
-import { NodepoolError } from './errors.ts';
 import { BINARY_SUFFIXES, DECIMAL_SUFFIXES, parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
 import type { ResourceList } from './types.ts';
 
@@ -44,9 +43,17 @@ export function sumQuantities(texts: readonly string[]): string {
   return sum.format();
 }
 
-/** The sums by resource. @throws NodepoolError `cluster` for what is no quantity, naming the resource and the value */
-export function sumResourceLists(lists: Iterable<ResourceList>): ResourceList {
+/**
+ * The sums by resource. What is no quantity is left out.
+ *
+ * @param onProblem told of that: the list's place among the lists, and a sentence that names the resource and the value
+ */
+export function sumResourceLists(
+  lists: Iterable<ResourceList>,
+  onProblem: (place: number, problem: string) => void,
+): ResourceList {
   const sums = new Map<string, Sum>();
+  let place = 0;
   for (const list of lists) {
     for (const name of Object.keys(list)) {
       let sum = sums.get(name);
@@ -54,18 +61,21 @@ export function sumResourceLists(lists: Iterable<ResourceList>): ResourceList {
         sum = new Sum();
         sums.set(name, sum);
       }
-      addNamed(sum, name, list[name] ?? '0');
+      const problem = tryToAdd(sum, list[name] ?? '0');
+      if (problem !== undefined) onProblem(place, `allocatable ${name} ${JSON.stringify(list[name])}: ${problem}`);
     }
+    place += 1;
   }
   return Object.fromEntries([...sums].map(([name, sum]) => [name, sum.format()]));
 }
 
-function addNamed(sum: Sum, name: string, text: string): void {
+function tryToAdd(sum: Sum, text: string): string | undefined {
   try {
     sum.add(text);
+    return undefined;
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
-    throw new NodepoolError('cluster', `allocatable ${name} ${JSON.stringify(text)}: ${error.message}`);
+    return error.message;
   }
 }
 

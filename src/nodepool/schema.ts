@@ -53,7 +53,7 @@ const metadata: Schema = {
   },
 };
 
-const spec: Schema = {
+export const SPEC_SCHEMA: Schema = {
   type: 'object',
   fields: {
     labels,
@@ -71,7 +71,7 @@ const spec: Schema = {
   },
 };
 
-const status: Schema = {
+export const STATUS_SCHEMA: Schema = {
   type: 'object',
   fields: {
     status: integer,
@@ -88,5 +88,19 @@ const status: Schema = {
 export const POOL_SCHEMA: Schema = {
   type: 'object',
   required: ['metadata'],
-  fields: { apiVersion: string, kind: string, metadata, spec, status },
+  fields: { apiVersion: string, kind: string, metadata, spec: SPEC_SCHEMA, status: STATUS_SCHEMA },
+};
+
+/** Of a condition, whoever set it: what the CRD asks for. */
+export const CONDITION_SCHEMA: Schema = {
+  type: 'object',
+  required: ['type', 'status'],
+  fields: {
+    type: string,
+    status: string,
+    reason: string,
+    message: string,
+    lastTransitionTime: string,
+    observedGeneration: integer,
+  },
 };

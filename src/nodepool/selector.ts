@@ -10,3 +10,8 @@ export function matchesLabels(selector: Record<string, string>, labels: Record<s
   const pairs = Object.entries(selector);
   return pairs.length > 0 && pairs.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
+
+/** False when something of the selector could not be read: nobody knows then which nodes the pool is meant to have. */
+export function isSelectorKnown({ unreadable = [] }: NodePool): boolean {
+  return !unreadable.some(({ field }) => field === 'spec' || field.startsWith('spec.nodeSelector'));
+}

@@ -1,4 +1,5 @@
 /** The status of a pool, computed anew from what was observed; nothing is carried over but transition times. */
+import { ellipsize } from './cut-bytes.ts';
 import { isInherited } from './membership.ts';
 import { sumResourceLists } from './quantity.ts';
 import type { Condition, Node, NodePool, NodePoolStatus } from './types.ts';
@@ -13,6 +14,8 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'NotReady',
 };
 
+/** Bytes. */
+const LONGEST_SENTENCE = 1024;
 const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict'];
 
 export interface Observation {
@@ -30,10 +33,15 @@ export interface Observation {
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
   const { members, specErrors, conflicts, failures, podCount } = observed;
   const ready = members.filter(node => node.ready).length;
+  const unreadable: string[] = [];
+  const allocatable = sumResourceLists(
+    members.map(node => node.allocatable),
+    (place, problem) => unreadable.push(`node ${members[place]?.name}: ${problem}`),
+  );
   const status =
     specErrors.length > 0
       ? 422
-      : failures.length > 0
+      : failures.length > 0 || unreadable.length > 0
         ? 500
         : conflicts.length > 0
           ? 409
@@ -64,7 +72,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     200: ['PoolReady', readyText],
     409: [firstConflict?.reason ?? 'Conflict', 'see condition Conflict'],
     422: ['InvalidSpec', invalid],
-    500: ['WriteFailed', 'see condition Applied'],
+    500: applied ? ['UnreadableQuantity', summarize(unreadable)] : ['WriteFailed', 'see condition Applied'],
     503: ['NoReadyNode', readyText],
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
@@ -74,7 +82,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     readyNodeCount: ready,
     unschedulableNodeCount: members.filter(node => node.unschedulable).length,
     ...(podCount === undefined ? {} : { podCount }),
-    allocatable: sumResourceLists(members.map(node => node.allocatable)),
+    allocatable,
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
     conditions: [
       condition('Ready', status === 200, readyReason, readyMessage),
@@ -95,9 +103,9 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   };
 }
 
-/** The first few, and how many more: a condition is read by people and limited to 32 KiB by the server. */
+/** The first few, and how many more: a condition is read by people, and a wrong value may have 1 MB. */
 function summarize(sentences: string[], most = 5): string {
-  const said = sentences.filter(sentence => sentence !== '');
+  const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, LONGEST_SENTENCE));
   const shown = said.slice(0, most).join('; ');
   return said.length > most ? `${shown}; and ${said.length - most} more` : shown;
 }

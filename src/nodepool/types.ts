@@ -1,5 +1,7 @@
 /** The objects the domain speaks of, cut down to the fields that are used. Shapes follow the Kubernetes API. */
 
+import type { FieldError } from './field-error.ts';
+
 export const GROUP = 'nodes.lailin.xyz';
 export const VERSION = 'v1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
@@ -61,7 +63,7 @@ export interface Condition {
 export type ResourceList = Record<string, string>;
 
 export interface NodePoolStatus {
-  /** 200 = normal; 409 conflict, 422 invalid spec, 500 writes failing, 503 no member is Ready. */
+  /** 200 = normal; 409 conflict, 422 invalid spec, 500 writes failing or unreadable quantities, 503 no member is Ready. */
   status: number;
   nodeCount: number;
   readyNodeCount?: number;
@@ -79,6 +81,8 @@ export interface NodePool {
   metadata: ObjectMeta;
   spec: NodePoolSpec;
   status?: NodePoolStatus;
+  /** What of the spec had another type than the API's, and was left out when it was read (see sound.ts). Never sent. */
+  unreadable?: FieldError[];
 }
 
 /** What is kept of a v1 Node: never the 11 kB object. */

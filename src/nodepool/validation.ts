@@ -36,6 +36,8 @@ const RESERVED_NAMES = ['control-plane', 'master'];
 
 /** Everything that is wrong with the pool's name and spec, in the order of the fields; empty when nothing is. */
 export function validatePool(pool: NodePool): FieldError[] {
+  // Rules would speak of what is left of it.
+  if (pool.unreadable !== undefined) return pool.unreadable;
   return [
     ...nameErrors(pool),
     ...labelErrors(pool),

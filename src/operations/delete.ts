@@ -2,6 +2,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { formatRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
+import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import { createLimiter, type Limiter } from '../reconciler/limiter.ts';
@@ -86,8 +87,11 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
 }
 
 async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {
-  // One that has lost the finalizer would be gone at once, before its RuntimeClass is.
-  await addFinalizer(pool, { ...deps, view: new View([pool], [], []) });
+  // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
+  // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
+  if (soundPool(pool).unreadable === undefined) {
+    await addFinalizer(pool, { ...deps, view: new View([pool], [], []) });
+  }
   await deps.pools.delete(pool, { dryRun });
 }
 
@@ -137,7 +141,7 @@ function refused(pool: string, error: NodepoolError | undefined): PoolSummary {
 }
 
 function marked(pool: RawPool, now: Date): NodePool {
-  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
+  return { ...soundPool(pool), metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
 }
 
 function foreignFinalizers(pool: NodePool | undefined): string[] {

@@ -1,7 +1,9 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { fieldErrors } from '../nodepool/field-error.ts';
 import { mergePatch } from '../nodepool/merge-patch.ts';
+import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { assertValid } from './create.ts';
 import { poolNotFound } from './load-view.ts';
@@ -24,6 +26,7 @@ export async function editByFlags(
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const before = await pools.get(name);
     if (before === undefined) throw poolNotFound([name]);
+    assertReadable(before);
     const { spec, notFound } = applyEdits(before.spec, edits);
     const after: RawPool = { ...before, spec };
     assertValid(after);
@@ -35,6 +38,15 @@ export async function editByFlags(
     if (result.kind === 'written') return { kind: 'edited', pool: result.pool, notFound };
   }
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+}
+
+/** Flags change what is there; on a field of another type they would say nothing, or drop it. */
+function assertReadable(pool: RawPool): void {
+  const { unreadable, metadata } = soundPool(pool);
+  if (unreadable === undefined) return;
+  const next = `mend it in your editor: kubectl nodepool edit ${metadata.name}`;
+  const errors = unreadable.map(error => ({ ...error, next }));
+  throw fieldErrors(`nodepool ${metadata.name}`, errors);
 }
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */

@@ -102,6 +102,14 @@ export interface WatchPorts {
   events: EventSink;
 }
 
+/** Resources to follow for a reader. What is not asked for is undefined. */
+export interface FollowPorts {
+  /** @param options names: empty means all; labelSelector as the server takes it */
+  pools(options: { names: readonly string[]; labelSelector: string | undefined }): Watched<RawPool | undefined>;
+  /** About one pool, or about all. */
+  events(pool?: string): Watched<PoolEventRecord | undefined>;
+}
+
 /** One cluster as one user, and all that is asked of it. */
 export interface Connection {
   cluster: ClusterPort;
@@ -110,9 +118,10 @@ export interface Connection {
   definition: DefinitionPort;
   manifests: ManifestsPort;
   /** How many pods are on each node and have not ended. Reads every one of them. */
-  podCounts(): Promise<ReadonlyMap<string, number>>;
+  countPods(): Promise<ReadonlyMap<string, number>>;
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
+  follow: FollowPorts;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */

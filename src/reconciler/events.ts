@@ -1,5 +1,5 @@
 /** What changed, told as Events. All names are told; notes are cut into as many events as the server's limit needs. */
-import { cutBytes } from '../nodepool/cut-bytes.ts';
+import { ellipsize } from '../nodepool/cut-bytes.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { NodeMove } from './node-writer.ts';
@@ -21,11 +21,11 @@ export const REASON = {
 } as const;
 
 export function normal(reason: string, note: string): PoolEvent {
-  return { type: 'Normal', reason, action: 'Reconcile', note: cut(note, NOTE_LIMIT) };
+  return { type: 'Normal', reason, action: 'Reconcile', note: ellipsize(note, NOTE_LIMIT) };
 }
 
 export function warning(reason: string, note: string): PoolEvent {
-  return { type: 'Warning', reason, action: 'Reconcile', note: cut(note, NOTE_LIMIT) };
+  return { type: 'Warning', reason, action: 'Reconcile', note: ellipsize(note, NOTE_LIMIT) };
 }
 
 /** The events that tell of node writes, by pool. Nodes that changed alike share an event. */
@@ -49,7 +49,7 @@ export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   const updated = moves.filter(move => move.from === move.to && move.changes.length > 0);
   for (const [pool, group] of groupBy(updated, move => move.to)) {
     for (const [what, alike] of groupBy(group, move => move.changes.map(describeChange).join(', '))) {
-      const prefix = (count: number) => `${nodesText(count)} updated (${cut(what, NOTE_LIMIT / 2)}): `;
+      const prefix = (count: number) => `${nodesText(count)} updated (${ellipsize(what, NOTE_LIMIT / 2)}): `;
       tell(pool, listing(REASON.nodesUpdated, names(alike), prefix));
     }
   }
@@ -123,9 +123,4 @@ function listing(reason: string, names: string[], prefix: (count: number) => str
 
 function nodesText(count: number): string {
   return count === 1 ? '1 node' : `${count} nodes`;
-}
-
-/** At most `limit` bytes of UTF-8; what is cut ends with an ellipsis. */
-function cut(text: string, limit: number): string {
-  return Buffer.byteLength(text) <= limit ? text : `${cutBytes(text, limit - Buffer.byteLength('…'))}…`;
 }

@@ -2,21 +2,26 @@
 import type { PoolEventRecord } from '../operations/ports.ts';
 import { NONE } from './cells.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, growingTable } from './table.ts';
 import { formatAge } from './time.ts';
 
 export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
 /** In the order given. */
 export function renderEvents(events: EventRow[], options: { headers: boolean; now: Date }, style: Style): string {
-  const rows = events.map(event => [
-    seen(event, options.now),
-    typeCell(event, style),
-    event.reason,
-    event.pool,
-    event.note.trim(),
-  ]);
-  return renderTable(['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'], rows, { headers: options.headers });
+  return growingEvents(options, style)(events, options.now);
+}
+
+/** The first call gives the table, later ones more rows of it. */
+export function growingEvents(
+  { headers }: { headers: boolean },
+  style: Style,
+): (events: EventRow[], now: Date) => string {
+  const render = growingTable(['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'], { headers });
+  return (events, now) =>
+    render(
+      events.map(event => [seen(event, now), typeCell(event, style), event.reason, event.pool, event.note.trim()]),
+    );
 }
 
 /** Columns and rows as `kubectl describe` has them. */

@@ -1,10 +1,11 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
 import { membershipSelector } from '../nodepool/selector.ts';
+import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool, NodePoolStatus, ResourceList } from '../nodepool/types.ts';
 import { labelsText, NONE, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
 import { displayQuantity, isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, growingTable } from './table.ts';
 import { formatAge } from './time.ts';
 
 export interface PoolsTableOptions {
@@ -12,6 +13,8 @@ export interface PoolsTableOptions {
   headers: boolean;
   now: Date;
 }
+
+type Shape = Omit<PoolsTableOptions, 'now'>;
 
 const COLUMNS = ['NAME', 'STATUS', 'NODES', 'READY', 'CPU', 'MEMORY', 'PODS', 'TAINTS', 'AGE'];
 const WIDE_COLUMNS = ['HANDLER', 'UNSCHEDULABLE', 'STORAGE', 'DEVICES', 'SELECTOR', 'REASON'];
@@ -21,12 +24,20 @@ const TAINTS_WIDTH = 32;
 
 /** What a pool has not been given yet by a reconcile shows as `<none>`. */
 export function renderPools(pools: NodePool[], options: PoolsTableOptions, style: Style): string {
-  const { wide, headers, now } = options;
-  const columns = wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS;
-  const rows = pools.map(pool =>
-    wide ? [...row(pool, Infinity, now, style), ...wideRow(pool)] : row(pool, TAINTS_WIDTH, now, style),
-  );
-  return renderTable(columns, rows, { headers });
+  return growingPools(options, style)(pools, options.now);
+}
+
+/** The first call gives the table, later ones more rows of it: as pools change, they are shown again. */
+export function growingPools({ wide, headers }: Shape, style: Style): (pools: NodePool[], now: Date) => string {
+  const render = growingTable(wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS, { headers });
+  return (pools, now) =>
+    render(
+      pools
+        .map(soundPool)
+        .map(pool =>
+          wide ? [...row(pool, Infinity, now, style), ...wideRow(pool)] : row(pool, TAINTS_WIDTH, now, style),
+        ),
+    );
 }
 
 function row(pool: NodePool, taintsWidth: number, now: Date, style: Style): Cell[] {

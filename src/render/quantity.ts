@@ -3,10 +3,10 @@ import { parseQuantity, QuantityError, quantityToNumber } from '../nodepool/quan
 
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** The quantity as is right for its resource; text that is no quantity is given back. */
+/** The quantity as is right for its resource; text that is no quantity, or beyond all numbers, is given back. */
 export function displayQuantity(resource: string, quantity: string): string {
   const value = numberOf(quantity);
-  if (value === undefined) return quantity;
+  if (value === undefined || !Number.isFinite(value)) return quantity;
   return isBytes(resource) ? displayBytes(value) : decimals(value, 2);
 }
 

@@ -34,6 +34,29 @@ const NO_CHARS = Object.fromEntries(
 
 /** Lines joined by newlines, without one at the end. Without headers and rows: the empty string. */
 export function renderTable(columns: string[], rows: Cell[][], options: TableOptions = {}): string {
+  return layOut(columns, rows, options).text;
+}
+
+/**
+ * A table that goes on, for what follows a resource: the first call gives it as renderTable does, later ones give more
+ * rows under it, without headers. Columns stay as wide as they were at first, as with kubectl; a cell that is wider is
+ * not cut, it moves the rest of its line.
+ */
+export function growingTable(columns: string[], options: TableOptions = {}): (rows: Cell[][]) => string {
+  let first: number[] | undefined;
+  return rows => {
+    if (first !== undefined) {
+      const more = { ...options, headers: false };
+      return rows.map(row => layOut(columns, [row], more, first).text).join('\n');
+    }
+    const { text, widths } = layOut(columns, rows, options);
+    first = widths;
+    return text;
+  };
+}
+
+/** @param atLeast the widths below which no column is to fall */
+function layOut(columns: string[], rows: Cell[][], options: TableOptions, atLeast: number[] = []) {
   const { headers = true, dense = false, indent = '' } = options;
   // As kubectl sets up Go's tabwriter; the width has the gap in it.
   const { gap, minWidth } = dense ? DESCRIBE : GET;
@@ -41,16 +64,14 @@ export function renderTable(columns: string[], rows: Cell[][], options: TableOpt
   const batches: string[][][] = [];
   for (let at = 0; at < lines.length; at += BATCH) batches.push(lines.slice(at, at + BATCH));
 
-  const widths = columns.map(() => minWidth);
+  const widths = columns.map((_, column) => atLeast[column] ?? minWidth);
   for (const batch of batches) {
     for (const [column, width] of measure(batch, gap).entries()) {
       widths[column] = Math.max(widths[column] ?? 0, width);
     }
   }
-  return batches
-    .flatMap(batch => draw(batch, gap, widths))
-    .map(line => `${indent}${line}`)
-    .join('\n');
+  const drawn = batches.flatMap(batch => draw(batch, gap, widths));
+  return { text: drawn.map(line => `${indent}${line}`).join('\n'), widths };
 }
 
 /** The cell as it is printed: escaped, then coloured. */

@@ -1,6 +1,6 @@
 /** Deadlines and delays, with a server that only turns away. */
 import assert from 'node:assert/strict';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../src/controller/clock.ts';
 import type { Credentials } from '../../../src/kube/credentials.ts';
@@ -8,15 +8,18 @@ import { Transport } from '../../../src/kube/transport.ts';
 
 const none: Credentials = { secureContext: undefined, headers: {}, certificateEnds: undefined, renewal: undefined };
 
-interface Options {
-  status: string;
-  retryAfter: string;
-  afterMs?: number;
+interface TransportOptions {
   deadlineMs?: number;
   credentials?: () => Promise<Credentials>;
   clock?: Clock;
   concurrency?: number;
   mayWrite?: () => boolean;
+}
+
+interface Options extends TransportOptions {
+  status: string;
+  retryAfter: string;
+  afterMs?: number;
 }
 
 /** Every request gets the same answer, after a while. */
@@ -30,6 +33,10 @@ async function turnedAway(t: TestContext, { status, retryAfter, afterMs = 0, ...
       setTimeout(() => socket.write(answer), afterMs);
     });
   });
+  return { ...(await transportTo(t, server, options)), sends: () => sends };
+}
+
+async function transportTo(t: TestContext, server: Server, options: TransportOptions) {
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -47,7 +54,7 @@ async function turnedAway(t: TestContext, { status, retryAfter, afterMs = 0, ...
     transport.close();
     server.close();
   });
-  return { transport, address, sends: () => sends };
+  return { transport, address };
 }
 
 test('a delay that ends after the deadline is not begun: the refusal itself is the answer', async t => {
@@ -69,6 +76,22 @@ test('the deadline is for all attempts together', async t => {
   const took = performance.now() - start;
   assert.ok(took >= 499 && took < 2000, `${took} ms`);
   assert.ok(sends() > 1);
+});
+
+test('after a deadline no connection is used again that lay idle meanwhile: it may be as dead', async t => {
+  let oldAreDead = false;
+  const server = createServer(socket => {
+    const isOld = !oldAreDead;
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      if (!(oldAreDead && isOld)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+  });
+  const { transport } = await transportTo(t, server, { deadlineMs: 500 });
+  await Promise.all([1, 2, 3].map(() => transport.request({ path: '/' })));
+  oldAreDead = true;
+  await assert.rejects(transport.request({ path: '/' }), /gave no answer/);
+  assert.equal((await transport.request({ path: '/' })).status, 200);
 });
 
 test('a deadline that was asked for is for the login too', async t => {

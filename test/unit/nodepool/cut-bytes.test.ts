@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutBytes } from '../../../src/nodepool/cut-bytes.ts';
+import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
 
 const CASES: [text: string, limit: number, cut: string][] = [
   ['', 3, ''],
@@ -15,4 +15,10 @@ const CASES: [text: string, limit: number, cut: string][] = [
 
 test('at most so many bytes, and no half characters', () => {
   for (const [text, limit, cut] of CASES) assert.equal(cutBytes(text, limit), cut, JSON.stringify(text));
+});
+
+test('what is cut ends with an ellipsis, within the limit', () => {
+  assert.equal(ellipsize('abcd', 4), 'abcd');
+  assert.equal(ellipsize('abcde', 4), 'a…');
+  assert.equal(ellipsize('aéééé', 6), 'aé…');
 });

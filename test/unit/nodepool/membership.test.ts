@@ -27,6 +27,20 @@ test('every pair of a selector must match; an empty one matches nothing', () => 
   assert.equal(claim([aPool({ nodeSelector: {} })], aNode({ labels: { a: '1' } })).owner, undefined);
 });
 
+test('a pool whose selector cannot be read keeps the nodes it holds, and gets no other', () => {
+  const unknown = (field: string) => ({ ...worker, unreadable: [{ field, message: 'wrong' }] });
+  const labels = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
+  const held = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
+  for (const field of ['spec', 'spec.nodeSelector', 'spec.nodeSelector[a]']) {
+    assert.deepEqual(claim([unknown(field)], aNode({ labels })), { owner: undefined, losers: [] }, field);
+    assert.deepEqual(claim([unknown(field), gpu], held), { owner: 'worker', losers: ['gpu'] }, field);
+  }
+  const deleted = { ...unknown('spec'), metadata: { ...worker.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
+  assert.deepEqual(claim([deleted], held), { owner: undefined, losers: [] });
+  // Anything else that cannot be read leaves it known.
+  assert.deepEqual(claim([unknown('spec.taints')], held), { owner: undefined, losers: [] });
+});
+
 test('the older pool wins, whatever the order of the list', () => {
   for (const pools of [
     [worker, gpu],

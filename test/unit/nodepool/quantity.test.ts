@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -119,6 +118,8 @@ test('gives a number for bars', () => {
   assert.equal(quantityToNumber(parseQuantity('0')), 0);
 });
 
+const fail = (_place: number, problem: string) => assert.fail(problem);
+
 test('sums resource lists by resource: two nodes of four cores', () => {
   const node = {
     cpu: '4',
@@ -128,7 +129,7 @@ test('sums resource lists by resource: two nodes of four cores', () => {
     memory: '3064520Ki',
     pods: '110',
   };
-  assert.deepEqual(sumResourceLists([node, node]), {
+  assert.deepEqual(sumResourceLists([node, node], fail), {
     cpu: '8',
     'ephemeral-storage': '184026512Ki',
     'hugepages-1Gi': '0',
@@ -136,19 +137,24 @@ test('sums resource lists by resource: two nodes of four cores', () => {
     memory: '6129040Ki',
     pods: '220',
   });
-  assert.deepEqual(sumResourceLists([{ cpu: '1' }, { 'nvidia.com/gpu': '8' }, {}]), {
+  assert.deepEqual(sumResourceLists([{ cpu: '1' }, { 'nvidia.com/gpu': '8' }, {}], fail), {
     cpu: '1',
     'nvidia.com/gpu': '8',
   });
-  assert.deepEqual(sumResourceLists([]), {});
+  assert.deepEqual(sumResourceLists([], fail), {});
 });
 
-test('names the resource and the value that is no quantity', () => {
-  assert.throws(
-    () => sumResourceLists([{ cpu: '1' }, { cpu: '1Kii' }]),
-    (error: unknown) =>
-      error instanceof NodepoolError && error.message === `allocatable cpu "1Kii": unable to parse quantity's suffix`,
+test('leaves out what is no quantity, and tells of it by the resource and the value', () => {
+  const told: [number, string][] = [];
+  const lists = [{ cpu: '1' }, { cpu: '1Kii', pods: '5' }, { cpu: '2' }, { cpu: '1e20000' }];
+  assert.deepEqual(
+    sumResourceLists(lists, (place, problem) => told.push([place, problem])),
+    { cpu: '3', pods: '5' },
   );
+  assert.deepEqual(told, [
+    [1, `allocatable cpu "1Kii": unable to parse quantity's suffix`],
+    [3, 'allocatable cpu "1e20000": quantity with an exponent above 10000'],
+  ]);
 });
 
 test('takes time in proportion to the number of terms', () => {

@@ -62,6 +62,23 @@ test('ready and unschedulable members are counted', () => {
   assert.deepEqual([readyNodeCount, unschedulableNodeCount], [2, 1]);
 });
 
+test('a quantity that cannot be read is left out of the sum, named, and no fault of the writes', () => {
+  const members = [aNode({ allocatable: worker }), aNode({ name: 'odd', allocatable: { cpu: '1Kii', pods: '1' } })];
+  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  assert.deepEqual([status.status, status.allocatable?.cpu, status.allocatable?.pods], [500, '4', '111']);
+  const condition = (type: string) => status.conditions?.find(candidate => candidate.type === type);
+  assert.equal(condition('Applied')?.status, 'True');
+  assert.equal(condition('Ready')?.reason, 'UnreadableQuantity');
+  assert.equal(condition('Ready')?.message, `node odd: allocatable cpu "1Kii": unable to parse quantity's suffix`);
+});
+
+test('a sentence has 1 KiB at most', () => {
+  const status = computeStatus(aPool(), { ...calm, failures: ['x'.repeat(100_000), 'y'] }, NOW);
+  const message = status.conditions?.find(({ type }) => type === 'Applied')?.message ?? '';
+  assert.ok(message.length < 1100);
+  assert.match(message, /x…; y$/);
+});
+
 test('a condition keeps its transition time until it turns', () => {
   const first = computeStatus(aPool(), calm, '2026-01-01T00:00:00Z');
   const second = computeStatus(aPool({}, { status: first }), calm, NOW);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderEvents } from '../../../src/render/events.ts';
+import { growingEvents, renderEvents } from '../../../src/render/events.ts';
 import { colored, NOW, plain } from './fixtures.ts';
 
 const events = [
@@ -34,6 +34,12 @@ LAST SEEN           TYPE      REASON         POOL     MESSAGE
 5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1, node-2
 5s                  Warning   NodeConflict   gpu      first line\\nsecond \\x1b[2J line`.slice(1),
   );
+});
+
+test('a table that goes on: more rows under the first', () => {
+  const render = growingEvents({ headers: true }, plain);
+  const [, joined] = render(events, NOW).split('\n');
+  assert.equal(render(events.slice(0, 1), NOW), joined);
 });
 
 test('warnings are yellow; headers can be left out', () => {

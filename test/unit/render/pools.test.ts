@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderPools } from '../../../src/render/pools.ts';
+import { growingPools, renderPools } from '../../../src/render/pools.ts';
 import { colored, freshPool, gpuPool, NOW, plain, workerPool } from './fixtures.ts';
 
 test('the table', () => {
@@ -13,6 +13,13 @@ worker   200            2        2        8        5.8Gi    220      node-pool=w
 gpu      409,Conflict   1        1        15.82    64Gi     110      <none>                           60m
 fresh    <none>         <none>   <none>   <none>   <none>   <none>   <none>                           3s`.slice(1),
   );
+});
+
+test('a table that goes on: more rows, as old as they are by then', () => {
+  const render = growingPools({ wide: false, headers: true }, plain);
+  const [first] = render([workerPool()], NOW).split('\n').slice(1);
+  const later = render([workerPool()], new Date(NOW.getTime() + 3_600_000));
+  assert.equal(later, first?.replace(/2d3h$/, '2d4h'));
 });
 
 test('wide', () => {

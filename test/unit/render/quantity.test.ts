@@ -20,6 +20,7 @@ const VECTORS: [resource: string, quantity: string, want: string][] = [
   ['hugepages-2Mi', '4Mi', '4Mi'],
   ['nvidia.com/gpu', '8', '8'],
   ['cpu', 'lots', 'lots'],
+  ['cpu', '10e399', '10e399'],
 ];
 
 test('quantities for people', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeStyle } from '../../../src/render/style.ts';
-import { renderTable } from '../../../src/render/table.ts';
+import { growingTable, renderTable } from '../../../src/render/table.ts';
 
 test('columns as kubectl: three spaces, nothing after the last', () => {
   const text = renderTable(
@@ -86,4 +86,30 @@ test('long tables keep one width over all rows', () => {
 test('text is not cut, however long', () => {
   const long = 'word '.repeat(300).trim();
   assert.ok(renderTable(['A', 'B'], [['x', long]]).endsWith(long));
+});
+
+test('a table that goes on keeps its first widths, and cuts nothing', () => {
+  const { green } = makeStyle(true);
+  const render = growingTable(['NAME', 'STATUS', 'LAST']);
+  assert.equal(render([['worker-1', '200', 'x']]), 'NAME       STATUS   LAST\nworker-1   200      x');
+  assert.equal(
+    render([
+      ['a', { text: '503', paint: green }, 'y'],
+      ['a', '409,Conflict', 'y'],
+      ['a-name-that-is-wider', '200', 'y'],
+      ['b', '200', 'y'],
+    ]),
+    [
+      'a          \x1b[32m503\x1b[39m      y',
+      'a          409,Conflict   y',
+      'a-name-that-is-wider   200      y',
+      'b          200      y',
+    ].join('\n'),
+  );
+});
+
+test('a table that goes on without headers', () => {
+  const render = growingTable(['NAME', 'LAST'], { headers: false });
+  assert.equal(render([['worker-1', 'x']]), 'worker-1   x');
+  assert.equal(render([['a', 'y']]), 'a          y');
 });

@@ -1,0 +1,29 @@
+/** What is followed for a reader: pools as they are printed, and events about pools. */
+import type { FollowPorts, RawPool } from '../operations/ports.ts';
+import { aboutPools, isOurs, toRecord, type WireEvent } from './events.ts';
+import { withoutManagedFields, withSpec } from './node-pools.ts';
+import { EVENTS, NODE_POOLS } from './resource.ts';
+import type { Transport } from './transport.ts';
+import { listWatch } from './watch.ts';
+
+export function followPorts(transport: Transport): FollowPorts {
+  return {
+    pools({ names, labelSelector }) {
+      // A field selector takes one name. It lets users in who may only see that pool.
+      const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : undefined;
+      return {
+        source: listWatch(transport, NODE_POOLS, { fieldSelector, labelSelector }),
+        transform(raw) {
+          const pool = raw as RawPool;
+          const isMeant = names.length === 0 || names.includes(pool.metadata.name);
+          return isMeant ? withoutManagedFields(withSpec(pool)) : undefined;
+        },
+      };
+    },
+
+    events: pool => ({
+      source: listWatch(transport, EVENTS, aboutPools(pool)),
+      transform: raw => (isOurs(raw as WireEvent) ? toRecord(raw as WireEvent) : undefined),
+    }),
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Pools of a cluster whose definition of the resource is, or once was, another one may hold anything. What has the wrong
+ * type is left out where pools are read, and remembered: all that comes after relies on the types, and a pool with
+ * something left out is invalid, whatever the rest of it says (validation.ts).
+ */
+import type { FieldError } from './field-error.ts';
+import { isObject } from './json.ts';
+import { CONDITION_SCHEMA, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
+import { readTyped } from './typed.ts';
+import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from './types.ts';
+
+/** @param raw with metadata as the server has it: those of any object are checked there */
+export function soundPool<P extends NodePool>(raw: P): P {
+  const errors: FieldError[] = [];
+  const spec = readTyped(raw.spec ?? {}, SPEC_SCHEMA, 'spec', { errors, unknownFields: 'dropped' }) ?? {};
+  const { status: _status, ...rest } = raw;
+  const status = soundStatus(raw.status);
+  return {
+    ...rest,
+    spec: spec as NodePoolSpec,
+    ...(status === undefined ? {} : { status }),
+    ...(errors.length === 0 ? {} : { unreadable: errors }),
+  } as P;
+}
+
+/** It is computed anew in any case: what is wrong with it is nobody's to mend. */
+function soundStatus(raw: unknown): NodePoolStatus | undefined {
+  const read = readTyped(raw, STATUS_SCHEMA, 'status', { errors: [], unknownFields: 'dropped' });
+  if (!isObject(read)) return undefined;
+  const { conditions, allocatable } = read;
+  return {
+    ...(read as unknown as NodePoolStatus),
+    ...(isObject(allocatable)
+      ? { allocatable: Object.fromEntries(Object.entries(allocatable).map(([name, value]) => [name, String(value)])) }
+      : {}),
+    ...(Array.isArray(conditions) ? { conditions: soundConditions(conditions) } : {}),
+  };
+}
+
+/** Those that the server would take again: the first of each type, with a status and a time that are such. */
+function soundConditions(raw: unknown[]): Condition[] {
+  const sound = new Map<string, Condition>();
+  for (const item of raw) {
+    const read = readTyped(item, CONDITION_SCHEMA, '', { errors: [], unknownFields: 'dropped' });
+    if (!isObject(read)) continue;
+    const { lastTransitionTime, ...rest } = read as unknown as Condition;
+    if (!/^(True|False|Unknown)$/.test(rest.status) || sound.has(rest.type)) continue;
+    const isTime = !Number.isNaN(Date.parse(lastTransitionTime));
+    sound.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
+  }
+  return [...sound.values()];
+}

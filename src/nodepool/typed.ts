@@ -1,0 +1,105 @@
+/** Reads a value along a schema (schema.ts): keeps what has the right type, and says of the rest what is wrong with it. */
+import type { FieldError } from './field-error.ts';
+import { isObject } from './json.ts';
+import type { Schema } from './schema.ts';
+import { suggest } from './suggest.ts';
+
+export interface Reading {
+  /** Each wrong field is added. */
+  errors: FieldError[];
+  /** Fields that the schema does not have are never kept; `refused` makes them errors. */
+  unknownFields: 'refused' | 'dropped';
+}
+
+/**
+ * The value without its nulls, as the server leaves them out, and without all that is wrong: a field of another type, an
+ * object that lacks a required one.
+ *
+ * @param path of the value, for the errors
+ */
+export function readTyped(value: unknown, schema: Schema, path: string, reading: Reading): unknown {
+  switch (schema.type) {
+    case 'any':
+      return value;
+    case 'object':
+      return isObject(value)
+        ? readObject(value, schema, path, reading)
+        : wrong(value, 'a map of fields', path, reading);
+    case 'map':
+      return isObject(value) ? readMap(value, schema, path, reading) : wrong(value, 'a map', path, reading);
+    case 'list':
+      if (!Array.isArray(value)) return wrong(value, 'a list', path, reading);
+      return value
+        .map((item, index) => readTyped(item, schema.of, `${path}[${index}]`, reading))
+        .filter(item => item !== undefined);
+    case 'string':
+      return typeof value === 'string' ? value : wrong(value, 'a string', path, reading);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : wrong(value, 'true or false', path, reading);
+    case 'integer':
+      return Number.isSafeInteger(value) ? value : wrong(value, 'a whole number', path, reading);
+    case 'scalar':
+      return typeof value === 'string' || typeof value === 'number'
+        ? value
+        : wrong(value, 'a string or a number', path, reading);
+  }
+}
+
+function readObject(
+  value: Record<string, unknown>,
+  { fields, required = [] }: Extract<Schema, { type: 'object' }>,
+  path: string,
+  reading: Reading,
+): Record<string, unknown> | undefined {
+  const { errors, unknownFields } = reading;
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const missing = required.filter(name => value[name] === undefined || value[name] === null);
+  for (const name of missing) errors.push({ field: at(name), message: 'missing' });
+  const kept: [string, unknown][] = [];
+  for (const [name, item] of Object.entries(value)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field !== undefined) {
+      if (item !== null && item !== undefined) kept.push([name, readTyped(item, field, at(name), reading)]);
+    } else if (unknownFields === 'refused') {
+      const near = suggest(name, Object.keys(fields));
+      const next = near === undefined ? {} : { next: `did you mean ${at(near)}?` };
+      errors.push({ field: at(name), message: 'unknown field', ...next });
+    }
+  }
+  const whole = Object.fromEntries(kept.filter(([, item]) => item !== undefined));
+  return required.every(name => Object.hasOwn(whole, name)) ? whole : undefined;
+}
+
+/** A null is an error here, not an absent entry: `gpu:` without a value was meant to be `gpu: ""`. */
+function readMap(
+  value: Record<string, unknown>,
+  { of, what }: Extract<Schema, { type: 'map' }>,
+  path: string,
+  reading: Reading,
+): Record<string, unknown> {
+  const { errors } = reading;
+  const entries = Object.entries(value).map(([key, item]) => {
+    const before = errors.length;
+    const kept = readTyped(item, of, `${path}[${key}]`, reading);
+    const error = errors[before];
+    if (error !== undefined) error.next = item === null ? `write "" for the empty value` : `quote it: ${what}`;
+    return [key, kept] as const;
+  });
+  return Object.fromEntries(entries.filter(([, kept]) => kept !== undefined));
+}
+
+function wrong(value: unknown, expected: string, path: string, { errors }: Reading): undefined {
+  errors.push({ field: path, message: `expected ${expected}, found ${describeValue(value)}` });
+}
+
+/** A value in a few words, for errors. */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return 'none';
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (value instanceof Date) return 'a date';
+  if (typeof value === 'object') return 'a map';
+  const shown = JSON.stringify(value) ?? String(value);
+  const short = shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
+  return typeof value === 'string' ? short : `the ${typeof value} ${short}`;
+}

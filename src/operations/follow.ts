@@ -1,0 +1,91 @@
+/**
+ * Follows a resource for somebody who reads along: all of it once, then every change, until told to stop. Stands on the
+ * reflector, so that a server that goes away or restarts costs a warning, and nothing is told twice.
+ */
+import type { Clock } from '../controller/clock.ts';
+import type { Log } from '../controller/log.ts';
+import { Reflector } from '../controller/reflector.ts';
+import type { Source } from '../controller/source.ts';
+import { Store, type StoreEvent } from '../controller/store.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Watched } from './ports.ts';
+
+export interface FollowOptions<T> {
+  /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
+  resource: string;
+  /** What it makes undefined is passed over. */
+  watched: Watched<T | undefined>;
+  /** Called once, with what is there, in no order. */
+  onStart: (objects: T[]) => void;
+  /** An object that is new, or is not what it was. */
+  onChanged: (object: T) => void;
+  /** The last state of an object that is gone. */
+  onDeleted: (object: T) => void;
+  /** Ends it. */
+  signal: AbortSignal;
+}
+
+export interface FollowDeps {
+  clock: Clock;
+  /** From 0 up to, not including, 1. */
+  random: () => number;
+  log: Log;
+}
+
+/**
+ * Resolves soon after the signal is aborted. Until onStart, a missing permission to watch is a NodepoolError, since only
+ * a person can mend it; everything else, and everything later, is logged and tried again for ever.
+ */
+export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Promise<void> {
+  const { resource, watched, signal } = options;
+  const [name = resource] = resource.split('.', 1);
+  let started = false;
+  let refusal: NodepoolError | undefined;
+  const over = Promise.withResolvers<void>();
+  const stop = () => over.resolve();
+  const source = tellForbidden(watched.source, message => {
+    if (started) return;
+    refusal = new NodepoolError(
+      'cluster',
+      `cannot watch ${name}: ${message}`,
+      `ask for a role with verb watch on ${resource}`,
+    );
+    stop();
+  });
+  const store = new Store<T | undefined>();
+  const reflector = new Reflector({ name, source, transform: watched.transform, store, ...deps });
+  reflector.subscribe(event => {
+    if (started) tell(event, options);
+  });
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  reflector.start();
+  await Promise.race([reflector.synced(), over.promise]);
+  if (!signal.aborted && refusal === undefined) {
+    options.onStart([...store.items()].map(({ object }) => object).filter(object => object !== undefined));
+    started = true;
+    await over.promise;
+  }
+  signal.removeEventListener('abort', stop);
+  await reflector.stop();
+  if (refusal !== undefined) throw refusal;
+}
+
+function tell<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: FollowOptions<T>): void {
+  const { object } = event.type === 'deleted' ? event.tombstone.item : event.item;
+  if (object === undefined) return;
+  if (event.type === 'deleted') onDeleted(object);
+  else onChanged(object);
+}
+
+/** The same source; 403 as the answer to a watch is told before it is given. */
+function tellForbidden(source: Source, onForbidden: (message: string) => void): Source {
+  return {
+    list: options => source.list(options),
+    async watch(options, onLine) {
+      const end = await source.watch(options, onLine);
+      if (end.kind === 'refused' && end.status === 403) onForbidden(end.message);
+      return end;
+    },
+  };
+}

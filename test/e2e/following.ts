@@ -1,0 +1,48 @@
+/** A command that keeps printing, and waiting for what it prints. */
+import { spawn } from 'node:child_process';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { eventually } from './watching.ts';
+
+export interface Following {
+  stdout(): string;
+  stderr(): string;
+  /** The lines of stdout so far. */
+  lines(): string[];
+  /** Waits until stdout has so many lines. */
+  has(lines: number): Promise<void>;
+  /** Sends the signal, SIGINT unless told, and resolves with the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts a command that does not end by itself, against the cluster. It ends with the test. */
+export function start(
+  t: { after(fn: () => unknown): void },
+  { kubeconfig }: Pick<ControlPlane, 'kubeconfig'>,
+  [program, ...args]: readonly [string, ...string[]],
+): Following {
+  const env = { ...process.env, KUBECONFIG: kubeconfig, NO_COLOR: '1' };
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const closed = new Promise<number | null>(resolve => child.once('close', resolve));
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await closed;
+  });
+  const lines = () => stdout.split('\n').slice(0, -1);
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    lines,
+    has: count => eventually(`${count} lines`, () => lines().length >= count),
+    end(signal = 'SIGINT') {
+      child.kill(signal);
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,227 @@
+/** Objects that no rule of ours would let in: pools written while the resource had no schema, nodes with odd quantities. */
+import assert from 'node:assert/strict';
+import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { cli } from '../cluster/harness.ts';
+import { nodeObject } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { condition, role } from '../e2e/world.ts';
+import { BAD_SPECS, ODD_RECORDS, ODD_STATUSES } from './bad-pools.ts';
+import { POOLS } from './model.ts';
+import { row } from './row.ts';
+import { type Child, startChild, useFaults } from './world.ts';
+
+const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+/** All that a person may ask of pools. */
+const READS = [
+  ...['', 'wide', 'json', 'yaml', 'name'].map(format => ['get', ...(format === '' ? [] : ['-o', format])]),
+  ['describe'],
+  ['diff'],
+  ['events'],
+];
+/** What no terminal is to be given: C0 but for the line feed, DEL, C1, and what changes the direction of writing. */
+const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+
+const world = useFaults();
+const api = () => raw(world.cluster());
+
+/** Whoever may write definitions may write this one; it stays until the test ends. */
+async function takeSchemaAway(t: { after(fn: () => unknown): void }): Promise<() => Promise<void>> {
+  const { spec } = (await api().expect('GET', DEFINITION)) as { spec: { versions: object[] } };
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const versions = spec.versions.map(version => ({ ...version, schema: { openAPIV3Schema } }));
+  const probe = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'probe' }, spec: 5 };
+  const takes = async () => (await api().request('POST', `${POOLS}?dryRun=All`, probe)).status === 201;
+  const isServed = async () => (await api().request('GET', POOLS)).status === 200;
+  const set = async (to: object[], loose: boolean) => {
+    await api().expect('PATCH', DEFINITION, { spec: { versions: to } });
+    await eventually(`the server takes anything: ${loose}`, async () => (await takes()) === loose && isServed());
+  };
+  const giveBack = () => set(spec.versions, false);
+  t.after(giveBack);
+  await set(versions, true);
+  return giveBack;
+}
+
+const write = (name: string, spec: unknown, metadata: object = {}) =>
+  api().expect('POST', POOLS, {
+    apiVersion: 'nodes.lailin.xyz/v1',
+    kind: 'NodePool',
+    metadata: { name, ...metadata },
+    spec,
+  });
+
+/** Fails unless every wrong pool is 422 with its reason and nothing of it is on a node, and the good ones are as ever. */
+async function assertJudged(child: Child): Promise<void> {
+  for (const [name, [, reason]] of Object.entries(BAD_SPECS)) {
+    const isJudged = async () => {
+      const { status } = (await world.getPool(name)) ?? {};
+      const applied = status?.conditions?.find(({ type }) => type === 'Applied');
+      return status?.status === 422 && applied?.message.includes(reason);
+    };
+    await eventually(`${name} is judged; ${child.log().slice(-2000)}`, isJudged);
+    const pool = await world.getPool(name);
+    assert.equal(pool?.status?.nodeCount, 0, name);
+    assert.ok(JSON.stringify(pool?.status).length < 8_000, `the status of ${name} is short`);
+    assert.equal((await world.node(`n-${name}`)).metadata.annotations?.[RECORD_ANNOTATION], undefined);
+  }
+  for (const name of ['good', ...Object.keys(ODD_STATUSES)]) {
+    await eventually(`${name} is reconciled`, async () => (await world.getPool(name))?.status?.status === 200);
+    const { metadata } = await world.node(`n-${name}`);
+    assert.equal(metadata.labels.tier, name);
+    assert.equal((await world.getPool(name))?.status?.allocatable?.cpu, '4');
+  }
+}
+
+/** Every verb that reads ends as it should, and gives a terminal nothing that it would obey. */
+async function assertReadable(): Promise<void> {
+  for (const args of READS) {
+    const { code, stdout, stderr } = await cli(world.cluster(), args);
+    // `diff` says by its code whether there is a difference.
+    assert.ok(code === 0 || (args[0] === 'diff' && code === 1), `${args.join(' ')}: ${code} ${stderr}`);
+    assert.equal(stderr, '', args.join(' '));
+    assert.doesNotMatch(stdout, CONTROL, args.join(' '));
+  }
+}
+
+row(
+  {
+    fault: 'bad objects',
+    how: 'pools of wrong types, with 1,000 taints, 256 KiB of annotations, control characters, odd statuses; with and without the schema',
+    holds: 'status 422 with the field, other pools unaffected, no verb and no process ends',
+    timeout: 180_000,
+  },
+  async (t, facts) => {
+    const names = [...Object.keys(BAD_SPECS), ...Object.keys(ODD_STATUSES), 'good'];
+    await world.nodes(...names.map(name => ({ name: `n-${name}`, labels: role(name) })), {
+      name: 'held',
+      labels: { group: 'x' },
+    });
+    await world.pool('holder', { nodeSelector: { group: 'x' }, labels: { tier: 'held' }, handler: 'runc' });
+    await world.pool('good', { labels: { tier: 'good' } });
+    const child = startChild(t, world.cluster());
+    await child.synced();
+    const isHeld = async () => (await world.node('held')).metadata.labels.tier === 'held';
+    await eventually('a pool holds its node', isHeld);
+
+    const giveBack = await takeSchemaAway(t);
+    for (const [name, [spec]] of Object.entries(BAD_SPECS)) await write(name, spec);
+    // The most that the server lets an object have.
+    await write('annotated', {}, { annotations: { big: 'x'.repeat(256 * 1024 - 3) } });
+    for (const [name, status] of Object.entries(ODD_STATUSES)) {
+      await write(name, { labels: { tier: name } });
+      await api().expect('PATCH', `${POOLS}/${name}/status`, { status });
+    }
+    facts.pools = names.length;
+    // A pool that was good, and whose nodes nobody could name now.
+    await api().expect('PATCH', `${POOLS}/holder`, { spec: { nodeSelector: null } });
+    await api().expect('PATCH', `${POOLS}/holder`, { spec: { nodeSelector: 'x' } });
+    await assertJudged(child);
+    await assertHeld();
+    await assertReadable();
+    for (const name of ['spec-string', 'labels-number', 'taints-string', 'taint-null', 'selector-string']) {
+      const { code, stderr } = await cli(world.cluster(), ['edit', name, '--label', 'x=y']);
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`^error: nodepool ${name}: spec.*: expected .*; next: mend it in your editor`));
+    }
+
+    // Another process sees them all for the first time; and the rules come back, for what is there already as well.
+    assert.ok(child.isAlive, child.log());
+    assert.equal(await child.end(), 0);
+    for (const loose of [true, false]) {
+      if (!loose) await giveBack();
+      for (const name of names) await api().request('PATCH', `${POOLS}/${name}/status`, { status: { status: 1 } });
+      const another = startChild(t, world.cluster());
+      await another.synced();
+      await assertJudged(another);
+      await assertHeld();
+      if (!loose) await assertReadable();
+      assert.ok(another.isAlive, another.log());
+      assert.equal(await another.end(), 0);
+    }
+    const { code, stderr } = await cli(world.cluster(), ['reconcile']);
+    assert.deepEqual([code, stderr], [3, '']);
+
+    // The ways out: to mend it, or to delete it.
+    await world.edit('holder', { spec: { nodeSelector: { group: 'x' } } });
+    for (const args of [['delete', '--yes', ...Object.keys(BAD_SPECS)], ['reconcile']]) {
+      const done = await cli(world.cluster(), args);
+      assert.deepEqual([done.code, done.stderr], [0, ''], args.join(' '));
+    }
+    assert.equal((await world.getPool('holder'))?.status?.status, 200);
+
+    async function assertHeld(): Promise<void> {
+      assert.ok(await isHeld(), 'the node is not let go');
+      await eventually('it is told', async () => (await world.getPool('holder'))?.status?.status === 422);
+      const pool = await world.getPool('holder');
+      assert.equal(condition(pool, 'Applied').message, 'spec.nodeSelector: expected a map, found "x"');
+      assert.equal(pool?.status?.nodeCount, 1);
+      assert.ok(await world.runtimeClass('holder'));
+    }
+  },
+);
+
+row(
+  {
+    fault: 'bad objects',
+    how: 'nodes with odd quantities, records and 256 KiB of annotations',
+    holds: 'what the server takes is summed or named in the status; other nodes and pools unaffected',
+  },
+  async (t, facts) => {
+    const labels = role('odd');
+    const withQuantity = (name: string, quantity: string) =>
+      api().request('POST', '/api/v1/nodes', nodeObject({ name, labels, allocatable: { 'example.com/x': quantity } }));
+    const refused = ['1Kii', 'abc', '', '1e', '--1', '0x10', '1K', '-5', '0.5', '1n'];
+    for (const quantity of refused) {
+      const { status } = await withQuantity('refused', quantity);
+      assert.ok(status === 400 || status === 422, `the server takes ${quantity}`);
+    }
+    facts.refusedByServer = refused.length;
+    const child = startChild(t, world.cluster());
+    await child.synced();
+    await world.pool('odd', { labels: { tier: 'odd' } });
+    await world.pool('other');
+    await world.nodes({ name: 'plain', labels: role('other') });
+    const taken = { '1e3': '1000', '1E3': '1000', '5.': '5', '+5': '5', '00012': '12' };
+    let sum = 0;
+    for (const [at, [quantity, value]] of Object.entries(taken).entries()) {
+      assert.equal((await withQuantity(`n${at}`, quantity)).status, 201, quantity);
+      sum += Number(value);
+    }
+    const status = async () => (await world.getPool('odd'))?.status;
+    await eventually('they are members', async () => (await status())?.nodeCount === 5);
+    assert.equal((await status())?.status, 200);
+    assert.equal((await status())?.allocatable?.['example.com/x'], '2022');
+    assert.equal(sum, 2022);
+
+    // The server takes a number of 20,000 digits. It is not worked out.
+    assert.equal((await withQuantity('huge', '1e20000')).status, 201);
+    for (const [name, record] of Object.entries(ODD_RECORDS)) {
+      const { metadata, ...rest } = nodeObject({ name, labels }) as { metadata: object };
+      const annotations = { [RECORD_ANNOTATION]: record };
+      await api().expect('POST', '/api/v1/nodes', { ...rest, metadata: { ...metadata, annotations } });
+    }
+    const members = 6 + Object.keys(ODD_RECORDS).length;
+    await eventually('they are members', async () => (await status())?.nodeCount === members);
+    await eventually('the huge one is told', async () => (await status())?.status === 500);
+    const { reason, message } = condition(await world.getPool('odd'), 'Ready');
+    assert.equal(reason, 'UnreadableQuantity');
+    assert.match(
+      message,
+      /^node huge: allocatable example\.com\/x "100e19998": quantity with an exponent above 10000$/,
+    );
+    assert.equal((await status())?.allocatable?.['example.com/x'], '2022');
+    for (const name of Object.keys(ODD_RECORDS)) {
+      await eventually(`${name} has its own record again`, async () => {
+        const { labels: live, annotations = {} } = (await world.node(name)).metadata;
+        return live.tier === 'odd' && annotations[RECORD_ANNOTATION] === '{"pool":"odd","labels":{"tier":"odd"}}';
+      });
+    }
+    assert.equal((await world.getPool('other'))?.status?.status, 200);
+    await assertReadable();
+    await api().expect('DELETE', '/api/v1/nodes/huge');
+    await eventually('without it all is well', async () => (await status())?.status === 200);
+    assert.deepEqual(child.lines(/ (warning|error) /), []);
+    assert.equal(await child.end(), 0);
+  },
+);

@@ -1,0 +1,118 @@
+/** etcd is compacted behind an API server without a watch cache, so that nothing between the product and etcd remembers. */
+import assert from 'node:assert/strict';
+import { cli } from '../cluster/harness.ts';
+import { eventually } from '../e2e/watching.ts';
+import type { LiveNode } from '../e2e/world.ts';
+import { compact } from './etcd.ts';
+import { CLASSES, type Model, POOLS } from './model.ts';
+import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
+import { type Asked, type FaultProxy, isList, isWatch } from './proxy.ts';
+import { row } from './row.ts';
+import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
+import { answerWith, delay } from './treatments.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const NODES = '/api/v1/nodes';
+const MANY = 600;
+
+const world = useFaults({ apiserverFlags: ['--watch-cache=false'] });
+
+const isReleased = ({ metadata }: LiveNode) => metadata.labels.tier === undefined;
+const byPath = (requests: Asked[]) =>
+  Object.fromEntries([...Map.groupBy(requests, ({ path }) => path)].map(([path, asked]) => [path, asked.length]));
+
+row(
+  {
+    fault: '410 in the stream; HTTP 410',
+    how: 'etcd is compacted while nobody watches, and objects of each kind are deleted',
+    holds: 'exactly one relist a resource; missed deletes are noticed',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await prepare(model);
+    const child = startChild(t, proxy);
+    await child.synced();
+    await settled(model, proxy);
+
+    const mark = await auditMark(world.cluster());
+    await proxy.refuse();
+    await model.removeNode('dies');
+    // Without its finalizer: nothing says any more that the pool has ever been, but what is on its node.
+    await model.client.expect('PATCH', `${POOLS}/gone`, { metadata: { finalizers: null } });
+    await model.deletePool('gone');
+    await model.client.expect('DELETE', `${CLASSES}/node-pool-one`);
+    await compact(world.cluster().etcdUrl);
+    const asked = proxy.requests.length;
+    await proxy.accept();
+    await eventually('the pool is noticed to be gone', async () => isReleased(await world.node('released')), 60_000);
+    // Here the test is the garbage collector.
+    await model.client.expect('DELETE', `${CLASSES}/node-pool-gone`);
+    await settled(model, proxy, 60_000);
+    const relists = () => proxy.requests.slice(asked).filter(isList);
+    assert.deepEqual(byPath(relists()), { [POOLS]: 1, [NODES]: 1, [CLASSES]: 1 });
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
+    assert.equal(child.lines(/has expired: listing anew/).length, 3);
+    assert.match((await world.events('one')).map(({ note }) => note).join('\n'), /dies \(deleted from the cluster\)/);
+
+    const after = await auditMark(world.cluster());
+    await model.createPool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
+    await model.addNodes({ name: 'dies' });
+    await settled(model, proxy);
+    await change(model);
+    await settled(model, proxy);
+    assert.deepEqual(await createsAndDeletes(world.cluster(), after), {
+      ...CREATES_AND_DELETES,
+      'create runtimeclasses node-pool-gone': 1,
+    });
+    assert.equal(relists().length, 3, 'no list but those');
+    facts.relists = relists().length;
+    assertNeverBack(proxy.requests);
+    assert.equal(await child.end(), 0);
+  },
+);
+
+/** The server has no WatchList; etcd is compacted before the second page of the first list of nodes. Gives the pages asked for. */
+function compactInsideList(proxy: FaultProxy, model: Model): () => Asked[] {
+  const first = proxy.requests.length;
+  let compacted: Promise<string> | undefined;
+  proxy.onRequest(asked => {
+    if (isWatch(asked) && isList(asked)) return answerWith(422, 'sendInitialEvents is forbidden');
+    if (asked.path !== NODES || !asked.query.has('continue') || compacted !== undefined) return undefined;
+    // With something newer than the list, which is kept else.
+    compacted = model.label('n0', { team: 'theirs' }).then(() => compact(world.cluster().etcdUrl));
+    return delay(compacted);
+  });
+  return () => proxy.requests.slice(first).filter(asked => asked.path === NODES && isList(asked) && !isWatch(asked));
+}
+
+for (const how of ['reconcile --watch', 'reconcile']) {
+  row(
+    {
+      fault: '410 in the stream; HTTP 410',
+      how: `etcd is compacted between two pages of a list, ${how}`,
+      holds: 'the list starts over, once, and is whole',
+    },
+    async (t, facts) => {
+      const [proxy, model] = [await world.proxy(t), world.model()];
+      const labels = { 'node-role.kubernetes.io/many': '' };
+      await model.addNodes(...Array.from({ length: MANY }, (_, at) => ({ name: `n${at}`, labels })));
+      await model.createPool('many', { labels: { tier: 'many' } });
+      const pages = compactInsideList(proxy, model);
+      if (how === 'reconcile') {
+        const { code, stderr } = await cli({ ...world.cluster(), kubeconfig: proxy.kubeconfig }, ['reconcile']);
+        assert.deepEqual([code, stderr], [0, '']);
+      } else await startChild(t, proxy).synced();
+      await settled(model, proxy, 60_000);
+      assert.deepEqual(
+        pages().map(({ query, status }) => [query.has('continue'), status]),
+        [
+          [false, 200],
+          [true, 410],
+          [false, 200],
+          [true, 200],
+        ],
+      );
+      facts.nodes = MANY;
+    },
+  );
+}

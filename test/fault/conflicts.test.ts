@@ -1,0 +1,83 @@
+/** Somebody else writes the node between our read and our write, again and again. */
+import assert from 'node:assert/strict';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { role } from '../e2e/world.ts';
+import type { Asked, Treatment } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const world = useFaults();
+const NODE = '/api/v1/nodes/';
+
+const isNodePatch = ({ method, path }: Asked) => method === 'PATCH' && path.startsWith(NODE);
+
+/** Lets `act` change the node before our write arrives: the write is refused with 409. */
+function crossed(act: (node: string) => Promise<unknown>): Treatment {
+  return async ({ asked, forward, pass }) => {
+    await act(asked.path.slice(NODE.length));
+    pass(await forward());
+  };
+}
+
+row(
+  {
+    fault: '409 storm',
+    how: 'a second writer bumps each node between read and patch, 8 times in a row',
+    holds: 'same end state, no extra create or delete',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const rounds = new Map<string, number>();
+    let bumps = 0;
+    run.proxy.onRequest(asked => {
+      const round = rounds.get(asked.path) ?? 0;
+      if (!isNodePatch(asked) || round >= 8) return undefined;
+      rounds.set(asked.path, round + 1);
+      return crossed(node => {
+        bumps += 1;
+        return raw(world.cluster()).expect('PATCH', NODE + node, {
+          metadata: { annotations: { bump: String(bumps) } },
+        });
+      });
+    });
+    await change(run.model);
+    await judge(world, run);
+    facts.conflicts = bumps;
+    assert.ok(bumps >= 8 * 7, `${bumps} bumps`);
+  },
+);
+
+row(
+  {
+    fault: '409 storm',
+    how: 'each bump adds a taint, also beyond the attempts of one reconcile',
+    holds: 'foreign taints survive 100 %; status 500 while it lasts; converges',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await model.addNodes({ name: 'stormy', labels: role('one') }, { name: 'calm', labels: role('one') });
+    const child = startChild(t, proxy);
+    await child.synced();
+    let taints = 0;
+    const storm = () => {
+      taints += 1;
+      return model.taint('stormy', { key: `theirs-${taints}`, effect: 'PreferNoSchedule' });
+    };
+    const undo = proxy.onRequest(asked =>
+      asked.path === `${NODE}stormy` && isNodePatch(asked) ? crossed(storm) : undefined,
+    );
+    await model.createPool('one', { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' }] });
+    await eventually('the status tells', async () => (await world.getPool('one'))?.status?.status === 500, 60_000);
+    const applied = (await world.getPool('one'))?.status?.conditions?.find(({ type }) => type === 'Applied');
+    assert.match(applied?.message ?? '', /stormy was changed by somebody else/);
+    assert.equal((await world.node('calm')).metadata.labels.tier, 'one', 'others are not kept waiting');
+    undo();
+    await settled(model, proxy, 60_000);
+    assert.ok(taints >= 50);
+    facts.foreignTaints = taints;
+    facts.lost = 0;
+  },
+);

@@ -1,0 +1,181 @@
+/** The token of a service account, as an exec plugin gives it, stops being good while the product runs. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { role } from '../e2e/world.ts';
+import { assertNeverBack, auditMark, writes } from './oracle.ts';
+import { type Asked, type FaultProxy, isList, isWatch, kubeconfigOf, startProxy } from './proxy.ts';
+import { row } from './row.ts';
+import { prepare } from './scenario.ts';
+import { holdWatches } from './streams.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
+const SECRETS = '/api/v1/namespaces/default/secrets';
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
+/** For how long the API server goes on taking a token that it has taken before: 10 s. */
+const REVOKED_MS = 20_000;
+
+const MANY = Array.from({ length: 20 }, (_, at) => `many-${at}`);
+const BAD_MS = 6_000;
+/** client-go, too, logs in once more for each request that is refused; the requests are spaced by their back-offs. */
+const MOST_LOGINS = 20;
+
+const world = useFaults();
+const admin = () => raw(world.cluster());
+
+interface Token {
+  text: string;
+  /** Resolves when the server refuses it. */
+  revoke(): Promise<void>;
+}
+
+/** A service account that may do everything, its proxy, and a plugin that gives what give() was last told. */
+async function login(t: { after(fn: () => unknown): void }) {
+  const { server, ca, dir } = world.cluster();
+  const proxy = await startProxy({ server, ca }, dir);
+  t.after(() => proxy.stop());
+  const name = `robot-${randomUUID()}`;
+  await admin().expect('POST', ACCOUNTS, { metadata: { name } });
+  await admin().expect('POST', BINDINGS, {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],
+  });
+  const [plugin, answer, log] = ['', '.json', '.runs'].map(ending => join(dir, name + ending)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(log, '');
+  await writeFile(plugin, `#!/bin/sh\necho run >> '${log}'\nsleep 0.2\ncat '${answer}'\n`, { mode: 0o755 });
+  const kubeconfig = join(dir, `${name}.kubeconfig`);
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' };
+  await writeFile(kubeconfig, kubeconfigOf(proxy.url, { exec }), { mode: 0o600 });
+  return {
+    proxy,
+    kubeconfig,
+    runs: async () => (await readFile(log, 'utf8')).split('\n').length - 1,
+    newToken: () => newToken(name, proxy),
+    async give(token: string) {
+      const content = { apiVersion: exec.apiVersion, kind: 'ExecCredential', status: { token } };
+      await writeFile(`${answer}.new`, JSON.stringify(content));
+      await rename(`${answer}.new`, answer);
+    },
+  };
+}
+
+/** Bound to a secret, with which it ends. */
+async function newToken(account: string, proxy: FaultProxy): Promise<Token> {
+  const name = `for-${randomUUID()}`;
+  await admin().expect('POST', SECRETS, { metadata: { name } });
+  const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name };
+  const path = `${ACCOUNTS}/${account}/token`;
+  const { status } = (await admin().expect('POST', path, { spec: { boundObjectRef } })) as {
+    status: { token: string };
+  };
+  return {
+    text: status.token,
+    async revoke() {
+      await admin().expect('DELETE', `${SECRETS}/${name}`);
+      const headers = { authorization: `Bearer ${status.token}` };
+      const isRefused = async () => (await fetch(`${proxy.url}/api`, { headers })).status === 401;
+      await eventually('the server refuses it', isRefused, REVOKED_MS);
+    },
+  };
+}
+
+const isOurs = ({ userAgent }: Asked) => userAgent.startsWith('kubectl-nodepool/');
+const refused = (requests: Asked[]) => requests.filter(asked => isOurs(asked) && asked.status === 401).length;
+
+/** Running, settled, with a token that is revoked now, and another for the plugin's next run. */
+async function running(t: { after(fn: () => unknown): void }) {
+  const model = world.model();
+  await prepare(model);
+  await model.addNodes(...MANY.map(name => ({ name, labels: role('two') })));
+  const robot = await login(t);
+  const [first, second] = [await robot.newToken(), await robot.newToken()];
+  await robot.give(first.text);
+  const child = startChild(t, robot);
+  await child.synced();
+  await settled(model, robot.proxy);
+  await first.revoke();
+  const asked = robot.proxy.requests.length;
+  return { ...robot, model, child, second, since: () => robot.proxy.requests.slice(asked) };
+}
+
+row(
+  {
+    fault: 'credentials expire',
+    how: "an exec plugin's token is revoked before writes",
+    holds: 'refreshed once, every write arrives once',
+  },
+  async (t, facts) => {
+    const { proxy, runs, give, model, child, second, since } = await running(t);
+    await give(second.text);
+    const mark = await auditMark(world.cluster());
+    const held = holdWatches(proxy);
+    await Promise.all(MANY.map(name => model.drift(name, { tier: 'drifted' })));
+    await eventually('they are all on their way', () => held.held() >= MANY.length);
+    held.release();
+    await settled(model, proxy);
+    facts.refused = refused(since());
+    assert.ok(facts.refused > 1, 'many at once');
+    assert.equal(await runs(), 2);
+    const once = Object.fromEntries(MANY.map(name => [`patch nodes ${name}`, 1]));
+    assert.deepEqual(await writes(world.cluster(), mark), once);
+    assert.deepEqual(child.lines(/ (warning|error) /), []);
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'credentials expire',
+    how: "an exec plugin's token is revoked before the watches come back",
+    holds: 'refreshed once, the watches go on where they were, without a list',
+  },
+  async (t, facts) => {
+    const { proxy, runs, give, model, child, second, since } = await running(t);
+    await give(second.text);
+    proxy.cut();
+    await eventually(
+      'the watches are back',
+      () => since().filter(asked => isWatch(asked) && asked.status !== 401).length >= 3,
+    );
+    await model.drift('drifts', { tier: 'drifted' });
+    await settled(model, proxy);
+    facts.refused = refused(since());
+    assert.ok(facts.refused > 0);
+    assert.equal(await runs(), 2);
+    assert.deepEqual(since().filter(isList), []);
+    assertNeverBack(proxy.requests.filter(isOurs));
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'credentials expire',
+    how: 'for a while the plugin gives tokens that are refused',
+    holds: 'nothing ends and nothing spins; it goes on with the first good one',
+  },
+  async (t, facts) => {
+    const { proxy, runs, give, model, child, second, since } = await running(t);
+    proxy.cut();
+    await model.drift('drifts', { tier: 'drifted' });
+    await sleep(BAD_MS);
+    facts.seconds = BAD_MS / 1000;
+    facts.logins = (await runs()) - 1;
+    assert.ok(facts.logins > 1 && facts.logins <= MOST_LOGINS, `${facts.logins} logins`);
+    assert.ok(child.isAlive);
+    await give(second.text);
+    await settled(model, proxy);
+    assert.deepEqual(since().filter(isList), []);
+    assert.equal(await child.end(), 0);
+  },
+);

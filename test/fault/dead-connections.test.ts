@@ -1,0 +1,34 @@
+/** Connections that were idle are dead when they are needed, and nobody has said so. */
+import assert from 'node:assert/strict';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { settled, useFaults } from './world.ts';
+
+const world = useFaults();
+/** A write's deadline, and what follows. */
+const MOST_S = 30 + 15;
+
+row(
+  {
+    fault: 'silent hang',
+    how: 'every idle connection dies without a word, then a pool is edited',
+    holds: 'one deadline for all the writes, however many connections died',
+    timeout: 200_000,
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, model } = run;
+    // Leaves a handful of connections behind.
+    await change(model);
+    await judge(world, run);
+    proxy.silenceIdle();
+    const since = performance.now();
+    // A RuntimeClass, nodes and a status, one after the other.
+    await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });
+    await settled(model, proxy, 150_000);
+    const seconds = (performance.now() - since) / 1000;
+    facts.settledAfterSeconds = Math.round(seconds);
+    assert.ok(seconds < MOST_S, `${seconds} s`);
+  },
+);

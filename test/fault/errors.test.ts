@@ -1,0 +1,67 @@
+/** A server that fails in every way it can, and comes back. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isList } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { endWith } from './streams.ts';
+import { answerWith } from './treatments.ts';
+import { useFaults } from './world.ts';
+
+const world = useFaults();
+const FAULT = '500, in-stream error, refused connection';
+const ERROR = { type: 'ERROR', object: { kind: 'Status', status: 'Failure', code: 500, message: 'boom' } };
+const HOLDS = 'never stops, never spins; no relist; same end state, no extra create or delete';
+
+row(
+  { fault: FAULT, how: 'every request is answered 500 for 5 s, from the changes on', holds: HOLDS },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy } = run;
+    const before = proxy.requests.length;
+    const undo = proxy.onRequest(() => answerWith(500, 'boom'));
+    await change(run.model);
+    await sleep(2_500);
+    proxy.cut();
+    await sleep(2_500);
+    undo();
+    const attempts = proxy.requests.slice(before);
+    await judge(world, run, 60_000);
+    assert.ok(attempts.length > 20 && attempts.length < 400, `${attempts.length} attempts in 5 s`);
+    assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
+    facts.attemptsIn5s = attempts.length;
+  },
+);
+
+row(
+  { fault: FAULT, how: 'each watch ends with an ERROR event of code 500 in place of a change', holds: HOLDS },
+  async t => {
+    const run = await begin(world, t);
+    const { proxy, child } = run;
+    const before = proxy.requests.length;
+    const endings = ['nodes', 'nodepools', 'runtimeclasses'].map(resource =>
+      endWith(proxy, `${JSON.stringify(ERROR)}\n`, ({ path }) => path.endsWith(resource)),
+    );
+    await change(run.model);
+    await Promise.all(endings);
+    await judge(world, run);
+    assert.equal(child.lines(/the server answered 500: boom; next attempt in/).length, 3);
+    assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
+  },
+);
+
+row({ fault: FAULT, how: 'connections are refused for 5 s, from the changes on', holds: HOLDS }, async (t, facts) => {
+  const run = await begin(world, t);
+  const { proxy, child } = run;
+  const before = proxy.requests.length;
+  await proxy.refuse();
+  await change(run.model);
+  await sleep(5_000);
+  await proxy.accept();
+  await judge(world, run, 60_000);
+  const attempts = child.lines(/next attempt in/).length;
+  assert.ok(attempts >= 3 * 2 && attempts <= 3 * 4, `${attempts} attempts of three watches in 5 s`);
+  assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
+  facts.watchAttemptsIn5s = attempts;
+});

@@ -1,0 +1,144 @@
+/**
+ * Whether a cluster is as its pools say, worked out from what the test did (model.ts) and from nothing of the product:
+ * each member carries exactly its pool's labels and taints, what others set is all there, nothing is left of other
+ * pools, statuses count right, RuntimeClasses are those of the pools.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  FINALIZER,
+  type NodePool,
+  type NodePoolSpec,
+  RECORD_ANNOTATION,
+  type Taint,
+} from '../../src/nodepool/types.ts';
+import { CLASSES, DRIFT, type Foreign, type Model, POOLS, taintId } from './model.ts';
+
+export interface LiveNode {
+  metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: { taints?: Taint[] };
+}
+
+export interface LiveClass {
+  metadata: { name: string; uid: string };
+  handler: string;
+  scheduling?: { nodeSelector?: Record<string, string>; tolerations?: { key: string; effect: string }[] };
+}
+
+export interface Live {
+  nodes: LiveNode[];
+  pools: NodePool[];
+  classes: LiveClass[];
+}
+
+export async function readLive({ client }: Pick<Model, 'client'>): Promise<Live> {
+  const items = async <T>(path: string) => ((await client.expect('GET', path)) as { items: T[] }).items;
+  const [nodes, pools, classes] = await Promise.all([
+    items<LiveNode>('/api/v1/nodes'),
+    items<NodePool>(POOLS),
+    items<LiveClass>(CLASSES),
+  ]);
+  return { nodes, pools, classes };
+}
+
+/** What is not as it should be, each a sentence; empty when everything is. */
+export async function differences(model: Model): Promise<string[]> {
+  const live = await readLive(model);
+  return [
+    ...namesDiffer('nodes', live.nodes, [...model.nodes.keys()]),
+    ...live.nodes.flatMap(node => nodeDiffers(node, model)),
+    ...namesDiffer('pools', live.pools, [...model.pools.keys()]),
+    ...live.pools.flatMap(pool => poolDiffers(pool, model)),
+    ...classesDiffer(live.classes, model),
+  ];
+}
+
+/** The membership labels of a pool. */
+function selectorOf(pool: string, { nodeSelector }: NodePoolSpec): Record<string, string> {
+  return nodeSelector ?? { [`node-role.kubernetes.io/${pool}`]: '' };
+}
+
+function ownerOf({ labels }: Foreign, { pools }: Model): [string, NodePoolSpec] | undefined {
+  const owners = [...pools].filter(([name, spec]) =>
+    Object.entries(selectorOf(name, spec)).every(([key, value]) => labels[key] === value),
+  );
+  if (owners.length > 1) throw new Error(`the model knows no conflicts: ${owners.map(([name]) => name).join(', ')}`);
+  return owners[0];
+}
+
+function nodeDiffers({ metadata, spec }: LiveNode, model: Model): string[] {
+  const { name, labels = {}, annotations = {} } = metadata;
+  const foreign = model.nodes.get(name);
+  if (foreign === undefined) return [];
+  const [pool, owner] = ownerOf(foreign, model) ?? [];
+  const byId = (taints: Taint[]) => Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const record = annotations[RECORD_ANNOTATION];
+  const holder = record === undefined ? undefined : (JSON.parse(record) as { pool: string }).pool;
+  return [
+    ...slotsDiffer(`node ${name}: label`, labels, { ...foreign.labels, ...owner?.labels }),
+    ...slotsDiffer(`node ${name}: taint`, byId(spec.taints ?? []), {
+      ...byId(foreign.taints),
+      ...byId(owner?.taints ?? []),
+    }),
+    ...(holder === pool ? [] : [`node ${name}: its record is of pool ${holder} and not ${pool}`]),
+  ];
+}
+
+function slotsDiffer(what: string, is: Record<string, string>, wanted: Record<string, string>): string[] {
+  const wrong = Object.entries(wanted).filter(([key, value]) => is[key] !== value);
+  const left = Object.entries(is).filter(([key, value]) => !(key in wanted) && !value.startsWith(DRIFT));
+  return [
+    ...wrong.map(([key, value]) => `${what} ${key} is ${JSON.stringify(is[key])} and not "${value}"`),
+    ...left.map(([key, value]) => `${what} ${key}="${value}" is nobody's`),
+  ];
+}
+
+function poolDiffers({ metadata, status }: NodePool, model: Model): string[] {
+  const spec = model.pools.get(metadata.name);
+  if (spec === undefined) return [];
+  const members = [...model.nodes.values()].filter(node => ownerOf(node, model)?.[0] === metadata.name).length;
+  const is = {
+    status: status?.status,
+    nodeCount: status?.nodeCount,
+    readyNodeCount: status?.readyNodeCount,
+    cpu: status?.allocatable?.cpu ?? '0',
+    observedGeneration: status?.observedGeneration,
+    finalizers: metadata.finalizers,
+  };
+  const wanted = {
+    status: 200,
+    nodeCount: members,
+    readyNodeCount: members,
+    // Every simulated node has 4.
+    cpu: String(members * 4),
+    observedGeneration: metadata.generation,
+    finalizers: [FINALIZER],
+  };
+  if (isDeepStrictEqual(is, wanted)) return [];
+  return [`pool ${metadata.name}: ${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`];
+}
+
+function classesDiffer(classes: LiveClass[], model: Model): string[] {
+  const wanted = [...model.pools].filter(([, { handler }]) => handler !== undefined);
+  const named = namesDiffer(
+    'RuntimeClasses',
+    classes,
+    wanted.map(([name]) => `node-pool-${name}`),
+  );
+  const wrong = wanted.flatMap(([name, spec]) => {
+    const live = classes.find(({ metadata }) => metadata.name === `node-pool-${name}`);
+    const is = [live?.handler, live?.scheduling?.nodeSelector, live?.scheduling?.tolerations?.map(idOf).sort()];
+    const should = [spec.handler, { ...selectorOf(name, spec), ...spec.labels }, (spec.taints ?? []).map(idOf).sort()];
+    const empty = should[2]?.length === 0 && is[2] === undefined;
+    return isDeepStrictEqual(is.slice(0, 2), should.slice(0, 2)) && (empty || isDeepStrictEqual(is[2], should[2]))
+      ? []
+      : [`RuntimeClass node-pool-${name}: ${JSON.stringify(is)} and not ${JSON.stringify(should)}`];
+  });
+  return [...named, ...wrong];
+}
+
+const idOf = ({ key, effect }: { key: string; effect: string }) => `${key}:${effect}`;
+
+function namesDiffer(what: string, live: { metadata: { name: string } }[], wanted: string[]): string[] {
+  const [is, should] = [live.map(({ metadata }) => metadata.name).sort(), wanted.toSorted()];
+  return isDeepStrictEqual(is, should) ? [] : [`${what}: ${is.join(', ')} and not ${should.join(', ')}`];
+}

@@ -1,0 +1,37 @@
+/** What the server has forgotten has to be listed again, once. */
+import assert from 'node:assert/strict';
+import { eventually } from '../e2e/watching.ts';
+import { isList } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { holdWatches } from './streams.ts';
+import { useFaults } from './world.ts';
+
+const world = useFaults();
+
+row(
+  {
+    fault: '410 in the stream; HTTP 410',
+    how: 'nodes and pools are changed and deleted unseen, and the apiserver is restarted',
+    holds: 'exactly one relist of each resource; missed deletes noticed; same end state, no extra create or delete',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, model, child } = run;
+    const hold = holdWatches(proxy);
+    await change(model);
+    await eventually('something was held', () => hold.held() >= 10);
+    await world.cluster().stopApiserver();
+    proxy.cut();
+    hold.release();
+    const before = proxy.requests.length;
+    await world.cluster().startApiserver();
+    await judge(world, run, 60_000);
+    const lists = proxy.requests.slice(before).filter(isList);
+    const paths = lists.map(({ path }) => path.split('/').at(-1)).sort();
+    assert.deepEqual(paths, ['nodepools', 'nodes', 'runtimeclasses']);
+    assert.equal(child.lines(/has expired: listing anew/).length, 3);
+    facts.relists = lists.length;
+  },
+);

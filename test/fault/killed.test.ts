@@ -1,0 +1,74 @@
+/** SIGKILL at any moment: every piece of work is begun anew by the next process, and ends the same. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startChild } from './child.ts';
+import { assertNeverBack, createsAndDeletes, snapshot } from './oracle.ts';
+import { type FaultProxy, isReconcileWrite, isWrite } from './proxy.ts';
+import { row } from './row.ts';
+import { begin } from './runs.ts';
+import { CREATES_AND_DELETES, change } from './scenario.ts';
+import { hang } from './treatments.ts';
+import { settled, type Test, useFaults } from './world.ts';
+
+const world = useFaults();
+
+/** Lets that many writes through. `reached` turns true when the last of them was answered; further ones go nowhere. */
+function limitWrites(proxy: FaultProxy, most: number) {
+  let [sent, answered] = [0, 0];
+  const undo = proxy.onRequest(asked => {
+    if (sent >= most && isWrite(asked)) return hang;
+    if (isReconcileWrite(asked)) sent += 1;
+    return undefined;
+  });
+  proxy.onAnswered(asked => {
+    if (isReconcileWrite(asked)) answered += 1;
+  });
+  return { undo, reached: () => answered >= most };
+}
+
+/** Runs the changes and kills the process when its Nth write was answered; false when it did not write that often. */
+async function killAfter(t: Test, writes: number): Promise<boolean> {
+  const run = await begin(world, t);
+  const { proxy, model, child, wanted, mark } = run;
+  const limit = limitWrites(proxy, writes);
+  await change(model);
+  const end = performance.now() + QUIET_MS;
+  while (!limit.reached() && performance.now() < end) await sleep(1);
+  const kills = limit.reached();
+  if (kills) await child.end('SIGKILL');
+  limit.undo();
+  const ofFirst = proxy.requests.length;
+  if (kills) await startChild(t, proxy).synced();
+  const context = `killed after write ${writes}`;
+  await settled(model, proxy);
+  assert.deepEqual(await snapshot(world.cluster()), wanted, context);
+  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES, context);
+  assertNeverBack(proxy.requests.slice(0, ofFirst));
+  assertNeverBack(proxy.requests.slice(ofFirst));
+  return kills;
+}
+
+/** No write for this long after the changes: there is no Nth one. */
+const QUIET_MS = 3_000;
+
+row(
+  {
+    fault: 'killed half-way',
+    how: 'SIGKILL after the Nth write response, for every N',
+    holds: 'same end state after a restart, no extra create or delete',
+    timeout: 300_000,
+  },
+  async (t, facts) => {
+    let kills = 0;
+    for (let wasKilled = true; wasKilled; ) {
+      const ends: (() => unknown)[] = [];
+      t.after(() => Promise.all(ends.map(end => end())));
+      wasKilled = await killAfter({ after: end => ends.unshift(end) }, kills + 1);
+      for (const end of ends.splice(0)) await end();
+      await world.clean();
+      if (wasKilled) kills += 1;
+    }
+    facts.kills = kills;
+    assert.ok(kills >= 15, `${kills} kills`);
+  },
+);

@@ -1,0 +1,281 @@
+/** What arrives is cut off inside a line, or is not what a watch or a list is made of. */
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { eventually } from '../e2e/watching.ts';
+import { CLASSES, POOLS } from './model.ts';
+import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
+import { type Asked, type FaultProxy, isList, isReconcileWrite, isWatch, type Treatment } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge, type Run } from './runs.ts';
+import { change, prepare } from './scenario.ts';
+import { forgeNextLine } from './streams.ts';
+import { answerWith } from './treatments.ts';
+import { settled, startChild, type Test, useFaults } from './world.ts';
+
+const RESOURCES = ['/api/v1/nodes', POOLS, CLASSES];
+const HTML = '<!DOCTYPE html>\n<html>\n<body>Please log in</body>\n</html>\n';
+
+const ENDS = {
+  RST: client => client.socket?.resetAndDestroy(),
+  FIN: client => client.socket?.end(),
+  'end of the answer': client => client.end(),
+} satisfies Record<string, (client: ServerResponse) => void>;
+type End = keyof typeof ENDS;
+
+/** How many bytes of a piece are sent before it is cut. */
+const PLACES: ((length: number) => number)[] = [length => length >> 1, () => 1, length => length - 1];
+
+interface Cut {
+  asked: Asked;
+  /** Where a process may go on: after the last whole line before the cut piece, or after one of those in it. */
+  versions: string[];
+}
+
+/** Reads along what watches are sent, and cuts them. */
+class Cutter {
+  readonly #versions = new Map<number, string>();
+  readonly #rest = new Map<number, string>();
+  readonly #plans = new Map<string, (asked: Asked, piece: Buffer, client: ServerResponse) => void>();
+  readonly #cut = new Set<number>();
+
+  constructor(proxy: FaultProxy) {
+    proxy.onPiece((asked, piece, client) => {
+      if (this.#cut.has(asked.id)) return 'eaten';
+      const plan = isList(asked) || piece.length === 0 ? undefined : this.#plans.get(asked.path);
+      plan?.(asked, piece, client);
+      if (plan !== undefined) return 'eaten';
+      this.#read(asked, piece);
+      return undefined;
+    });
+  }
+
+  /** Resolves when the next piece of a watch there is cut. */
+  next(path: string, place: (length: number) => number, end: End): Promise<Cut> {
+    return new Promise(resolve => {
+      this.#plans.set(path, (asked, piece, client) => {
+        this.#plans.delete(path);
+        this.#cut.add(asked.id);
+        const before = this.#versions.get(asked.id) ?? asked.query.get('resourceVersion') ?? '';
+        let bytes = place(piece.length);
+        if (piece[bytes - 1] === 10) bytes += 1;
+        const part = piece.subarray(0, bytes);
+        // A reset throws away what was not sent yet: only after the part is out.
+        client.write(part, () => ENDS[end](client));
+        resolve({ asked, versions: [before, ...this.#read(asked, part)] });
+      });
+    });
+  }
+
+  /** Gives the versions of the lines that are whole now. */
+  #read(asked: Asked, piece: Buffer): string[] {
+    const lines = ((this.#rest.get(asked.id) ?? '') + piece.toString('latin1')).split('\n');
+    this.#rest.set(asked.id, lines.pop() ?? '');
+    const versions = lines.map(line => String(JSON.parse(line).object.metadata.resourceVersion));
+    const last = versions.at(-1);
+    if (last !== undefined) this.#versions.set(asked.id, last);
+    return versions;
+  }
+}
+
+const cutters = new WeakMap<FaultProxy, Cutter>();
+const plain = useFaults();
+const world = {
+  ...plain,
+  async proxy(t: Test) {
+    const proxy = await plain.proxy(t);
+    cutters.set(proxy, new Cutter(proxy));
+    return proxy;
+  },
+};
+
+const isWatchOf = (path: string) => (asked: Asked) => asked.path === path && isWatch(asked) && !isList(asked);
+const lists = (requests: Asked[]) => requests.filter(isList).length;
+const nextWatch = (proxy: FaultProxy, { id, path }: Asked) =>
+  proxy.requests.find(later => later.id > id && isWatchOf(path)(later));
+
+/** Waits until each of these watches has a successor, and tries that all work: a node and a RuntimeClass are repaired. */
+async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
+  await eventually('the watches are asked for again', () => broken.every(asked => nextWatch(proxy, asked)), 30_000);
+  await model.drift('moves', { tier: 'drifted' });
+  await model.client.expect('DELETE', `${CLASSES}/node-pool-one`);
+  await settled(model, proxy);
+}
+
+for (const end of Object.keys(ENDS) as End[]) {
+  row(
+    {
+      fault: 'half a JSON line, RST, FIN',
+      how: `each watch is cut three times inside a line, ${end}`,
+      holds: 'resumes at the last resourceVersion; no relist',
+    },
+    async (t, facts) => {
+      const run = await begin(world, t);
+      const { proxy, child, model } = run;
+      const cutter = cutters.get(proxy);
+      assert.ok(cutter);
+      const begun = proxy.requests.length;
+      const cutAll = async (path: string) => {
+        const cuts: Cut[] = [];
+        for (const place of PLACES) cuts.push(await cutter.next(path, place, end));
+        return cuts;
+      };
+      const cutting = Promise.all(RESOURCES.map(cutAll));
+      await change(model);
+      const cuts = (await cutting).flat();
+      await judge(world, run);
+      await goOn(
+        run,
+        cuts.map(({ asked }) => asked),
+      );
+      for (const { asked, versions } of cuts) {
+        const from = nextWatch(proxy, asked)?.query.get('resourceVersion') ?? '';
+        assert.ok(versions.includes(from), `${asked.path} was watched from ${from}, not ${versions.join(' or ')}`);
+      }
+      assert.equal(lists(proxy.requests.slice(begun)), 0);
+      assert.equal(child.lines(/next attempt in/).length, cuts.length, child.log());
+      assert.equal(await child.end(), 0);
+      facts.cuts = cuts.length;
+    },
+  );
+}
+
+/** Lines that are no event. */
+const NO_EVENTS = [
+  {},
+  { hello: 'world' },
+  null,
+  42,
+  [],
+  'MODIFIED',
+  { type: 'MODIFIED' },
+  { type: 'MODIFIED', object: null },
+  { type: 'DELETED', object: 'joins' },
+  { type: 'RENAMED', object: { metadata: { name: 'joins', uid: 'x', resourceVersion: '1' } } },
+  { type: 'BOOKMARK', object: {} },
+];
+/** Events of what is no object of the cluster. */
+const NO_OBJECTS = [
+  { type: 'ADDED', object: {} },
+  { type: 'MODIFIED', object: { metadata: { name: 'stays' } } },
+  { type: 'DELETED', object: { metadata: { name: 'joins', uid: '' } } },
+];
+const JSON_LINES = [...NO_EVENTS, ...NO_OBJECTS].map(line => `${JSON.stringify(line)}\n`).join('');
+
+row(
+  {
+    fault: 'JSON that is no event',
+    how: 'lines of JSON that are no event, before a line of each watch',
+    holds: 'each is logged and skipped; the watch goes on; no change is lost',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, child, model } = run;
+    const begun = proxy.requests.length;
+    const forging = Promise.all(RESOURCES.map(path => forgeNextLine(proxy, JSON_LINES, isWatchOf(path))));
+    await change(model);
+    await forging;
+    await judge(world, run);
+    assert.equal(child.lines(/a line of the watch is no event; skipped/).length, NO_EVENTS.length * 3, child.log());
+    assert.equal(child.lines(/an event is skipped: it has no name/).length, 3);
+    assert.equal(child.lines(/an event is skipped: (stays|joins) has no UID or resourceVersion/).length, 6);
+    assert.equal(child.lines(/next attempt in/).length, 0);
+    assert.equal(lists(proxy.requests.slice(begun)), 0);
+    assert.equal(await child.end(), 0);
+    facts.lines = (NO_EVENTS.length + NO_OBJECTS.length) * 3;
+  },
+);
+
+row(
+  {
+    fault: 'JSON that is no event',
+    how: 'lines that are no JSON, and an HTML page, before a line of each watch',
+    holds: 'logged; resumes at the last resourceVersion; no change is lost',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, child, model } = run;
+    const begun = proxy.requests.length;
+    const texts = ['{"type":"MODIFIED","object":\n', HTML, '\u0000\u0001\n'];
+    const forgeAll = async (path: string) => {
+      const broken: Asked[] = [];
+      const isNew = (asked: Asked) => isWatchOf(path)(asked) && !broken.includes(asked);
+      for (const text of texts) broken.push(await forgeNextLine(proxy, text, isNew));
+      return broken;
+    };
+    const forging = Promise.all(RESOURCES.map(forgeAll));
+    await change(model);
+    const broken = (await forging).flat();
+    await judge(world, run);
+    await goOn(run, broken);
+    assertNeverBack(proxy.requests);
+    for (const name of ['nodes', 'nodepools', 'runtimeclasses']) {
+      const logged = child.lines(new RegExp(` ${name}: .*JSON.*next attempt in`));
+      assert.equal(logged.length, texts.length, child.log());
+    }
+    assert.equal(lists(proxy.requests.slice(begun)), 0);
+    assert.equal(await child.end(), 0);
+    facts.texts = texts.length * 3;
+  },
+);
+
+/** The server is asked, and what it answers is replaced. */
+function lie(text: string): Treatment {
+  return async ({ forward, client }) => {
+    (await forward()).resume();
+    client.writeHead(200, { 'content-type': 'text/html' }).end(text);
+  };
+}
+
+row(
+  {
+    fault: 'JSON that is no event',
+    how: 'an HTML page, JSON of something else or half an object in place of lists and of answers to writes',
+    holds: 'logged, tried again; nothing is done twice',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await prepare(model);
+    const mark = await auditMark(world.cluster());
+    const [noPages, noAnswers] = [
+      [HTML, 'null', '{"hello":"world"}', '{"metadata":{"resourceVersion":"1"},"items":{"a":1}}'],
+      [HTML, 'null', '{}', '{"kind":"Node","metadata":{"na'],
+    ];
+    const told = new Map<string, number>();
+    /** The next of the lies for what has this name; undefined when it has had them all. */
+    const nextOf = (name: string, lies: string[]) => {
+      const count = told.get(name) ?? 0;
+      told.set(name, count + 1);
+      const text = lies[count];
+      return text === undefined ? undefined : lie(text);
+    };
+    proxy.onRequest(asked => {
+      const { method, path } = asked;
+      if (isReconcileWrite(asked)) return nextOf(`${method} ${path}`, noAnswers);
+      if (!isList(asked)) return undefined;
+      if (path !== CLASSES) return isWatch(asked) && path !== POOLS ? nextOf(path, [HTML]) : undefined;
+      return isWatch(asked) ? answerWith(422, 'sendInitialEvents is forbidden') : nextOf(path, noPages);
+    });
+    const forging = Promise.all(
+      RESOURCES.slice(0, 2).map(path =>
+        forgeNextLine(proxy, JSON_LINES, asked => asked.path === path && isList(asked)),
+      ),
+    );
+    const child = startChild(t, proxy);
+    await forging;
+    await child.synced(60_000);
+    await settled(model, proxy, 60_000);
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
+      'create runtimeclasses node-pool-gone': 1,
+      'create runtimeclasses node-pool-one': 1,
+      'create runtimeclasses node-pool-two': 1,
+    });
+    assert.equal(child.lines(/nodes: .*JSON.*next attempt in/).length, 1, child.log());
+    assert.equal(child.lines(/runtimeclasses: .*next attempt in/).length, noPages.length, child.log());
+    assert.equal(child.lines(/a line of the list is no event; skipped/).length, NO_EVENTS.length * 2);
+    assert.equal(child.lines(/an object of the list is skipped/).length, NO_OBJECTS.length * 2);
+    assert.ok(child.lines(/is not a Kubernetes API server/).length >= noAnswers.length);
+    assertNeverBack(proxy.requests);
+    assert.equal(await child.end(), 0);
+    facts.lies = [...told.values()].reduce((sum, count) => sum + count, 0);
+  },
+);

@@ -1,0 +1,90 @@
+/** What the watch did not tell, or told late. */
+import assert from 'node:assert/strict';
+import { eventually } from '../e2e/watching.ts';
+import { role } from '../e2e/world.ts';
+import type { LiveClass } from './expected.ts';
+import { CLASSES, type Model } from './model.ts';
+import { type FaultProxy, isWatch } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { holdWatches } from './streams.ts';
+import { answerWith } from './treatments.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const world = useFaults();
+const ONE = { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' as const }], handler: 'runc' };
+
+/** Lets nothing of what was held be told as events: the caches have to list. */
+async function loseHeld(proxy: FaultProxy, release: () => void): Promise<void> {
+  const expired = new Set<string>();
+  const undo = proxy.onRequest(asked => {
+    if (!isWatch(asked) || asked.query.has('sendInitialEvents')) return undefined;
+    expired.add(asked.path);
+    return answerWith(410, 'too old resource version');
+  });
+  proxy.cut();
+  await eventually('all three ask again', () => expired.size === 3);
+  undo();
+  release();
+}
+
+async function uidOf(kind: 'pool' | 'owner', model: Model): Promise<string | undefined> {
+  if (kind === 'pool') return (await world.getPool('one'))?.metadata.uid;
+  const { items } = (await model.client.expect('GET', CLASSES)) as {
+    items: (LiveClass & { metadata: { ownerReferences?: { uid: string }[] } })[];
+  };
+  return items.find(({ metadata }) => metadata.name === 'node-pool-one')?.metadata.ownerReferences?.[0]?.uid;
+}
+
+for (const told of ['late', 'never'] as const) {
+  row(
+    {
+      fault: 'missed events',
+      how: `the watches are held during all changes, which are told ${told === 'late' ? 'late' : 'never (410)'}`,
+      holds: 'same end state, no extra create or delete',
+    },
+    async t => {
+      const run = await begin(world, t);
+      const hold = holdWatches(run.proxy);
+      await change(run.model);
+      await eventually('something was held', () => hold.held() >= 10);
+      if (told === 'late') hold.release();
+      else await loseHeld(run.proxy, hold.release);
+      await judge(world, run);
+    },
+  );
+
+  row(
+    {
+      fault: 'missed events',
+      how: `held: a node comes and goes, a node and a pool are deleted and made anew; told ${told}`,
+      holds: 'converges; the new UIDs are noticed',
+    },
+    async t => {
+      const [proxy, model] = [await world.proxy(t), world.model()];
+      await model.addNodes({ name: 'stays', labels: role('one') }, { name: 'again', labels: role('one') });
+      await model.createPool('one', ONE);
+      const child = startChild(t, proxy);
+      await child.synced();
+      await settled(model, proxy);
+
+      const hold = holdWatches(proxy);
+      await model.addNodes({ name: 'short', labels: role('one') });
+      await model.removeNode('short');
+      await model.removeNode('again');
+      await model.addNodes({ name: 'again', labels: role('one') });
+      // Somebody strips the finalizer: what the old pool gave stays behind.
+      await world.edit('one', { metadata: { finalizers: [] } });
+      await model.deletePool('one');
+      await model.createPool('one', ONE);
+      await eventually('something was held', () => hold.held() >= 6);
+      if (told === 'late') hold.release();
+      else await loseHeld(proxy, hold.release);
+
+      await settled(model, proxy);
+      assert.equal(await uidOf('owner', model), await uidOf('pool', model), 'the RuntimeClass is of the new pool');
+      assert.equal(child.lines(/1 node left: again \(deleted from the cluster\)/).length, 1);
+    },
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * Judges a run with faults as sieve does: by the state it ends in, by what it created and deleted, and by the versions
+ * that it asked from.
+ */
+import assert from 'node:assert/strict';
+import { type NodePool, RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { readAudit } from '../cluster/audit.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { raw } from '../cluster/raw.ts';
+import { readLive } from './expected.ts';
+import { taintId } from './model.ts';
+import { type Asked, isWatch } from './proxy.ts';
+
+/** All that two runs of one scenario must agree on: no UIDs, no times. */
+export interface Snapshot {
+  nodes: Record<string, { labels: unknown; taints: string[]; record: unknown }>;
+  pools: Record<string, unknown>;
+  runtimeClasses: Record<string, unknown>;
+}
+
+export async function snapshot(cluster: ControlPlane): Promise<Snapshot> {
+  const { nodes, pools, classes } = await readLive({ client: raw(cluster) });
+  return {
+    nodes: Object.fromEntries(
+      nodes.map(({ metadata, spec }) => {
+        const taints = (spec.taints ?? []).map(taint => `${taintId(taint)}=${taint.value ?? ''}`).sort();
+        return [metadata.name, { labels: metadata.labels, taints, record: metadata.annotations?.[RECORD_ANNOTATION] }];
+      }),
+    ),
+    pools: Object.fromEntries(pools.map(pool => [pool.metadata.name, withoutTimes(pool)])),
+    runtimeClasses: Object.fromEntries(
+      classes.map(({ metadata, handler, scheduling }) => [metadata.name, { handler, scheduling }]),
+    ),
+  };
+}
+
+function withoutTimes({ metadata, spec, status }: NodePool) {
+  const conditions = status?.conditions?.map(({ lastTransitionTime: _time, ...rest }) => rest);
+  const { finalizers, deletionTimestamp } = metadata;
+  return { finalizers, isDeleted: deletionTimestamp !== undefined, spec, status: { ...status, conditions } };
+}
+
+/** Where the audit log ends now: for the counts below. The cluster needs `audit`. */
+export async function auditMark(cluster: ControlPlane): Promise<number> {
+  return (await readAudit(cluster)).length;
+}
+
+/**
+ * How often the product created and deleted each object since the mark, as the server granted it: `create
+ * runtimeclasses node-pool-x`. Events and leases are left out.
+ */
+export async function createsAndDeletes(cluster: ControlPlane, mark = 0): Promise<Record<string, number>> {
+  return counts((await productWrites(cluster, mark)).filter(({ verb }) => verb === 'create' || verb === 'delete'));
+}
+
+/** The same for all writes, patches too. */
+export async function writes(cluster: ControlPlane, mark = 0): Promise<Record<string, number>> {
+  return counts(await productWrites(cluster, mark));
+}
+
+async function productWrites(cluster: ControlPlane, mark: number) {
+  return (await readAudit(cluster))
+    .slice(mark)
+    .filter(({ userAgent, code }) => userAgent.startsWith('kubectl-nodepool/') && code < 300)
+    .filter(({ verb, resource }) => /^(create|delete|patch)$/.test(verb) && !/^(events|leases)$/.test(resource));
+}
+
+function counts(events: { verb: string; resource: string; name: string }[]): Record<string, number> {
+  const names = events.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`).sort();
+  return Object.fromEntries([...Map.groupBy(names, name => name)].map(([name, alike]) => [name, alike.length]));
+}
+
+/**
+ * Fails when a process asked for a watch from a version older than one it had asked from before.
+ * @param requests of one process
+ */
+export function assertNeverBack(requests: readonly Asked[]): void {
+  const newest = new Map<string, bigint>();
+  for (const { path, query } of requests.filter(isWatch)) {
+    const version = query.get('resourceVersion');
+    if (version === null) continue;
+    const before = newest.get(path) ?? 0n;
+    assert.ok(BigInt(version) >= before, `${path} was watched from ${version} after ${before}`);
+    newest.set(path, BigInt(version));
+  }
+}

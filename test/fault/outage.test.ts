@@ -1,0 +1,66 @@
+/** The API server is away for a minute, with writes under way. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../e2e/watching.ts';
+import { isReconcileWrite, isWatch } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { drop } from './treatments.ts';
+import { useFaults } from './world.ts';
+
+const world = useFaults();
+const AWAY_MS = 60_000;
+const [FIRST_MS, CAP_MS] = [800, 30_000];
+
+row(
+  {
+    fault: '500, in-stream error, refused connection',
+    how: 'the apiserver is stopped for 60 s with the changes half written',
+    holds: 'back-off 0.8 -> 30 s with jitter, never stops, never spins; same end state, no extra create or delete',
+    timeout: 240_000,
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, model, child } = run;
+    let [writes, dropped] = [0, 0];
+    const undo = proxy.onRequest(asked => {
+      if (!isReconcileWrite(asked)) return undefined;
+      writes += 1;
+      if (writes <= 5) return undefined;
+      dropped += 1;
+      return drop;
+    });
+    await change(model);
+    await eventually('some writes failed', () => dropped >= 3);
+    await world.cluster().stopApiserver();
+    undo();
+    const from = performance.now();
+    await sleep(AWAY_MS);
+    const away = proxy.requests.filter(({ at }) => at >= from);
+    await world.cluster().startApiserver();
+    const back = performance.now();
+    await judge(world, run, 100_000);
+    facts.recoveredAfterSeconds = Math.round((performance.now() - back) / 1000);
+
+    for (const path of ['/api/v1/nodes', '/apis/nodes.lailin.xyz/v1/nodepools']) {
+      const attempts = away.filter(asked => isWatch(asked) && asked.path === path).length;
+      assert.ok(attempts >= 5 && attempts <= 8, `${attempts} watches of ${path}`);
+      facts[`watchesOf ${path.split('/').at(-1)}`] = attempts;
+    }
+    assert.ok(away.length < 300, `${away.length} attempts in 60 s`);
+    facts.attemptsIn60s = away.length;
+    assertBackoff(child.lines(/ nodes: .*next attempt in/));
+    assert.notDeepEqual(delays(child.lines(/ nodes: .*next/)), delays(child.lines(/ nodepools: .*next/)), 'no jitter');
+  },
+);
+
+const delays = (lines: string[]) => lines.map(line => Number(/next attempt in ([\d.]+) s/.exec(line)?.[1]) * 1000);
+
+/** Each delay is of its step, lengthened by up to as much again; the log has tenths of a second. */
+function assertBackoff(lines: string[]): void {
+  delays(lines).forEach((delay, index) => {
+    const base = Math.min(FIRST_MS * 2 ** index, CAP_MS);
+    assert.ok(delay >= base - 50 && delay <= 2 * base + 50, `delay ${index + 1} is ${delay} ms`);
+  });
+}

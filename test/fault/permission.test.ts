@@ -1,0 +1,179 @@
+/** The controller under its own service account, of whose permissions some are taken away and given back while it runs. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readAudit } from '../cluster/audit.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { condition, role } from '../e2e/world.ts';
+import { auditMark, createsAndDeletes, writes } from './oracle.ts';
+import { isList, kubeconfigOf, startProxy } from './proxy.ts';
+import { row } from './row.ts';
+import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const NAME = 'nodepool-controller';
+const NAMESPACE = 'nodepool-system';
+const CLUSTER_ROLE = `${RBAC}/clusterroles/${NAME}`;
+const CLUSTER_BINDING = `${RBAC}/clusterrolebindings/${NAME}`;
+const bindingIn = (namespace: string) => `${RBAC}/namespaces/${namespace}/rolebindings/${NAME}`;
+const WITHOUT_MS = 6_000;
+
+const world = useFaults();
+const admin = () => raw(world.cluster());
+let installed: Promise<unknown> | undefined;
+
+/** What `path` grants is gone until what this gives is called. */
+async function withdraw(path: string): Promise<() => Promise<void>> {
+  const { metadata, ...rest } = (await admin().expect('GET', path)) as { metadata: object };
+  await admin().expect('DELETE', path);
+  const collection = path.slice(0, path.lastIndexOf('/'));
+  return async () => void (await admin().expect('POST', collection, { ...rest, metadata: { name: NAME } }));
+}
+
+/** The product as the service account, behind a proxy; settled. */
+async function running(t: { after(fn: () => unknown): void }, ...flags: string[]) {
+  installed ??= cli(world.cluster(), ['install', '--controller', '--image', 'registry.example.com/controller:1']);
+  await installed;
+  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
+  const { status } = (await admin().expect('POST', path, { spec: {} })) as { status: { token: string } };
+  const { server, ca, dir } = world.cluster();
+  const [model, proxy] = [world.model(), await startProxy({ server, ca }, dir)];
+  t.after(() => proxy.stop());
+  const kubeconfig = join(dir, 'controller.kubeconfig');
+  await writeFile(kubeconfig, kubeconfigOf(proxy.url, { token: status.token }), { mode: 0o600 });
+  await prepare(model);
+  const start = () => startChild(t, { kubeconfig }, ...flags);
+  const child = start();
+  await child.synced();
+  await settled(model, proxy);
+  return { model, proxy, child, start };
+}
+
+const statuses = async () => {
+  const pools = await Promise.all(['one', 'two', 'gone'].map(name => world.getPool(name)));
+  return pools.map(pool => pool?.status);
+};
+
+row(
+  {
+    fault: 'permission removed',
+    how: 'the ClusterRoleBinding is deleted in flight: watches, reads and writes are refused',
+    holds: 'warnings in the log, every status kept, no node written; it recovers when the binding is back',
+  },
+  async (t, facts) => {
+    const { model, proxy, child } = await running(t);
+    const [mark, asked, before] = [await auditMark(world.cluster()), proxy.requests.length, await statuses()];
+    const giveBack = await withdraw(CLUSTER_BINDING);
+    proxy.cut();
+    await model.drift('drifts', { tier: 'drifted' });
+    await sleep(WITHOUT_MS);
+    assert.ok(child.lines(/warning .*403.*forbidden/).length >= 3, child.log());
+    const refused = proxy.requests.slice(asked).length;
+    assert.ok(refused < 40, `${refused} requests in ${WITHOUT_MS / 1000} s`);
+    facts.requestsRefused = refused;
+    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await statuses(), before);
+    await giveBack();
+    await change(model);
+    await settled(model, proxy, 60_000);
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
+    assert.deepEqual(proxy.requests.slice(asked).filter(isList), [], 'the watches go on where they were');
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'permission removed',
+    how: 'patch on nodes is taken out of the ClusterRole in flight',
+    holds: 'status 500 with the permission that is missing, one Warning, counts kept; 200 when it is back',
+  },
+  async (t, facts) => {
+    const { model, proxy, child } = await running(t);
+    const { rules } = (await admin().expect('GET', CLUSTER_ROLE)) as {
+      rules: { resources: string[]; verbs: string[] }[];
+    };
+    const fewer = rules.map(rule =>
+      rule.resources.includes('nodes') ? { ...rule, verbs: rule.verbs.filter(verb => verb !== 'patch') } : rule,
+    );
+    await admin().expect('PATCH', CLUSTER_ROLE, { rules: fewer });
+    const mark = await auditMark(world.cluster());
+    await model.drift('drifts', { tier: 'drifted' });
+    await eventually('it is in the status', async () => (await world.getPool('two'))?.status?.status === 500);
+    await sleep(WITHOUT_MS);
+    const pool = await world.getPool('two');
+    assert.match(condition(pool, 'Applied').message, /cannot patch Node "drifts": user ".*" lacks the permission/);
+    assert.deepEqual([pool?.status?.nodeCount, pool?.status?.readyNodeCount], [2, 2]);
+    const warnings = (await world.events('two')).filter(({ type }) => type === 'Warning');
+    assert.deepEqual(
+      warnings.map(({ reason }) => reason),
+      ['ReconcileFailed'],
+    );
+    const asked = (await readAudit(world.cluster())).slice(mark);
+    assert.equal(asked.filter(({ resource, code }) => resource === 'events' && code < 300).length, 1);
+    const attempts = asked.filter(({ code }) => code === 403).length;
+    assert.ok(attempts < 20, `${attempts} attempts`);
+    facts.attempts = attempts;
+    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodepools/status two': 1 });
+    // Others are none the worse: a pool without nodes, and a RuntimeClass.
+    await model.createPool('other', { handler: 'runc' });
+    await eventually('another pool is reconciled', async () => (await world.getPool('other'))?.status?.status === 200);
+    await admin().expect('PATCH', CLUSTER_ROLE, { rules });
+    await settled(model, proxy, 60_000);
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'permission removed',
+    how: 'the RoleBinding for events is deleted in flight',
+    holds: 'the work goes on, the log has a warning; events are told again when it is back',
+  },
+  async t => {
+    const { model, proxy, child } = await running(t);
+    const giveBack = await withdraw(bindingIn('default'));
+    await model.drift('drifts', { tier: 'drifted' });
+    await settled(model, proxy);
+    await eventually('it is logged', () => child.lines(/warning .*event.*(403|forbidden|permission)/).length > 0);
+    await giveBack();
+    await model.label('joins', role('one'));
+    await settled(model, proxy);
+    await eventually('a later event is told', async () =>
+      (await world.events('one')).some(({ note }) => note === '1 node joined: joins'),
+    );
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'permission removed',
+    how: 'the RoleBinding for the lease of the leader is deleted in flight',
+    holds: 'it stops before others lead; started again, it waits, and leads when the binding is back',
+  },
+  async (t, facts) => {
+    const flags = ['--leader-elect', `--leader-elect-namespace=${NAMESPACE}`];
+    const { model, proxy, child, start } = await running(t, ...flags);
+    const taken = performance.now();
+    const giveBack = await withdraw(bindingIn(NAMESPACE));
+    await eventually('it stops', () => !child.isAlive, 15_000);
+    facts.secondsToStop = Math.round((performance.now() - taken) / 1000);
+    assert.equal(await child.end(), 1);
+    assert.match(child.log(), /the lease was not renewed: .*lacks the permission/);
+    const again = start();
+    await again.synced();
+    await eventually('it says why it waits', () => again.lines(/warning .*lacks the permission/).length > 0);
+    const mark = await auditMark(world.cluster());
+    await model.drift('drifts', { tier: 'drifted' });
+    await sleep(1_000);
+    assert.deepEqual(await writes(world.cluster(), mark), {});
+    await giveBack();
+    await settled(model, proxy, 40_000);
+    assert.equal(await again.end(), 0);
+  },
+);

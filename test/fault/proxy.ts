@@ -1,0 +1,269 @@
+/**
+ * A reverse proxy on loopback between the product and a real API server, which does to requests and answers what a bad
+ * network or an overloaded server does. What is done is a function of the request (treatments.ts) or of a piece of a
+ * watch's answer; without any, everything passes.
+ *
+ * Not faithful: the client's and the server's connections are not paired, so a server that ends a connection without an
+ * answer shows to the client as a reset.
+ */
+import { writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { KeyPair } from '../cluster/certificates.ts';
+
+/** Where requests go, and as whom; without a client certificate the client's own Authorization header is passed on. */
+export interface Upstream {
+  server: string;
+  ca: string;
+  admin?: KeyPair;
+}
+
+export interface Asked {
+  /** Counts from 1 in the order of arrival. */
+  id: number;
+  /** Milliseconds on performance.now()'s clock. */
+  at: number;
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  userAgent: string;
+  /** What the client was sent; undefined while, or when, there was nothing. */
+  status?: number;
+  /** When the whole answer had been sent. */
+  answeredAt?: number;
+}
+
+export interface Exchange {
+  asked: Asked;
+  client: ServerResponse;
+  /** Sends the request on; resolves with the head of the server's answer. Never rejects: without one, the client is cut off. */
+  forward(): Promise<IncomingMessage>;
+  /** Sends the answer on as it comes, its pieces under the proxy's piece rules. */
+  pass(answer: IncomingMessage): void;
+}
+
+/** Deals with a request in place of forward() and pass(). */
+export type Treatment = (exchange: Exchange) => unknown;
+/** The first rule that gives a treatment decides. */
+export type RequestRule = (asked: Asked) => Treatment | undefined;
+/** Sees each piece of a watch's answer as it arrives, an empty one at its end; 'eaten' when it is not to be sent. */
+export type PieceRule = (asked: Asked, piece: Buffer, client: ServerResponse) => 'eaten' | undefined;
+
+export const isWatch = ({ query }: Asked) => query.has('watch');
+export const isList = ({ query }: Asked) => query.has('sendInitialEvents') || query.has('limit');
+export const isWrite = ({ method }: Asked) => method !== 'GET';
+/** Writes of what is reconciled: neither events nor leases. */
+export const isReconcileWrite = (asked: Asked) => isWrite(asked) && !/\/(events|leases)(\/|$)/.test(asked.path);
+
+export class FaultProxy {
+  /** Every request so far, the oldest first. */
+  readonly requests: Asked[] = [];
+  /** http://127.0.0.1:PORT */
+  readonly url: string;
+  /** Path of a kubeconfig that points here, without credentials. */
+  readonly kubeconfig: string;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** Those with a request under way. */
+  readonly #busy = new Set<Socket>();
+  /** Those that silence() cut off. */
+  readonly #dead = new WeakSet<Socket>();
+  readonly #requestRules = new Set<RequestRule>();
+  readonly #pieceRules = new Set<PieceRule>();
+  readonly #listeners = new Set<(asked: Asked) => void>();
+  #upstream: Upstream;
+  #agent: Agent;
+  /** Raised by silence(): what was under way then is never heard of again. */
+  #era = 0;
+  #silent = false;
+
+  constructor(server: Server, upstream: Upstream, folder: string) {
+    const { port } = server.address() as AddressInfo;
+    this.url = `http://127.0.0.1:${port}`;
+    this.kubeconfig = join(folder, `proxy-${port}.kubeconfig`);
+    this.#server = server;
+    this.#upstream = upstream;
+    this.#agent = agentFor(upstream);
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      if (this.#silent) this.#dead.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    server.on('request', (request, client) => this.#serve(request, client));
+  }
+
+  /** Returns what takes the rule back. */
+  onRequest(rule: RequestRule): () => void {
+    this.#requestRules.add(rule);
+    return () => this.#requestRules.delete(rule);
+  }
+
+  /** Returns what takes the rule back. */
+  onPiece(rule: PieceRule): () => void {
+    this.#pieceRules.add(rule);
+    return () => this.#pieceRules.delete(rule);
+  }
+
+  /** Called when the whole answer to a request was sent to the client; returns what ends that. */
+  onAnswered(listener: (asked: Asked) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Further requests go there; those under way stay where they are. */
+  switchTo(upstream: Upstream): void {
+    this.#upstream = upstream;
+    this.#agent = agentFor(upstream);
+  }
+
+  /**
+   * Nothing passes any more in either direction, and no socket is closed. Returns what lets new connections pass; those
+   * of before stay dead, as behind a firewall that has forgotten them.
+   */
+  silence(): () => void {
+    this.#era += 1;
+    this.#silent = true;
+    for (const socket of this.#sockets) this.#dead.add(socket);
+    return () => {
+      this.#silent = false;
+    };
+  }
+
+  /** Connections that no request is under way on pass nothing any more, and are not closed; the others are not touched. */
+  silenceIdle(): void {
+    for (const socket of this.#sockets) if (!this.#busy.has(socket)) this.#dead.add(socket);
+  }
+
+  /** Closes the port and resets every connection: who connects is refused. */
+  async refuse(): Promise<void> {
+    this.cut();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+
+  /** Opens the same port again. */
+  async accept(): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(Number(new URL(this.url).port), '127.0.0.1', resolve));
+  }
+
+  /** Resets every connection of now. */
+  cut(): void {
+    for (const socket of this.#sockets) reset(socket);
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    if (this.#server.listening) await new Promise(resolve => this.#server.close(resolve));
+    this.#agent.destroy();
+  }
+
+  async #serve(incoming: IncomingMessage, client: ServerResponse): Promise<void> {
+    const url = new URL(incoming.url ?? '', this.url);
+    const asked: Asked = {
+      id: this.requests.length + 1,
+      at: performance.now(),
+      method: incoming.method ?? '',
+      path: url.pathname,
+      query: url.searchParams,
+      userAgent: incoming.headers['user-agent'] ?? '',
+    };
+    this.requests.push(asked);
+    const { socket } = incoming;
+    this.#busy.add(socket);
+    client.on('close', () => this.#busy.delete(socket));
+    client.on('error', () => {});
+    client.on('finish', () => {
+      asked.status = client.statusCode;
+      asked.answeredAt = performance.now();
+      for (const listener of this.#listeners) listener(asked);
+    });
+    const era = this.#era;
+    const isLive = () => era === this.#era && !client.destroyed;
+    const body = await buffer(incoming).catch(() => undefined);
+    if (this.#silent || this.#dead.has(socket) || body === undefined) return;
+    const exchange: Exchange = {
+      asked,
+      client,
+      forward: () => this.#forward(incoming, body, client, isLive),
+      pass: answer => this.#pass(asked, answer, client, isLive),
+    };
+    for (const rule of this.#requestRules) {
+      const treatment = rule(asked);
+      if (treatment !== undefined) return void (await treatment(exchange));
+    }
+    exchange.pass(await exchange.forward());
+  }
+
+  #forward(
+    { url, method = 'GET', headers: sent }: IncomingMessage,
+    body: Buffer,
+    client: ServerResponse,
+    isLive: () => boolean,
+  ): Promise<IncomingMessage> {
+    const { server, admin } = this.#upstream;
+    const { host: _host, connection: _connection, authorization, ...headers } = sent;
+    if (admin === undefined && authorization !== undefined) Object.assign(headers, { authorization });
+    return new Promise<IncomingMessage>(resolve => {
+      const options = { agent: this.#agent, method, headers };
+      const upstream = httpsRequest(new URL(url ?? '', server), options, resolve);
+      upstream.on('error', () => {
+        if (isLive()) reset(client.socket);
+      });
+      client.on('close', () => upstream.destroy());
+      upstream.end(body);
+    });
+  }
+
+  #pass(asked: Asked, answer: IncomingMessage, client: ServerResponse, isLive: () => boolean): void {
+    const eaten = (piece: Buffer) =>
+      isWatch(asked) && [...this.#pieceRules].some(rule => rule(asked, piece, client) !== undefined);
+    if (!isLive()) return;
+    const { connection: _connection, 'transfer-encoding': _encoding, ...headers } = answer.headers;
+    client.writeHead(answer.statusCode ?? 0, headers);
+    client.flushHeaders();
+    answer.on('data', (piece: Buffer) => {
+      if (isLive() && !eaten(piece)) client.write(piece);
+    });
+    answer.on('end', () => {
+      if (isLive() && !eaten(Buffer.alloc(0))) client.end();
+    });
+    answer.on('error', () => {
+      if (isLive()) reset(client.socket);
+    });
+  }
+}
+
+/** Listens on a free port. @param folder for its kubeconfig */
+export async function startProxy(upstream: Upstream, folder: string): Promise<FaultProxy> {
+  // A watch has no end, and a client under test is not to be hurried.
+  const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const proxy = new FaultProxy(server, upstream, folder);
+  await writeFile(proxy.kubeconfig, kubeconfigOf(proxy.url, {}), { mode: 0o600 });
+  return proxy;
+}
+
+/** A kubeconfig for that server, as JSON. @param user its credentials, as in a kubeconfig */
+export function kubeconfigOf(server: string, user: object): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'proxy',
+    contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'user' } }],
+    clusters: [{ name: 'proxy', cluster: { server } }],
+    users: [{ name: 'user', user }],
+  });
+}
+
+/** Ends a connection with RST. Node can not reset one that is being closed already, and would never let go of it. */
+export function reset(socket: Socket | null): void {
+  if (socket?.writableEnded) socket.destroy();
+  else socket?.resetAndDestroy();
+}
+
+function agentFor({ ca, admin }: Upstream): Agent {
+  return new Agent({ keepAlive: true, ca, ...admin });
+}

@@ -1,0 +1,218 @@
+/** The reflector alone behind the proxy: exactly which requests it makes after a fault, and what it tells. */
+import assert from 'node:assert/strict';
+import { afterEach, type TestContext } from 'node:test';
+import { systemClock } from '../../src/controller/clock.ts';
+import { Reflector } from '../../src/controller/reflector.ts';
+import { Store } from '../../src/controller/store.ts';
+import { toNode } from '../../src/kube/nodes.ts';
+import { NODES } from '../../src/kube/resource.ts';
+import { listWatch } from '../../src/kube/watch.ts';
+import type { Node } from '../../src/nodepool/types.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes, deleteNodes, labelNode } from '../cluster/nodes.ts';
+import { openTransport, until } from '../e2e/controller-world.ts';
+import { isList, isWatch, startProxy } from './proxy.ts';
+import { row } from './row.ts';
+import { cutNextLine, endWith, forgeNextLine, holdWatches } from './streams.ts';
+import { answerWith } from './treatments.ts';
+
+const cluster = useCluster();
+afterEach(() => deleteNodes(cluster()));
+
+/** Follows the nodes through a proxy; resolves when the first watch is open. */
+async function follow(t: TestContext) {
+  const proxy = await startProxy(cluster(), cluster().dir);
+  const transport = openTransport(proxy);
+  const [told, log]: [string[], string[]] = [[], []];
+  const reflector = new Reflector<Node>({
+    name: 'nodes',
+    source: listWatch(transport, NODES),
+    transform: toNode,
+    store: new Store<Node>(),
+    clock: systemClock,
+    random: Math.random,
+    log: (level, message) => log.push(`${level} ${message}`),
+  });
+  reflector.subscribe(event =>
+    told.push(`${event.type} ${(event.type === 'deleted' ? event.tombstone.item : event.item).key}`),
+  );
+  t.after(async () => {
+    await reflector.stop();
+    transport.close();
+    await proxy.stop();
+  });
+  reflector.start();
+  const lists = () => proxy.requests.filter(isList).length;
+  const watches = () => proxy.requests.filter(asked => isWatch(asked) && !isList(asked));
+  const versions = () => watches().map(({ query }) => query.get('resourceVersion'));
+  await until(() => watches().length === 1);
+  return { reflector, proxy, told, log, lists, watches, versions };
+}
+
+for (const how of ['RST', 'FIN'] as const) {
+  row(
+    {
+      fault: 'half a JSON line, RST, FIN',
+      how: `one watch, ${how} inside a line`,
+      holds: 'resumes at the last resourceVersion',
+    },
+    async (t, facts) => {
+      await createNodes(cluster(), [{ name: 'a' }]);
+      const { proxy, told, log, lists, versions } = await follow(t);
+      const cut = cutNextLine(proxy, how);
+      await labelNode(cluster(), 'a', { changed: 'yes' });
+      await cut;
+      await until(() => told.length === 2);
+      assert.deepEqual(told, ['added a', 'updated a']);
+      assert.equal(versions().length, 2);
+      assert.equal(versions()[1], versions()[0]);
+      assert.equal(lists(), 1);
+      assert.match(log.join(), /next attempt in (0\.[89]|1\.[0-6]) s/);
+      facts.relists = lists() - 1;
+    },
+  );
+}
+
+row(
+  {
+    fault: 'JSON that is no event',
+    how: 'one watch, then a line that is no JSON',
+    holds: 'logged and skipped; the line that is no JSON breaks the watch; no change is lost',
+  },
+  async t => {
+    await createNodes(cluster(), [{ name: 'a' }]);
+    const { proxy, told, log, lists } = await follow(t);
+    for (const [index, forged] of ['{"hello":"world"}\n', '<html>\n'].entries()) {
+      const forging = forgeNextLine(proxy, forged);
+      await labelNode(cluster(), 'a', { round: String(index) });
+      await forging;
+      await until(() => told.length === 2 + index);
+    }
+    assert.match(log[0] ?? '', /no event; skipped/);
+    assert.equal(log.length, 2);
+    assert.equal(lists(), 1);
+  },
+);
+
+row(
+  {
+    fault: '429 with Retry-After',
+    how: 'one watch is answered 429, Retry-After: 3',
+    holds: 'the delay is kept; no relist',
+  },
+  async (t, facts) => {
+    const { proxy, lists, watches, log } = await follow(t);
+    const undo = proxy.onRequest(() => answerWith(429, 'too many', { 'retry-after': '3' }));
+    proxy.cut();
+    await until(() => watches().length === 2);
+    undo();
+    await until(() => watches().length === 3);
+    const [, refused, next] = watches();
+    const waited = (next?.at ?? 0) - (refused?.at ?? 0);
+    assert.ok(waited >= 3_000 && waited < 4_000, `${waited} ms`);
+    assert.equal(lists(), 1);
+    assert.match(log.at(-1) ?? '', /answered 429.*next attempt in 3\.0 s/);
+    facts.waitedMs = Math.round(waited);
+  },
+);
+
+const EXPIRED = { type: 'ERROR', object: { kind: 'Status', status: 'Failure', code: 410, reason: 'Expired' } };
+const FAILED = { type: 'ERROR', object: { kind: 'Status', status: 'Failure', code: 500, message: 'boom' } };
+
+row(
+  {
+    fault: '410 in the stream; HTTP 410',
+    how: 'one watch, 410 as a line and as an answer',
+    holds: 'exactly one relist each; missed deletes noticed',
+  },
+  async (t, facts) => {
+    await createNodes(cluster(), [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+    const { proxy, told, lists } = await follow(t);
+    for (const [index, gone] of ['a', 'b'].entries()) {
+      // What happens while the watch is held is only in the list that follows.
+      const ending = index === 0 ? endWith(proxy, `${JSON.stringify(EXPIRED)}\n`) : undefined;
+      const hold = index === 0 ? undefined : holdWatches(proxy);
+      await deleteNodes(cluster(), [gone]);
+      await ending;
+      if (hold !== undefined) {
+        await until(() => hold.held() > 0);
+        const undo = proxy.onRequest(asked =>
+          isList(asked) ? undefined : answerWith(410, 'too old resource version'),
+        );
+        proxy.cut();
+        await until(() => lists() === 3);
+        undo();
+        hold.release();
+      }
+      await until(() => told.includes(`deleted ${gone}`));
+    }
+    await createNodes(cluster(), [{ name: 'd' }]);
+    await until(() => told.includes('added d'));
+    assert.equal(lists(), 3);
+    facts.relists = lists() - 1;
+  },
+);
+
+row(
+  {
+    fault: '500, in-stream error, refused connection',
+    how: 'one watch, 500 as a line and as an answer',
+    holds: 'goes on where it was, without a list',
+  },
+  async t => {
+    await createNodes(cluster(), [{ name: 'a' }]);
+    const { proxy, told, lists, versions } = await follow(t);
+    const ending = endWith(proxy, `${JSON.stringify(FAILED)}\n`);
+    await labelNode(cluster(), 'a', { changed: 'yes' });
+    await ending;
+    const undo = proxy.onRequest(() => answerWith(500, 'boom'));
+    await until(() => versions().length === 2);
+    undo();
+    await until(() => told.length === 2);
+    assert.deepEqual(told, ['added a', 'updated a']);
+    assert.equal(new Set(versions()).size, 1);
+    assert.equal(lists(), 1);
+  },
+);
+
+row(
+  {
+    fault: 'silent hang',
+    how: 'one watch, nothing passes, the sockets stay; another beside it, of 2,000 nodes, ends as watches do by design',
+    holds: 'noticed within 45 s, no relist; going on costs one small request',
+  },
+  async (t, facts) => {
+    await createNodes(
+      cluster(),
+      Array.from({ length: 2_000 }, (_, index) => ({ name: `node-${index}` })),
+    );
+    const [silent, other] = [await follow(t), await follow(t)];
+    let bytes = 0;
+    other.proxy.onPiece((_asked, piece) => {
+      bytes += piece.length;
+      return undefined;
+    });
+    const speak = silent.proxy.silence();
+    const since = performance.now();
+    await createNodes(cluster(), [{ name: 'unseen' }]);
+    await until(() => silent.log.length > 0, 45_000);
+    const seconds = (performance.now() - since) / 1000;
+    speak();
+    assert.ok(seconds > 30, `${seconds} s`);
+    assert.match(silent.log[0] ?? '', /fell silent/);
+    await until(() => silent.told.length === 2_001);
+    assert.equal(silent.told.at(-1), 'added unseen');
+    assert.deepEqual([silent.lists(), silent.watches().length], [1, 2]);
+    facts.noticedAfterSeconds = Math.round(seconds);
+
+    await until(() => other.watches().length >= 2, 45_000);
+    const before = other.told.length;
+    await labelNode(cluster(), 'node-7', { changed: 'yes' });
+    await until(() => other.told.length > before);
+    assert.equal(other.told.at(-1), 'updated node-7');
+    assert.deepEqual([other.lists(), other.log], [1, []]);
+    // A bookmark or two, and the two nodes.
+    assert.ok(bytes < 40_000, `${bytes} bytes`);
+    facts.bytesToGoOn = bytes;
+  },
+);

@@ -1,0 +1,59 @@
+/** The server did it and the product never heard: it has to find out what it did. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isReconcileWrite, isWrite } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { loseAnswer } from './treatments.ts';
+import { settled, useFaults } from './world.ts';
+
+const world = useFaults();
+
+row(
+  {
+    fault: 'response lost',
+    how: 'the answer to the first write of each object, its Events too, is dropped after the server did it',
+    holds: 'idempotent: same end state, no extra create or delete',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const lost = new Set<string>();
+    run.proxy.onRequest(asked => {
+      const what = `${asked.method} ${asked.path}`;
+      if (!isWrite(asked) || lost.has(what)) return undefined;
+      lost.add(what);
+      return loseAnswer;
+    });
+    await change(run.model);
+    await judge(world, run);
+    facts.lost = lost.size;
+    assert.ok(lost.size >= 12, [...lost].join('\n'));
+  },
+);
+
+row(
+  {
+    fault: 'response lost',
+    how: 'every answer to a write is dropped for 5 s',
+    holds: 'idempotent: same end state, no extra create or delete',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    let lost = 0;
+    const undo = run.proxy.onRequest(asked => {
+      if (!isReconcileWrite(asked)) return undefined;
+      lost += 1;
+      return loseAnswer;
+    });
+    await change(run.model);
+    await sleep(5_000);
+    undo();
+    // All is done as far as the server knows; that the product knows it too shows at the next change.
+    await judge(world, run);
+    await run.model.drift('joins', { tier: null });
+    await settled(run.model, run.proxy);
+    facts.lost = lost;
+    assert.ok(lost >= 12, `${lost} answers lost`);
+  },
+);

@@ -1,0 +1,49 @@
+/** A server that asks for patience gets it. */
+import assert from 'node:assert/strict';
+import { type Asked, isList, isReconcileWrite, isWatch } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { answerWith } from './treatments.ts';
+import { useFaults } from './world.ts';
+
+const world = useFaults();
+const SECONDS = 2;
+
+row(
+  {
+    fault: '429 with Retry-After',
+    how: `the next watch of each resource and the first write of each object are answered 429, Retry-After: ${SECONDS}`,
+    holds: 'the delay is kept; no relist; same end state, no extra create or delete',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy } = run;
+    const before = proxy.requests.length;
+    const refused = new Map<string, Asked>();
+    const waits: number[] = [];
+    const what = ({ method, path }: Asked) => `${method} ${path}`;
+    proxy.onRequest(asked => {
+      const first = refused.get(what(asked));
+      if (first !== undefined) {
+        if (!waited.has(first)) waits.push(asked.at - first.at);
+        waited.add(first);
+        return undefined;
+      }
+      if (!isReconcileWrite(asked) && !isWatch(asked)) return undefined;
+      refused.set(what(asked), asked);
+      return answerWith(429, 'too many requests', { 'retry-after': String(SECONDS) });
+    });
+    const waited = new Set<Asked>();
+    proxy.cut();
+    await change(run.model);
+    await judge(world, run);
+    assert.equal(waits.length, refused.size, 'everything was asked again');
+    assert.ok(refused.size >= 15);
+    assert.ok(Math.min(...waits) >= SECONDS * 1000, `${Math.min(...waits)} ms`);
+    assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
+    facts.refused = refused.size;
+    facts.shortestWaitMs = Math.round(Math.min(...waits));
+    facts.relists = 0;
+  },
+);

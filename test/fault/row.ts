@@ -1,0 +1,53 @@
+/** A row of the table of faults: a test under the row's name that leaves its result for docs/reliability.md. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+
+export interface Row {
+  /** The row's name, and the test's. Several tests may prove one row: each has its own `how`. */
+  fault: string;
+  /** What is done, in a few words. */
+  how: string;
+  /** What must be true then. */
+  holds: string;
+  /** Milliseconds for the test. Default 120,000. */
+  timeout?: number;
+}
+
+/** Numbers worth telling, by their names: `kills`, `relists`. */
+export type Facts = Record<string, number | string>;
+
+export interface RowResult extends Row {
+  passed: boolean;
+  seconds: number;
+  facts: Facts;
+}
+
+/** Runs as a test; what it puts into `facts` is recorded. With FAULT_RESULTS set, one JSON file a row goes into that folder. */
+export function row({ timeout = 120_000, ...row }: Row, body: (t: TestContext, facts: Facts) => Promise<void>): void {
+  test(`${row.fault}: ${row.how}`, { timeout }, async t => {
+    const [facts, start]: [Facts, number] = [{}, performance.now()];
+    let passed = false;
+    // Here and not after the body: a test that runs out of time is never told.
+    t.after(() => record({ ...row, passed, seconds: Math.round((performance.now() - start) / 100) / 10, facts }));
+    await body(t, facts);
+    passed = true;
+    if (Object.keys(facts).length > 0)
+      t.diagnostic(
+        Object.entries(facts)
+          .map(pair => pair.join('='))
+          .join(' '),
+      );
+  });
+}
+
+function record(result: RowResult): void {
+  const folder = process.env.FAULT_RESULTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  const name = `${result.fault} ${result.how}`
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 100);
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify(result, null, 2));
+}

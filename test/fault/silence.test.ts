@@ -1,0 +1,170 @@
+/** Nothing comes any more and no socket is closed: only a clock can tell. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cli } from '../cluster/harness.ts';
+import { eventually } from '../e2e/watching.ts';
+import { role } from '../e2e/world.ts';
+import { CLASSES, POOLS } from './model.ts';
+import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
+import { type Asked, type FaultProxy, isList, isWatch, type Treatment } from './proxy.ts';
+import { row } from './row.ts';
+import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
+import { answerWith, hang, hangAnswer } from './treatments.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const NODES = '/api/v1/nodes';
+const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
+/** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
+const [DEADLINE_S, MARGIN_S] = [30, 10];
+
+const world = useFaults();
+
+/** The answer begins and stops inside a line. */
+const hangInside: Treatment = async ({ forward, client }) => {
+  const answer = await forward();
+  client.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' });
+  answer.once('data', (piece: Buffer) => client.write(piece.subarray(0, piece.length - 10)));
+};
+
+/** By the names of requests whose first one does not get its answer: writes of each kind. */
+const WRITES: Record<string, Treatment> = {
+  [`PATCH ${NODES}/joins`]: hang,
+  [`PATCH ${NODES}/moves`]: hangAnswer,
+  // Its finalizer.
+  [`PATCH ${POOLS}/new`]: hang,
+  [`PATCH ${POOLS}/status-only/status`]: hang,
+  [`POST ${CLASSES}`]: hangAnswer,
+  [`DELETE ${CLASSES}/node-pool-gone`]: hangAnswer,
+  [`POST ${EVENTS}`]: hang,
+};
+
+/** Lists of each kind. */
+const LISTS: Record<string, Treatment> = {
+  [`WATCH ${NODES}`]: hang,
+  [`WATCH ${POOLS}`]: hangInside,
+  [`GET ${CLASSES}`]: hang,
+};
+
+const nameOf = (asked: Asked) => `${isWatch(asked) ? 'WATCH' : asked.method} ${asked.path}`;
+
+/** Does it to the first request of each name; gives these requests. */
+function hangFirst(proxy: FaultProxy, treatments: Record<string, Treatment>): Map<string, Asked> {
+  const hung = new Map<string, Asked>();
+  proxy.onRequest(asked => {
+    const name = nameOf(asked);
+    if (hung.has(name)) return undefined;
+    const treatment = treatments[name];
+    if (treatment !== undefined) hung.set(name, asked);
+    return treatment;
+  });
+  return hung;
+}
+
+/** Seconds until the request was sent again; fails when that was not after the deadline. */
+function sentAgainAfter({ requests }: FaultProxy, first: Asked): number {
+  const name = nameOf(first);
+  const second = requests.find(later => later.id > first.id && nameOf(later) === name);
+  assert.ok(second, `${name} was not sent again`);
+  const seconds = (second.at - first.at) / 1000;
+  assertDeadline(seconds, name);
+  return seconds;
+}
+
+function assertDeadline(seconds: number, what: string): void {
+  assert.ok(seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S, `${what}: after ${seconds.toFixed(1)} s`);
+}
+
+row(
+  {
+    fault: 'silent hang',
+    how: 'watches, and writes of each kind that are under way, are never heard of again',
+    holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await prepare(model);
+    // Each does one thing and waits for no other pool.
+    await model.createPool('status-only', {});
+    await model.createPool('class-only', {});
+    const child = startChild(t, proxy);
+    await child.synced();
+    await settled(model, proxy);
+    const mark = await auditMark(world.cluster());
+    const begun = proxy.requests.length;
+
+    const hung = hangFirst(proxy, WRITES);
+    await change(model);
+    await model.editPool('status-only', { labels: { tier: 'none' } });
+    await model.editPool('class-only', { handler: 'kata' });
+    await eventually('all the writes hang', () => hung.size === Object.keys(WRITES).length);
+    const since = Date.now();
+    const speak = proxy.silence();
+    // Nobody tells of these.
+    await model.label('bystander', role('one'));
+    await model.removeNode('stays');
+    await model.createPool('late', { labels: { tier: 'late' }, handler: 'kata' });
+    await sleep(500);
+    speak();
+
+    const noticed = () => child.lines(/the watch fell silent/);
+    await eventually('the watches are noticed', () => noticed().length === 3, 60_000);
+    const seconds = noticed().map(line => (Date.parse(line.split(' ', 1)[0] ?? '') - since) / 1000);
+    assert.ok(Math.max(...seconds) < 45, `noticed after ${seconds.join(', ')} s`);
+    await settled(model, proxy, 60_000);
+
+    const unsent = [...hung].flatMap(([name, asked]) => (WRITES[name] === hang ? [asked] : []));
+    const again = unsent.map(asked => sentAgainAfter(proxy, asked));
+    assert.equal(proxy.requests.slice(begun).filter(isList).length, 0, 'no list');
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
+      ...CREATES_AND_DELETES,
+      'create runtimeclasses node-pool-class-only': 1,
+      'create runtimeclasses node-pool-late': 1,
+    });
+    assertNeverBack(proxy.requests);
+    assert.equal(await child.end(), 0);
+    facts.watchesNoticedAfterSeconds = Math.max(...seconds).toFixed(1);
+    facts.writesSentAgainAfterSeconds = Math.max(...again).toFixed(1);
+  },
+);
+
+row(
+  {
+    fault: 'silent hang',
+    how: 'lists hang at the start: before the head, inside a line, as a page; of reconcile --watch and of reconcile',
+    holds: 'a list ends after 30 s; the watch asks again, the command fails and says why',
+  },
+  async (t, facts) => {
+    const [proxy, other, model] = [await world.proxy(t), await world.proxy(t), world.model()];
+    await prepare(model);
+    const mark = await auditMark(world.cluster());
+    proxy.onRequest(asked =>
+      nameOf(asked) === `WATCH ${CLASSES}` && isList(asked)
+        ? answerWith(422, 'sendInitialEvents is forbidden')
+        : undefined,
+    );
+    const hung = hangFirst(proxy, LISTS);
+    other.onRequest(({ path }) => (path === NODES ? hang : undefined));
+
+    const command = cli({ ...world.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    const child = startChild(t, proxy);
+    await eventually('all the lists hang', () => hung.size === Object.keys(LISTS).length);
+    const { code, stderr } = await command;
+    const asked = other.requests.find(({ path }) => path === NODES);
+    assertDeadline((performance.now() - (asked?.at ?? 0)) / 1000, 'reconcile ended');
+    assert.equal(code, 1);
+    assert.match(stderr, /gave no answer within 30 s/);
+
+    await child.synced(60_000);
+    await settled(model, proxy);
+    const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
+    const why = /: (the list did not get on|the server \S+ gave no answer within 30 s).*next attempt in/;
+    assert.equal(child.lines(why).length, again.length, child.log());
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
+      'create runtimeclasses node-pool-gone': 1,
+      'create runtimeclasses node-pool-one': 1,
+      'create runtimeclasses node-pool-two': 1,
+    });
+    assert.equal(await child.end(), 0);
+    facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
+  },
+);

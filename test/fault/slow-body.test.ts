@@ -1,0 +1,144 @@
+/** Answers come at 1 kB/s: each byte is a sign of life, and the whole never comes. */
+import assert from 'node:assert/strict';
+import { eventually } from '../e2e/watching.ts';
+import { type Model, POOLS } from './model.ts';
+import { auditMark, createsAndDeletes } from './oracle.ts';
+import { type Asked, type FaultProxy, isList, isReconcileWrite, isWatch } from './proxy.ts';
+import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change, prepare } from './scenario.ts';
+import { answerWith, throttle } from './treatments.ts';
+import { type Child, settled, startChild, useFaults } from './world.ts';
+
+const NODES = '/api/v1/nodes';
+const slow = throttle(1_000);
+/** Bytes of an annotation: far more than come within any deadline, and less than the server allows. */
+const BIG = 200_000;
+/** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
+const [DEADLINE_S, MARGIN_S] = [30, 10];
+/** Megabytes that a process may grow by meanwhile: it has just started, and its heap is not at its usual size. */
+const MOST_GROWTH = 40;
+
+const world = useFaults();
+
+async function makeBig({ client }: Model, path: string): Promise<void> {
+  await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': 'x'.repeat(BIG) } } });
+}
+
+/** Seconds between the two; fails when that is not the deadline. */
+function deadline({ method, path, at }: Asked, again: Asked): number {
+  const seconds = (again.at - at) / 1000;
+  const inTime = seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S;
+  assert.ok(inTime, `${method} ${path}: sent again after ${seconds.toFixed(1)} s`);
+  return seconds;
+}
+
+/** The last request before this one that was the same, if it has not had its whole answer. */
+function givenUp({ requests }: FaultProxy, { id, method, path }: Asked): Asked | undefined {
+  const last = requests.findLast(asked => asked.id < id && asked.method === method && asked.path === path);
+  return last?.answeredAt === undefined ? last : undefined;
+}
+
+/** Megabytes by which the process has grown at most. */
+async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
+  const { peak } = await child.memory();
+  assert.ok(peak - rss < MOST_GROWTH, `from ${rss} to ${peak} MB`);
+  return Math.round(peak - rss);
+}
+
+row(
+  {
+    fault: 'slow body',
+    how: 'lists at the start come at 1 kB/s: as a stream and as a page',
+    holds: 'bounded memory; 30 s without a whole object or page end a list; it is whole once the speed is back',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await prepare(model);
+    // The first by name: the others would come one by one, and a list that gets on is left in peace.
+    await makeBig(model, `${NODES}/bystander`);
+    await makeBig(model, `${POOLS}/one`);
+    const mark = await auditMark(world.cluster());
+    const slowed = new Map<string, Asked>();
+    let hasStreams = true;
+    proxy.onRequest(asked => {
+      const { path } = asked;
+      if (!isList(asked)) return undefined;
+      if (path === POOLS && isWatch(asked)) {
+        hasStreams = false;
+        return answerWith(422, 'sendInitialEvents is forbidden');
+      }
+      // The command reads the pools once before its caches do.
+      if (slowed.has(path) || (path === POOLS && hasStreams)) return undefined;
+      slowed.set(path, asked);
+      return path === NODES || path === POOLS ? slow : undefined;
+    });
+    const child = startChild(t, proxy);
+    await eventually('the lists come slowly', () => slowed.has(NODES) && slowed.has(POOLS));
+    const before = await child.memory();
+    await child.synced(90_000);
+    await settled(model, proxy);
+    facts.megabytesMore = await growth(child, before);
+
+    const again = [NODES, POOLS].flatMap(path => {
+      const first = slowed.get(path);
+      const second = proxy.requests.find(asked => asked.path === path && isList(asked) && asked.id > (first?.id ?? 0));
+      return first && second ? [deadline(first, second)] : [];
+    });
+    assert.equal(again.length, 2);
+    assert.equal(child.lines(/next attempt in/).length, again.length, child.log());
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
+      'create runtimeclasses node-pool-gone': 1,
+      'create runtimeclasses node-pool-one': 1,
+      'create runtimeclasses node-pool-two': 1,
+    });
+    assert.equal(await child.end(), 0);
+    facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
+  },
+);
+
+row(
+  {
+    fault: 'slow body',
+    how: 'watches and the answers to writes come at 1 kB/s',
+    holds: 'bounded memory; a write ends after 30 s, a watch after 45 s, and both go on once the speed is back',
+  },
+  async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, model, child } = run;
+    // The line of the one keeps the watch busy; the answer to the other's write is as long.
+    await makeBig(model, `${NODES}/joins`);
+    await makeBig(model, `${NODES}/later`);
+    await settled(model, proxy);
+    const begun = proxy.requests.length;
+    const watches: Asked[] = [];
+    const again: [Asked, Asked][] = [];
+    proxy.onRequest(asked => {
+      if (asked.path === NODES && isWatch(asked)) return watches.push(asked) === 1 ? slow : undefined;
+      // Each is of one object, which is not written twice at a time.
+      if (again.length > 0 || asked.method !== 'PATCH' || !isReconcileWrite(asked)) return undefined;
+      const first = givenUp(proxy, asked);
+      if (first === undefined) return slow;
+      // From now on the speed is back.
+      again.push([first, asked]);
+      return undefined;
+    });
+    proxy.cut();
+    await eventually('the nodes are watched slowly', () => watches.length === 1);
+    const before = await child.memory();
+    await change(model);
+    await judge(world, run, 90_000);
+    facts.megabytesMore = await growth(child, before);
+
+    const [givenUpWrite] = again;
+    assert.ok(givenUpWrite, 'a write was given up');
+    facts.writeSentAgainAfterSeconds = deadline(...givenUpWrite).toFixed(1);
+    const [first, second] = watches;
+    assert.ok(first && second, 'the nodes are watched again');
+    const seconds = (second.at - first.at) / 1000;
+    assert.ok(seconds > DEADLINE_S && seconds < 50, `watched again after ${seconds} s`);
+    assert.equal(proxy.requests.slice(begun).filter(isList).length, 0);
+    assert.equal(await child.end(), 0);
+    facts.watchedAgainAfterSeconds = seconds.toFixed(1);
+  },
+);

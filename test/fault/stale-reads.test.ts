@@ -1,0 +1,176 @@
+/**
+ * Two API servers on one etcd; the second is cut off from etcd for one resource and serves what its cache had of it. For
+ * the others it is as good as the first: what a client concludes from the old half, it can write on the other.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { linkToEtcd } from '../cluster/frozen-etcd.ts';
+import { rawClient } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { role } from '../e2e/world.ts';
+import { POOLS } from './model.ts';
+import { assertNeverBack, auditMark, writes } from './oracle.ts';
+import { type FaultProxy, isList, isWatch } from './proxy.ts';
+import { row } from './row.ts';
+import { prepare } from './scenario.ts';
+import { answerWith } from './treatments.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const NODES = '/api/v1/nodes';
+/** Time for the product to do what it must not do. What it does, it does within a second. */
+const TEMPTATION_MS = 6_000;
+
+const world = useFaults();
+
+/** The second API server. Its cache of `what` is frozen with the link. */
+async function startSecond(t: { after(fn: () => unknown): void }, what: 'pools' | 'nodes') {
+  const { etcdUrl, startAnother, ca, admin } = world.cluster();
+  const link = await linkToEtcd(etcdUrl);
+  t.after(() => link.close());
+  const server =
+    what === 'nodes'
+      ? await startAnother(etcdUrl, [`--etcd-servers-overrides=/nodes#${link.url}`])
+      : await startAnother(link.url, [`--etcd-servers-overrides=/nodes#${etcdUrl}`]);
+  const client = rawClient(server, ca, admin);
+  /** What its cache has. */
+  const cached = async (path: string) => {
+    const { status, body } = await client.request('GET', `${path}?resourceVersion=0`);
+    const { items = [] } = body as { items?: { metadata: { name: string } }[] };
+    return status === 200 ? items.map(({ metadata }) => metadata.name) : undefined;
+  };
+  return { link, cached, upstream: { server, ca, admin } };
+}
+
+/** The first request is answered by the first server: `--watch` asks for the pools once before it starts its caches. */
+function switchAfterFirst(proxy: FaultProxy, upstream: Parameters<FaultProxy['switchTo']>[0]): void {
+  const end = proxy.onAnswered(() => {
+    end();
+    proxy.switchTo(upstream);
+  });
+}
+
+row(
+  {
+    fault: 'stale reads',
+    how: 'the client is moved to an API server that serves the pools of before, and told to list anew (410)',
+    holds: 'the pools that it knows stay, no node is cleaned, drift is repaired as the newest spec says',
+  },
+  async (t, facts) => {
+    const model = world.model();
+    await prepare(model);
+    const [{ link, cached, upstream }, proxy] = [await startSecond(t, 'pools'), await world.proxy(t)];
+    const child = startChild(t, proxy);
+    await child.synced();
+    await settled(model, proxy);
+    await eventually('the second server knows the pools', async () => (await cached(POOLS))?.length === 3);
+
+    link.freeze();
+    await model.createPool('new', { labels: { tier: 'new' } });
+    await model.editPool('two', { labels: { tier: 'second' } });
+    await model.deletePool('gone');
+    await settled(model, proxy);
+    assert.deepEqual(await cached(POOLS), ['gone', 'one', 'two']);
+
+    const mark = await auditMark(world.cluster());
+    const isPools = ({ path }: { path: string }) => path === POOLS;
+    const asked = proxy.requests.length;
+    const undo = proxy.onRequest(request => {
+      if (!isPools(request) || !isWatch(request)) return undefined;
+      undo();
+      return answerWith(410, 'too old resource version');
+    });
+    proxy.switchTo(upstream);
+    proxy.cut();
+    await eventually('it lists the pools anew', () =>
+      proxy.requests.slice(asked).some(request => isPools(request) && isList(request)),
+    );
+    await model.drift('later', { tier: 'drifted' });
+    await model.drift('drifts', { tier: 'drifted' });
+    await sleep(TEMPTATION_MS);
+    assert.deepEqual(await cached(POOLS), ['gone', 'one', 'two'], 'it serves the past all the time');
+    await settled(model, proxy);
+    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
+
+    link.thaw();
+    await model.editPool('one', { labels: { tier: 'first' } });
+    await settled(model, proxy, 60_000);
+    assertNeverBack(proxy.requests);
+    facts.lists = proxy.requests.slice(asked).filter(isList).length;
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'stale reads',
+    how: 'a process starts on an API server that serves the pools of before',
+    holds: 'it writes nothing until that server has caught up',
+  },
+  async (t, facts) => {
+    const model = world.model();
+    await prepare(model);
+    const [{ link, cached, upstream }, proxy] = [await startSecond(t, 'pools'), await world.proxy(t)];
+    const before = startChild(t, proxy);
+    await before.synced();
+    await settled(model, proxy);
+    await eventually('the second server knows the pools', async () => (await cached(POOLS))?.length === 3);
+    link.freeze();
+    // On the second server this pool does not exist: its nodes carry the record of a pool that is gone.
+    await model.createPool('new', { labels: { tier: 'new' } });
+    await settled(model, proxy);
+    assert.equal(await before.end(), 0);
+
+    const mark = await auditMark(world.cluster());
+    const asked = proxy.requests.length;
+    switchAfterFirst(proxy, upstream);
+    const child = startChild(t, proxy);
+    await eventually('its caches ask', () => proxy.requests.slice(asked).filter(isWatch).length >= 3);
+    await sleep(TEMPTATION_MS);
+    assert.deepEqual(await cached(POOLS), ['gone', 'one', 'two'], 'it serves the past all the time');
+    assert.deepEqual(await writes(world.cluster(), mark), {});
+    const thawed = performance.now();
+    link.thaw();
+    await child.synced(60_000);
+    await settled(model, proxy);
+    facts.secondsToSync = Math.round((performance.now() - thawed) / 1000);
+    assert.deepEqual(await writes(world.cluster(), mark), {});
+  },
+);
+
+row(
+  {
+    fault: 'stale reads',
+    how: 'a pool is deleted; a process starts on an API server that serves the nodes of before',
+    holds: 'the pool is not let go before its newest node is',
+  },
+  async t => {
+    const model = world.model();
+    await prepare(model);
+    await model.createPool('empty', { labels: { tier: 'empty' }, handler: 'runc' });
+    const [{ link, cached, upstream }, proxy] = [await startSecond(t, 'nodes'), await world.proxy(t)];
+    const before = startChild(t, proxy);
+    await before.synced();
+    await settled(model, proxy);
+    await eventually('the second server knows the nodes', async () => (await cached(NODES))?.includes('later'));
+    link.freeze();
+    // On the second server the pool has no node: nothing would be left to release.
+    await model.addNodes({ name: 'unheard', labels: role('empty') });
+    await settled(model, proxy);
+    assert.equal(await before.end(), 0);
+    await model.deletePool('empty');
+
+    const mark = await auditMark(world.cluster());
+    const asked = proxy.requests.length;
+    switchAfterFirst(proxy, upstream);
+    const child = startChild(t, proxy);
+    await eventually('its caches ask', () => proxy.requests.slice(asked).filter(isWatch).length >= 3);
+    await sleep(TEMPTATION_MS);
+    assert.equal((await cached(NODES))?.includes('unheard'), false, 'it serves the past all the time');
+    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.ok(await world.getPool('empty'));
+    link.thaw();
+    await child.synced(60_000);
+    await settled(model, proxy);
+    assert.equal((await world.node('unheard')).metadata.labels.tier, undefined);
+  },
+);

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { follow } from '../../../src/operations/follow.ts';
+import { FakeClock, settle } from '../controller/fake-clock.ts';
+import {
+  type AskedWatch,
+  added,
+  BROKEN,
+  deleted,
+  errorLine,
+  FakeSource,
+  initialEnd,
+  modified,
+  refused,
+} from '../controller/fake-source.ts';
+
+/** Follows things, but not those whose name begins with "other". */
+function start() {
+  const clock = new FakeClock();
+  const source = new FakeSource();
+  const over = new AbortController();
+  const [told, log]: [string[], string[]] = [[], []];
+  const transform = (raw: object) => {
+    const { name, resourceVersion } = (raw as { metadata: { name: string; resourceVersion: string } }).metadata;
+    return name.startsWith('other') ? undefined : `${name}@${resourceVersion}`;
+  };
+  const ended = follow<string>(
+    {
+      resource: 'things.example.com',
+      watched: { source, transform },
+      onStart: objects => void told.push(`start ${objects.join(' ')}`),
+      onChanged: object => void told.push(`changed ${object}`),
+      onDeleted: object => void told.push(`deleted ${object}`),
+      signal: over.signal,
+    },
+    { clock, random: () => 0, log: (level, message) => log.push(`${level} ${message}`) },
+  );
+  const nth = (index: number): AskedWatch => {
+    const watch = source.watches[index];
+    assert.ok(watch, `watch ${index} was not asked for`);
+    return watch;
+  };
+  return { clock, source, over, told, log, ended, nth };
+}
+
+/** With `a` and `b`, watching: that is watch 1. */
+async function started() {
+  const world = start();
+  await settle();
+  world.nth(0).send(added('a', 5), added('other', 6), added('b', 7), initialEnd(10));
+  await settle();
+  return world;
+}
+
+describe('what is told', () => {
+  test('all at once, then each change; what the transform leaves out never', async () => {
+    const { told, nth } = await started();
+    nth(1).send(modified('a', 11), modified('other', 12), added('c', 13), deleted('b', 14), deleted('other', 15));
+    assert.deepEqual(told, ['start a@5 b@7', 'changed a@11', 'changed c@13', 'deleted b@14']);
+  });
+
+  test('nothing is there: that is told too', async () => {
+    const { told, nth } = start();
+    await settle();
+    nth(0).send(initialEnd(10));
+    await settle();
+    nth(1).send(added('a', 11));
+    assert.deepEqual(told, ['start ', 'changed a@11']);
+  });
+
+  test('a list anew tells only what is not as it was', async () => {
+    const { clock, told, log, nth } = await started();
+    nth(1).send(errorLine(410, 'Expired'));
+    await clock.advance(1_000);
+    nth(2).send(added('a', 5), added('c', 18), initialEnd(20));
+    await settle();
+    assert.deepEqual(told, ['start a@5 b@7', 'deleted b@7', 'changed c@18']);
+    assert.deepEqual(log, ['info things: resourceVersion 10 has expired: listing anew']);
+  });
+
+  test('a watch that breaks is a warning, and goes on', async () => {
+    const { clock, told, log, nth } = await started();
+    nth(1).end(BROKEN);
+    await clock.advance(800);
+    nth(2).send(modified('a', 11));
+    assert.deepEqual(told.slice(1), ['changed a@11']);
+    assert.deepEqual(log, ['warning things: the line is cut; next attempt in 0.8 s']);
+  });
+});
+
+describe('the permission to watch', () => {
+  test('missing from the beginning is an error, and nothing else is said', async () => {
+    const { ended, told, log, nth } = start();
+    await settle();
+    nth(0).end(refused(403));
+    await assert.rejects(ended, (error: unknown) => {
+      assert.ok(error instanceof NodepoolError);
+      const { kind, message, next } = error;
+      assert.deepEqual([kind, message], ['cluster', 'cannot watch things: no']);
+      assert.equal(next, 'ask for a role with verb watch on things.example.com');
+      return true;
+    });
+    assert.deepEqual([told, log], [[], []]);
+  });
+
+  test('taken away later is a warning', async () => {
+    const { clock, over, ended, log, nth } = await started();
+    nth(1).end(refused(403));
+    await clock.advance(800);
+    assert.equal(nth(2).options.resourceVersion, '10');
+    assert.deepEqual(log, ['warning things: the server answered 403: no; next attempt in 0.8 s']);
+    over.abort();
+    await ended;
+  });
+
+  test('other refusals are tried again from the beginning on', async () => {
+    const { clock, told, nth } = start();
+    await settle();
+    nth(0).end(refused(500));
+    await clock.advance(800);
+    nth(1).send(added('a', 5), initialEnd(10));
+    await settle();
+    assert.deepEqual(told, ['start a@5']);
+  });
+});
+
+describe('the end', () => {
+  test('ends the watch, and nothing is told any more', async () => {
+    const { over, ended, told, clock, nth } = await started();
+    const watch = nth(1);
+    over.abort();
+    await ended;
+    assert.equal(watch.options.signal.aborted, true);
+    watch.send(modified('a', 11));
+    assert.deepEqual(told, ['start a@5 b@7']);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('before the first list, too: nothing is told', async () => {
+    const { over, ended, told, nth } = start();
+    await settle();
+    over.abort();
+    await ended;
+    assert.equal(nth(0).options.signal.aborted, true);
+    assert.deepEqual(told, []);
+  });
+});

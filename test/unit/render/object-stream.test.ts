@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { objectStream } from '../../../src/render/object-stream.ts';
+
+const [a, b] = ['a', 'b'].map(name => ({ kind: 'NodePool', metadata: { name, managedFields: [] } }));
+
+function lines(format: 'json' | 'yaml' | 'name'): string {
+  const print = objectStream(format);
+  assert.ok(a !== undefined && b !== undefined);
+  return [a, b, a].map(print).join('\n');
+}
+
+test('YAML documents have a line between them', () => {
+  const document = (name: string) => `kind: NodePool\nmetadata:\n  name: ${name}`;
+  assert.equal(lines('yaml'), [document('a'), document('b'), document('a')].join('\n---\n'));
+});
+
+test('JSON objects follow each other, in no list', () => {
+  const object = (name: string) => `{
+    "kind": "NodePool",
+    "metadata": {
+        "name": "${name}"
+    }
+}`;
+  assert.equal(lines('json'), [object('a'), object('b'), object('a')].join('\n'));
+});
+
+test('names', () => {
+  assert.equal(lines('name').replaceAll('nodepool.nodes.lailin.xyz/', ''), 'a\nb\na');
+});
