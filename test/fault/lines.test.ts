@@ -1,7 +1,7 @@
 /** What arrives is cut off inside a line, or is not what a watch or a list is made of. */
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { eventually } from '../e2e/watching.ts';
+import { type Cut, Cutter, ENDS, type End, PLACES } from './cutter.ts';
 import { CLASSES, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import { type Asked, type FaultProxy, isList, isReconcileWrite, isWatch, type Treatment } from './proxy.ts';
@@ -14,68 +14,6 @@ import { settled, startChild, type Test, useFaults } from './world.ts';
 
 const RESOURCES = ['/api/v1/nodes', POOLS, CLASSES];
 const HTML = '<!DOCTYPE html>\n<html>\n<body>Please log in</body>\n</html>\n';
-
-const ENDS = {
-  RST: client => client.socket?.resetAndDestroy(),
-  FIN: client => client.socket?.end(),
-  'end of the answer': client => client.end(),
-} satisfies Record<string, (client: ServerResponse) => void>;
-type End = keyof typeof ENDS;
-
-/** How many bytes of a piece are sent before it is cut. */
-const PLACES: ((length: number) => number)[] = [length => length >> 1, () => 1, length => length - 1];
-
-interface Cut {
-  asked: Asked;
-  /** Where a process may go on: after the last whole line before the cut piece, or after one of those in it. */
-  versions: string[];
-}
-
-/** Reads along what watches are sent, and cuts them. */
-class Cutter {
-  readonly #versions = new Map<number, string>();
-  readonly #rest = new Map<number, string>();
-  readonly #plans = new Map<string, (asked: Asked, piece: Buffer, client: ServerResponse) => void>();
-  readonly #cut = new Set<number>();
-
-  constructor(proxy: FaultProxy) {
-    proxy.onPiece((asked, piece, client) => {
-      if (this.#cut.has(asked.id)) return 'eaten';
-      const plan = isList(asked) || piece.length === 0 ? undefined : this.#plans.get(asked.path);
-      plan?.(asked, piece, client);
-      if (plan !== undefined) return 'eaten';
-      this.#read(asked, piece);
-      return undefined;
-    });
-  }
-
-  /** Resolves when the next piece of a watch there is cut. */
-  next(path: string, place: (length: number) => number, end: End): Promise<Cut> {
-    return new Promise(resolve => {
-      this.#plans.set(path, (asked, piece, client) => {
-        this.#plans.delete(path);
-        this.#cut.add(asked.id);
-        const before = this.#versions.get(asked.id) ?? asked.query.get('resourceVersion') ?? '';
-        let bytes = place(piece.length);
-        if (piece[bytes - 1] === 10) bytes += 1;
-        const part = piece.subarray(0, bytes);
-        // A reset throws away what was not sent yet: only after the part is out.
-        client.write(part, () => ENDS[end](client));
-        resolve({ asked, versions: [before, ...this.#read(asked, part)] });
-      });
-    });
-  }
-
-  /** Gives the versions of the lines that are whole now. */
-  #read(asked: Asked, piece: Buffer): string[] {
-    const lines = ((this.#rest.get(asked.id) ?? '') + piece.toString('latin1')).split('\n');
-    this.#rest.set(asked.id, lines.pop() ?? '');
-    const versions = lines.map(line => String(JSON.parse(line).object.metadata.resourceVersion));
-    const last = versions.at(-1);
-    if (last !== undefined) this.#versions.set(asked.id, last);
-    return versions;
-  }
-}
 
 const cutters = new WeakMap<FaultProxy, Cutter>();
 const plain = useFaults();

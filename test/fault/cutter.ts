@@ -1,0 +1,65 @@
+/** Cuts watches inside a line, and knows where a process may go on then. */
+import type { ServerResponse } from 'node:http';
+import { type Asked, type FaultProxy, isList } from './proxy.ts';
+
+export const ENDS = {
+  RST: client => client.socket?.resetAndDestroy(),
+  FIN: client => client.socket?.end(),
+  'end of the answer': client => client.end(),
+} satisfies Record<string, (client: ServerResponse) => void>;
+export type End = keyof typeof ENDS;
+
+/** How many bytes of a piece are sent before it is cut. */
+export const PLACES: ((length: number) => number)[] = [length => length >> 1, () => 1, length => length - 1];
+
+export interface Cut {
+  asked: Asked;
+  /** Where a process may go on: after the last whole line before the cut piece, or after one of those in it. */
+  versions: string[];
+}
+
+/** Reads along what watches are sent, and cuts them. */
+export class Cutter {
+  readonly #versions = new Map<number, string>();
+  readonly #rest = new Map<number, string>();
+  readonly #plans = new Map<string, (asked: Asked, piece: Buffer, client: ServerResponse) => void>();
+  readonly #cut = new Set<number>();
+
+  constructor(proxy: FaultProxy) {
+    proxy.onPiece((asked, piece, client) => {
+      if (this.#cut.has(asked.id)) return 'eaten';
+      const plan = isList(asked) || piece.length === 0 ? undefined : this.#plans.get(asked.path);
+      plan?.(asked, piece, client);
+      if (plan !== undefined) return 'eaten';
+      this.#read(asked, piece);
+      return undefined;
+    });
+  }
+
+  /** Resolves when the next piece of a watch there is cut. */
+  next(path: string, place: (length: number) => number, end: End): Promise<Cut> {
+    return new Promise(resolve => {
+      this.#plans.set(path, (asked, piece, client) => {
+        this.#plans.delete(path);
+        this.#cut.add(asked.id);
+        const before = this.#versions.get(asked.id) ?? asked.query.get('resourceVersion') ?? '';
+        let bytes = place(piece.length);
+        if (piece[bytes - 1] === 10) bytes += 1;
+        const part = piece.subarray(0, bytes);
+        // A reset throws away what was not sent yet: only after the part is out.
+        client.write(part, () => ENDS[end](client));
+        resolve({ asked, versions: [before, ...this.#read(asked, part)] });
+      });
+    });
+  }
+
+  /** Gives the versions of the lines that are whole now. */
+  #read(asked: Asked, piece: Buffer): string[] {
+    const lines = ((this.#rest.get(asked.id) ?? '') + piece.toString('latin1')).split('\n');
+    this.#rest.set(asked.id, lines.pop() ?? '');
+    const versions = lines.map(line => String(JSON.parse(line).object.metadata.resourceVersion));
+    const last = versions.at(-1);
+    if (last !== undefined) this.#versions.set(asked.id, last);
+    return versions;
+  }
+}
