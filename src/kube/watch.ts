@@ -64,5 +64,7 @@ function refused(status: number, text: string, headers: IncomingHttpHeaders): Fa
 }
 
 function broken(error: unknown): Failure {
-  return { kind: 'broken', message: error instanceof Error ? error.message : String(error) };
+  const message = error instanceof Error ? error.message : String(error);
+  // Node's word for an answer whose connection ended before it did.
+  return { kind: 'broken', message: message === 'aborted' ? 'the connection broke off' : message };
 }
