@@ -47,7 +47,7 @@ export async function startWatching(
 }
 
 /** Polls until it is true; fails with the name after the time. */
-export async function eventually(what: string, check: () => unknown, ms = 20_000): Promise<void> {
+export async function eventually(what: string, check: () => unknown, ms = 40_000): Promise<void> {
   const end = performance.now() + ms;
   while (!(await check())) {
     assert.ok(performance.now() < end, `not within ${ms / 1000} s: ${what}`);

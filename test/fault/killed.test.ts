@@ -56,7 +56,7 @@ row(
     fault: 'killed half-way',
     how: 'SIGKILL after the Nth write response, for every N',
     holds: 'same end state after a restart, no extra create or delete',
-    timeout: 300_000,
+    timeout: 500_000,
   },
   async (t, facts) => {
     let kills = 0;

@@ -9,6 +9,8 @@ import { useFaults } from './world.ts';
 
 const world = useFaults();
 const SECONDS = 2;
+/** A pool's finalizer is set by whoever needs it first: two requests for it may be under way at once. */
+const isOfMany = ({ method, path }: Asked) => method === 'PATCH' && /\/nodepools\/[^/]+$/.test(path);
 
 row(
   {
@@ -30,7 +32,7 @@ row(
         waited.add(first);
         return undefined;
       }
-      if (!isReconcileWrite(asked) && !isWatch(asked)) return undefined;
+      if (isOfMany(asked) || (!isReconcileWrite(asked) && !isWatch(asked))) return undefined;
       refused.set(what(asked), asked);
       return answerWith(429, 'too many requests', { 'retry-after': String(SECONDS) });
     });
@@ -39,7 +41,7 @@ row(
     await change(run.model);
     await judge(world, run);
     assert.equal(waits.length, refused.size, 'everything was asked again');
-    assert.ok(refused.size >= 15);
+    assert.ok(refused.size >= 12, `${refused.size}`);
     assert.ok(Math.min(...waits) >= SECONDS * 1000, `${Math.min(...waits)} ms`);
     assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
     facts.refused = refused.size;

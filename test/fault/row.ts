@@ -10,7 +10,7 @@ export interface Row {
   how: string;
   /** What must be true then. */
   holds: string;
-  /** Milliseconds for the test. Default 120,000. */
+  /** Milliseconds for the test. Default 240,000. */
   timeout?: number;
 }
 
@@ -24,7 +24,7 @@ export interface RowResult extends Row {
 }
 
 /** Runs as a test; what it puts into `facts` is recorded. With FAULT_RESULTS set, one JSON file a row goes into that folder. */
-export function row({ timeout = 120_000, ...row }: Row, body: (t: TestContext, facts: Facts) => Promise<void>): void {
+export function row({ timeout = 240_000, ...row }: Row, body: (t: TestContext, facts: Facts) => Promise<void>): void {
   test(`${row.fault}: ${row.how}`, { timeout }, async t => {
     const [facts, start]: [Facts, number] = [{}, performance.now()];
     let passed = false;
@@ -48,6 +48,6 @@ function record(result: RowResult): void {
   const name = `${result.fault} ${result.how}`
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 100);
+    .slice(0, 200);
   writeFileSync(join(folder, `${name}.json`), JSON.stringify(result, null, 2));
 }

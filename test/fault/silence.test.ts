@@ -96,7 +96,7 @@ row(
     await change(model);
     await model.editPool('status-only', { labels: { tier: 'none' } });
     await model.editPool('class-only', { handler: 'kata' });
-    await eventually('all the writes hang', () => hung.size === Object.keys(WRITES).length);
+    await eventually('all the writes hang', () => hung.size === Object.keys(WRITES).length, 60_000);
     const since = Date.now();
     const speak = proxy.silence();
     // Nobody tells of these.

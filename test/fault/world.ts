@@ -42,7 +42,7 @@ export function useFaults(options: ControlPlaneOptions = {}): FaultWorld {
  * Resolves when the cluster is as the model says and the product has written nothing for a while.
  * Fails after `ms` with what is not as it should be.
  */
-export async function settled(model: Model, proxy: FaultProxy, ms = 30_000): Promise<void> {
+export async function settled(model: Model, proxy: FaultProxy, ms = 60_000): Promise<void> {
   const end = performance.now() + ms;
   for (;;) {
     // An API server that has just started may not serve the pools yet.
