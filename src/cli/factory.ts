@@ -13,6 +13,8 @@ export interface ConnectOptions {
   concurrency?: number;
   /** Told of every answer by its code, and of every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
+  /** Gets the lines of `-v` about requests, in place of stderr. */
+  log?: (text: string) => void;
   /** Asked right before each write but those of leases; when false, it fails. */
   mayWrite?: () => boolean;
 }
@@ -64,7 +66,9 @@ export function createFactory(
       }),
       ...options,
       log: (level: number, text: string) => {
-        if (level <= flags.verbosity) io.err(text);
+        if (level > flags.verbosity) return;
+        if (options.log === undefined) io.err(text);
+        else options.log(text);
       },
       env: io.env,
       version,

@@ -16,7 +16,7 @@ export interface Server {
 
 /**
  * Serves the pages by their paths; 404 elsewhere. Resolves once it listens, with what ends it.
- * @param address `HOST:PORT`, or `:PORT` for all addresses
+ * @param address `PORT` on the loopback address, `HOST:PORT`, or `:PORT` on all addresses
  * Throws NodepoolError that names the flag when it cannot listen.
  */
 export async function serve(address: string, flag: string, pages: Record<string, () => Page>): Promise<Server> {
@@ -35,7 +35,7 @@ export async function serve(address: string, flag: string, pages: Record<string,
     server.listen(port, host, resolve);
   });
   const bound = server.address();
-  const shown = typeof bound === 'object' && bound !== null ? `${bound.address}:${bound.port}` : address;
+  const shown = typeof bound === 'object' && bound !== null ? hostAndPort(bound.address, bound.port) : address;
   return {
     address: shown,
     close() {
@@ -47,9 +47,18 @@ export async function serve(address: string, flag: string, pages: Record<string,
 }
 
 function parseAddress(address: string, flag: string): { host: string | undefined; port: number } {
-  const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(address) ?? [];
+  const [, host = '', port = ''] =
+    /^(.*):(\d{1,5})$/.exec(/^\d+$/.test(address) ? `127.0.0.1:${address}` : address) ?? [];
   if (port === '' || Number(port) > 65_535) {
-    throw new NodepoolError('usage', `${flag} "${address}" is not an address`, 'write it like 127.0.0.1:8080 or :8080');
+    throw new NodepoolError(
+      'usage',
+      `${flag} "${address}" is not an address`,
+      'write it like 8080, 127.0.0.1:8080 or :8080',
+    );
   }
   return { host: host.replace(/^\[|\]$/g, '') || undefined, port: Number(port) };
+}
+
+function hostAndPort(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

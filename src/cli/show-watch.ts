@@ -4,11 +4,10 @@ import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../controller/clock.ts';
 import { healthAnswer } from '../controller/health.ts';
 import type { Log } from '../controller/log.ts';
-import type { Manager } from '../controller/manager.ts';
+import type { Manager, ManagerEnd } from '../controller/manager.ts';
 import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
 import { standardMetrics } from '../controller/standard-metrics.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
-import type { PoolOutcome } from '../reconciler/reconciler.ts';
 import type { Deps } from './factory.ts';
 import { createLog } from './log.ts';
 import { EXIT } from './report-error.ts';
@@ -28,6 +27,7 @@ export interface WatchFlags {
 }
 
 const LEASE = 'kubectl-nodepool';
+const REDRAW_MS = 500;
 
 /** Runs until Ctrl-C or SIGTERM (a second one ends it at once), or until the lease is lost. */
 export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> {
@@ -36,19 +36,21 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
   setFlagsFromString('--optimize-for-size');
   const registry = new Registry();
   const metrics = standardMetrics(registry);
+  const log = createLog(io, flags.logFormat, flags.verbosity);
   const connection = await deps.connect({
     concurrency: flags.concurrency,
     onRequest: metrics.request,
     mayWrite: () => manager.leads,
+    log: text => log('info', text),
   });
   // Caches try for ever: what a person has to mend (no access, no definition) is said at once instead.
   await connection.pools.list();
-  const log = createLog(io, flags.logFormat, flags.verbosity);
   const newId = () => randomBytes(8).toString('hex');
   const live = await deps.progress(
     flags.leaderElect ? 'Waiting for the caches and the lease' : 'Waiting for the caches',
   );
-  const manager = createWatch(
+  let last = '';
+  const { manager, state } = createWatch(
     { concurrency: flags.concurrency, resyncMs: flags.resyncMs, podCounts: flags.podCounts },
     {
       cluster: connection.cluster,
@@ -61,25 +63,33 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
       newId,
       log,
       metrics,
-      onReconciled(outcome, state) {
-        live.update(liveLine(outcome, state));
-        if (outcome.moves.length > 0) log('info', changeLine(outcome), changeFields(outcome));
+      onChanged({ pool, status }) {
+        last = `; last change: ${pool} ${status === undefined ? 'released' : status.status}`;
       },
     },
   );
   const servers: Server[] = [];
-  const end = onStopSignal(() => manager.stop());
+  const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
+  const end = onStopSignal(() => {
+    clearInterval(redraw);
+    live.update('Finishing what is under way. Ctrl-C again ends it at once');
+    manager.stop();
+  });
+  let how: ManagerEnd = 'aborted';
   try {
     await startServers(flags, manager, registry, log, servers);
-    const how = await manager.run();
-    if (how === 'lost') log('error', 'the lease is lost: another process reconciles now');
+    how = await manager.run();
+    if (how === 'lost') log('error', 'the lease is lost: another process may reconcile now');
     if (how === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
-    return how === 'stopped' ? EXIT.done : EXIT.error;
   } finally {
+    clearInterval(redraw);
     end();
     live.stop();
     for (const server of servers) server.close();
   }
+  // What was cut off, a login that hangs above all, would keep the process.
+  if (how !== 'stopped') process.exit(EXIT.error);
+  return EXIT.done;
 }
 
 /** Those that were started are in the list, also when a later one fails. */
@@ -101,18 +111,7 @@ async function startServers(flags: WatchFlags, manager: Manager, registry: Regis
   }
 }
 
-function liveLine({ pool, status }: PoolOutcome, { pools, nodes, queued }: WatchState): string {
-  const last = status === undefined ? `${pool} released` : `${pool} ${status.status}`;
-  return `Watching ${pools} pools, ${nodes} nodes; ${queued} queued; last: ${last}. Ctrl-C stops`;
-}
-
-/** What a reconcile wrote on nodes. Events tell it in more words. */
-function changeLine({ pool, status, moves }: PoolOutcome): string {
-  const nodes = moves.length === 1 ? `node ${moves[0]?.node}` : `${moves.length} nodes`;
-  return `${pool}: wrote ${nodes}; status ${status?.status ?? 'released'}`;
-}
-
-/** The same for a machine. */
-function changeFields({ pool, status, moves }: PoolOutcome): Record<string, unknown> {
-  return { pool, status: status?.status, nodes: moves.map(({ node }) => node) };
+function liveLine({ isReady, leads }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
+  const what = !isReady ? 'Filling the caches' : leads ? 'Watching' : 'Waiting to lead';
+  return `${what}: ${pools} pools, ${nodes} nodes; ${queued} queued${last}. Ctrl-C stops`;
 }

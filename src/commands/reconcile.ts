@@ -42,12 +42,12 @@ Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something cou
     }),
     'metrics-bind-address': Flags.string({
       ...WATCH,
-      summary: 'Serve /metrics, as 127.0.0.1:8080.',
+      summary: 'Serve /metrics there: a port on loopback, HOST:PORT, or :PORT on all addresses.',
       helpValue: 'ADDRESS',
     }),
     'health-probe-bind-address': Flags.string({
       ...WATCH,
-      summary: 'Serve /healthz and /readyz, as 127.0.0.1:8081.',
+      summary: 'Serve /healthz and /readyz there.',
       helpValue: 'ADDRESS',
     }),
     'log-format': Flags.option({

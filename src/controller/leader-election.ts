@@ -145,8 +145,9 @@ export class LeaderElector {
     const lease = await this.#options.port.get();
     if (signal.aborted) return false;
     if (lease !== undefined && lease.resourceVersion !== this.#observed?.lease.resourceVersion) this.#observe(lease);
-    const held = lease !== undefined && lease.record.holder !== '' && this.#untilExpiry() > 0;
-    if (held && lease.record.holder !== this.#options.identity) {
+    // Who held one that was deleted may not know yet: its time is waited for all the same.
+    const holder = (lease ?? this.#observed?.lease)?.record.holder ?? '';
+    if (holder !== '' && holder !== this.#options.identity && this.#untilExpiry() > 0) {
       this.#renewed = undefined;
       return false;
     }

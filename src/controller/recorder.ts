@@ -73,7 +73,14 @@ export class Recorder {
 
   event(input: EventInput): void {
     const { type, reason, regarding, note } = input;
-    this.#options.log('info', `event ${type} ${reason} of ${regarding.kind} ${regarding.name}: ${note}`);
+    const { kind, name } = regarding;
+    this.#options.log('info', `event ${type} ${reason} of ${kind} ${name}: ${note}`, {
+      type,
+      reason,
+      kind,
+      name,
+      note,
+    });
     const series = this.#correlator.observe(input);
     if (series === undefined) {
       this.#options.log('debug', `event ${reason} of ${regarding.kind} ${regarding.name} dropped: too many of it`);

@@ -31,7 +31,8 @@ export function leasePort(transport: Transport, namespace: string, name: string,
       urgent: true,
       ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
     });
-    if (answer.status === 409) return { kind: 'conflict' };
+    // A patch of one that was deleted meets nothing: it is as with one that somebody else has changed.
+    if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer))) return { kind: 'conflict' };
     return { kind: 'written', lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
   };
   return {

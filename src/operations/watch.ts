@@ -44,8 +44,8 @@ export interface WatchDeps {
   newId: () => string;
   log: Log;
   metrics: StandardMetrics;
-  /** Told of every reconcile that ended. */
-  onReconciled: (outcome: PoolOutcome, state: WatchState) => void;
+  /** Told of every reconcile that changed something. */
+  onChanged: (outcome: PoolOutcome) => void;
 }
 
 export interface WatchState {
@@ -61,8 +61,8 @@ const WORKERS = 16;
 const PODS_SETTLE_MS = 10_000;
 export const CONTROLLER = 'nodepool-controller';
 
-/** Ready to run(); stop() ends it gracefully, a second stop() at once. */
-export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
+/** A manager that is ready to run(), and how it stands at any time. */
+export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics } = deps;
   const view = new View([], [], []);
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
@@ -119,13 +119,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
       const outcome = await reconciler.reconcile(name);
-      deps.onReconciled(outcome, { pools: pools.store.size, nodes: nodes.store.size, queued: queue.length });
+      if (hasChanged(outcome)) deps.onChanged(outcome);
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
       const [failure] = outcome.failures;
       return failure === undefined ? { kind: 'done' } : { kind: 'error', error: new NodepoolError('cluster', failure) };
     },
   });
-  return new Manager({
+  const manager = new Manager({
     caches: [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])],
     controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
     recorder,
@@ -133,6 +133,12 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): Manager {
     clock,
     log,
   });
+  const state = () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length });
+  return { manager, state };
+}
+
+function hasChanged({ kind, moves, runtimeClass }: PoolOutcome): boolean {
+  return kind === 'released' || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
 }
 
 /** `host_random`, as client-go's candidates call themselves. */

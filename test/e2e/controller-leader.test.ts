@@ -1,6 +1,7 @@
 /** Two candidates and one real Lease. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import { LeaderElector } from '../../src/controller/leader-election.ts';
 import { leasePort } from '../../src/kube/leases.ts';
@@ -20,9 +21,14 @@ describe('leader election on a Lease', () => {
   function candidate(identity: string, lease: string) {
     const transport = openTransport(cluster());
     const port = leasePort(transport, 'kube-system', lease, () => new Date());
-    let cut = false;
+    let [cut, asked] = [false, 0];
     const silent = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
-      return (...args: A) => (cut ? new Promise<T>(() => {}) : call(...args));
+      return async (...args: A) => {
+        if (cut) return new Promise<T>(() => {});
+        const answer = await call(...args);
+        asked += 1;
+        return answer;
+      };
     };
     const elector = new LeaderElector({
       port: { get: silent(port.get), create: silent(port.create), update: silent(port.update) },
@@ -43,6 +49,8 @@ describe('leader election on a Lease', () => {
       elector,
       events,
       run,
+      /** Requests that were answered. */
+      asked: () => asked,
       cut: () => {
         cut = true;
       },
@@ -85,6 +93,26 @@ describe('leader election on a Lease', () => {
     assert.equal(taken.metadata.annotations?.note, 'kept');
     await b.elector.stop({ release: true });
     assert.equal((await read('handed-over')).spec.holderIdentity ?? '', '');
+    a.close();
+    b.close();
+  });
+
+  test('a deleted lease is made anew by the leader, and nobody else leads meanwhile', async () => {
+    const a = candidate('a', 'deleted');
+    await until(() => a.elector.isLeader());
+    const b = candidate('b', 'deleted');
+    await until(() => b.asked() > 0);
+    const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/deleted';
+    await raw(cluster()).expect('DELETE', path);
+    const end = performance.now() + 6_000;
+    while (performance.now() < end) {
+      assert.equal(b.elector.isLeader(), false);
+      assert.equal(a.elector.isLeader(), true);
+      await sleep(50);
+    }
+    assert.equal((await read('deleted')).spec.holderIdentity, 'a');
+    await a.elector.stop({ release: true });
+    await b.elector.stop({ release: true });
     a.close();
     b.close();
   });

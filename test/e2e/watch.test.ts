@@ -58,7 +58,7 @@ test('what happens to nodes, pools and RuntimeClasses is answered', async t => {
   assert.deepEqual(taintsOf(await world.node('a')), ['theirs:NoSchedule']);
 
   assert.equal(await watching.end(), 0, 'Ctrl-C ends it well');
-  assert.match(watching.log(), /one: wrote node a; status 200/);
+  assert.match(watching.log(), /event Normal Node\w+ of NodePool one: /);
 });
 
 test('heartbeats and images cause no write', async t => {
@@ -199,7 +199,7 @@ test('-v: requests from 6 on, what is in them from 8 on', async t => {
   const shownAt = async (verbosity: number) => {
     const watching = await startWatching(t, world.cluster(), '-v', String(verbosity));
     await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
-    await eventually('drift is repaired', () => /one: wrote node a; status 200/.test(watching.log()));
+    await eventually('drift is repaired', () => /event Normal Node\w+ of NodePool one: /.test(watching.log()));
     assert.equal(await watching.end(), 0);
     return Object.entries(seen).flatMap(([what, line]) => (line.test(watching.log()) ? [what] : []));
   };

@@ -14,8 +14,10 @@ import { settled, startChild, useFaults } from './world.ts';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
 const MANY = 300;
 const NAMES = Array.from({ length: MANY }, (_, at) => `n${at}`);
-/** What was on its way when the process was halted is with the server by then. */
-const ARRIVAL_MS = 500;
+/** What was on its way when the process was halted is with the server by then, however busy that is. */
+const ARRIVAL_MS = 5_000;
+/** After it went on, by then a write would have come. */
+const LATE_MS = 500;
 const LONGER_THAN_A_LEASE_MS = 16_000;
 
 const world = useFaults();
@@ -32,24 +34,25 @@ async function labelled(): Promise<number> {
   return items.length;
 }
 
-/** Writes that the user asked the server for, granted or not, after a moment of the time of day. Leases are left out. */
-async function writesAfter(user: string, moment: number): Promise<string[]> {
+/** Writes that the user asked the server for after a moment of the time of day, each with the answer. Leases are left out. */
+async function writesAfter(user: string, moment: number): Promise<{ what: string; code: number }[]> {
   const { auditLog = '' } = world.cluster();
   const lines = (await readFile(auditLog, 'utf8')).split('\n').filter(line => line !== '');
   return lines
     .map(line => JSON.parse(line))
     .filter(event => event.user.username === user && !/^(get|list|watch)$/.test(event.verb))
     .filter(event => event.objectRef?.resource !== 'leases' && Date.parse(event.requestReceivedTimestamp) > moment)
-    .map(
-      event => `${event.requestReceivedTimestamp} ${event.verb} ${event.objectRef?.resource} ${event.objectRef?.name}`,
-    );
+    .map(({ verb, objectRef, responseStatus }) => {
+      return { what: `${verb} ${objectRef?.resource} ${objectRef?.name}`, code: responseStatus?.code ?? 0 };
+    });
 }
 
 row(
   {
     fault: 'two leaders',
     how: 'the leader is halted (SIGSTOP) amid its writes until another leads, and goes on (SIGCONT)',
-    holds: 'no write after expiry, by the audit log; it ends with exit code 1; nothing is written twice',
+    holds:
+      'by the audit log, after expiry no write is granted, and none is begun: one that was on its way is refused (409)',
   },
   async (t, facts) => {
     const model = world.model();
@@ -74,8 +77,15 @@ row(
     await eventually('the second does the rest', async () => (await labelled()) === MANY);
     assert.equal(await halted.end('SIGCONT'), 1);
     assert.match(halted.log(), /the lease is lost/);
-    await sleep(ARRIVAL_MS);
-    assert.deepEqual(await writesAfter('first', stopped + ARRIVAL_MS), []);
+    await sleep(LATE_MS);
+    const late = await writesAfter('first', stopped + ARRIVAL_MS);
+    facts.late = late.length;
+    // It had one request at a time: that may have been handed to the connection, and not yet to the network.
+    assert.ok(late.length <= 1, JSON.stringify(late));
+    assert.deepEqual(
+      late.filter(({ code }) => code !== 409),
+      [],
+    );
     facts.writesLeftToTheHalted = MANY - done;
     await model.drift('n0', { tier: 'drifted' });
     await eventually('the second goes on', async () => (await labelled()) === MANY);

@@ -26,7 +26,10 @@ test('its end does not wait for who never asks', { timeout: 5_000 }, async () =>
 });
 
 test('an address that is none, or taken, is told with its flag', async () => {
-  await assert.rejects(serve('8080', '--flag', {}), /--flag "8080" is not an address/);
+  await assert.rejects(serve('here', '--flag', {}), /--flag "here" is not an address/);
+  const bare = await serve('0', '--flag', {});
+  assert.match(bare.address, /^127\.0\.0\.1:\d+$/, 'a port alone is on the loopback address');
+  bare.close();
   const server = await serve('127.0.0.1:0', '--flag', {});
   await assert.rejects(serve(server.address, '--flag', {}), /--flag 127\.0\.0\.1:\d+: .*EADDRINUSE/);
   server.close();

@@ -127,6 +127,21 @@ describe('leader election', () => {
     assert.equal(a.elector.isLeader(), true);
   });
 
+  test('one that somebody deletes makes no second leader: the leader makes it anew, the others wait its time', async () => {
+    for (const lives of [true, false]) {
+      const { clock, server, a, b } = await pair();
+      await clock.advance(4_000);
+      if (!lives) a.state.network = 'silent';
+      server.remove();
+      for (let second = 0; second < 14; second++) {
+        await clock.advance(1_000);
+        assert.equal(b.elector.isLeader(), false, `after ${second} s`);
+      }
+      await clock.advance(4_000);
+      assert.deepEqual([a.elector.isLeader(), b.elector.isLeader()], [lives, !lives]);
+    }
+  });
+
   test('who lost the lease does not write it at the end', async () => {
     const { clock, server, a } = await pair();
     a.state.network = 'down';
