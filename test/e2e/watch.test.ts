@@ -190,11 +190,11 @@ test('-v: requests from 6 on, what is in them from 8 on', async t => {
   await world.nodes({ name: 'a', labels: role('one') });
   await world.pool('one', { labels: { tier: 'one' } });
   const seen = {
-    watches: /^GET https:\S+watch=true\S* 200, streaming$/m,
-    requests: /^PATCH https:\S+ 200 in \d+ ms$/m,
-    headers: /^request headers: /m,
-    bodies: /^request body: .*"tier":"one"/m,
-    answers: /^answer body: /m,
+    watches: / info {4}GET https:\S+watch=true\S* 200, streaming$/m,
+    requests: / info {4}PATCH https:\S+ 200 in \d+ ms$/m,
+    headers: / info {4}request headers: /m,
+    bodies: / info {4}request body: .*"tier":"one"/m,
+    answers: / info {4}answer body: /m,
   };
   const shownAt = async (verbosity: number) => {
     const watching = await startWatching(t, world.cluster(), '-v', String(verbosity));
