@@ -101,7 +101,11 @@ for (const how of ['reconcile --watch', 'reconcile']) {
       if (how === 'reconcile') {
         const { code, stderr } = await cli({ ...world.cluster(), kubeconfig: proxy.kubeconfig }, ['reconcile']);
         assert.deepEqual([code, stderr], [0, '']);
-      } else await startChild(t, proxy).synced();
+      } else {
+        const child = startChild(t, proxy);
+        await child.synced();
+        assert.deepEqual(child.lines(/next attempt/), [], 'no attempt of the list has failed');
+      }
       await settled(model, proxy, 60_000);
       assert.deepEqual(
         pages().map(({ query, status }) => [query.has('continue'), status]),
