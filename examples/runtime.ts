@@ -58,7 +58,7 @@ export function open(name: string): Runtime {
     userAgent: name,
     env: process.env,
     clock: systemClock,
-    log: (level, text) => level <= verbosity && write('debug', text),
+    log: (level, text) => level <= verbosity && write('debug', text()),
   });
   const log: Log = (level, message) => {
     if (level !== 'debug' || verbosity >= DEBUG_VERBOSITY) write(level, message);

@@ -44,8 +44,8 @@ const TYPES_ONLY: Record<string, string[]> = {
   render: ['operations', 'reconciler'],
 };
 
-/** Time is one thing for all: kube/ takes its clock from the runtime, values too. */
-const CLOCK = 'controller/clock.ts';
+/** What is the same for all: kube/ takes time and the limit of what runs at once from the runtime, values too. */
+const SHARED = ['controller/clock.ts', 'controller/limiter.ts'];
 
 /** The files of another room that kube/ may know. */
 const PORTS = [
@@ -58,6 +58,7 @@ const PORTS = [
 
 /** Packages, and who may import them. node: modules are free, but the pure rooms have none that touch the world. */
 const PACKAGES: Record<string, string[]> = {
+  '@bufbuild/protobuf': ['kube'],
   '@kubernetes/client-node': ['kube'],
   '@oclif/core': ['cli', 'commands', 'main'],
   'cli-table3': ['render'],
@@ -109,7 +110,7 @@ function arrowRule(file: string, target: string, kind: Import['kind']): string |
   if (from === to) return undefined;
   if (file === 'cli/factory.ts' && to === 'kube' && kind === 'dynamic') return undefined;
   if (!room.rooms.includes(to)) return room.rule;
-  if (from === 'kube' && target === CLOCK) return undefined;
+  if (from === 'kube' && SHARED.includes(target)) return undefined;
   if (from === 'kube' && to !== 'nodepool' && !PORTS.includes(target)) return room.rule;
   if (kind !== 'type' && TYPES_ONLY[from]?.includes(to)) return `${from}/ may import types of ${to}/ alone`;
   return undefined;

@@ -13,8 +13,10 @@ export interface ConnectOptions {
   concurrency?: number;
   /** Told of every answer by its code, and of every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Gets the lines of `-v` about requests, in place of stderr. */
-  log?: (text: string) => void;
+  /** Longest wait for a login but the first, in milliseconds. */
+  loginLimitMs?: number;
+  /** Gets warnings, and the lines of `-v` about requests, in place of stderr. */
+  log?: (level: 'warning' | 'info', text: string) => void;
   /** Asked right before each write but those of leases; when false, it fails. */
   mayWrite?: () => boolean;
 }
@@ -26,6 +28,8 @@ export interface Deps {
   version: string;
   /** The package's directory. */
   root: string;
+  /** What --request-timeout says; 0 waits for ever. */
+  requestTimeoutMs: number | undefined;
   /** A spinner on stderr; silent without a terminal, and with -v, whose lines it would tear. */
   progress(text: string): Promise<Progress>;
   /** The one connection of this process; the first call's options decide. Throws NodepoolError. */
@@ -65,10 +69,11 @@ export function createFactory(
         requestTimeoutMs,
       }),
       ...options,
-      log: (level: number, text: string) => {
+      log: (level: number, text: () => string) => {
         if (level > flags.verbosity) return;
-        if (options.log === undefined) io.err(text);
-        else options.log(text);
+        const isWarning = level === 0;
+        if (options.log !== undefined) options.log(isWarning ? 'warning' : 'info', text());
+        else io.err(isWarning ? `warning: ${text()}` : text());
       },
       env: io.env,
       version,
@@ -80,6 +85,7 @@ export function createFactory(
       io,
       version,
       root,
+      requestTimeoutMs,
       progress: text => progress(flags.verbosity > 0 ? { ...io, stderrIsTTY: false } : io, text),
       connect: (options = {}) => {
         connection ??= open(options);

@@ -1,10 +1,10 @@
 /**
  * Workers that take keys from a queue and make the world as it should be.
  *
- * Guaranteed: a key is never with two workers; a failed key comes again, later each time (5 ms to 1000 s), until it
+ * Guaranteed: a key is never with two workers; a failed key comes again, later each time (rate-limiter.ts), until it
  * succeeds; a reconcile that throws has failed, and nothing else happens. stop() waits for the running keys.
  *
- * Not guaranteed: an end of a reconcile that never ends (stop(reason) aborts its signal, which it must heed), or that
+ * Not guaranteed: an end of a reconcile that never ends (abort() aborts its signal, which it must heed), or that
  * every change of an object is seen by a reconcile: reconcile looks at the state, not at what happened.
  */
 import type { Clock } from './clock.ts';

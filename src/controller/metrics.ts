@@ -11,6 +11,8 @@ export interface Counter {
 
 export interface Gauge {
   set(value: number, labels?: Labels): void;
+  /** From now on the value is asked for whenever the metrics are read. */
+  follow(value: () => number, labels?: Labels): void;
 }
 
 export interface Histogram {
@@ -28,7 +30,12 @@ export class Registry {
   readonly #families = new Map<string, Family>();
 
   counter(name: string, help: string): Counter {
-    const values = this.#plain(name, help, 'counter');
+    const values = new Map<string, number>();
+    this.#add(name, {
+      help,
+      type: 'counter',
+      samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value}`),
+    });
     return {
       inc: labels => {
         const key = labelText(labels);
@@ -38,9 +45,17 @@ export class Registry {
   }
 
   gauge(name: string, help: string): Gauge {
-    const values = this.#plain(name, help, 'gauge');
+    const values = new Map<string, () => number>();
+    this.#add(name, {
+      help,
+      type: 'gauge',
+      samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value()}`),
+    });
     return {
       set: (value, labels) => {
+        values.set(labelText(labels), () => value);
+      },
+      follow: (value, labels) => {
         values.set(labelText(labels), value);
       },
     };
@@ -72,12 +87,6 @@ export class Registry {
       ...samples(),
     ]);
     return lines.map(line => `${line}\n`).join('');
-  }
-
-  #plain(name: string, help: string, type: 'counter' | 'gauge'): Map<string, number> {
-    const values = new Map<string, number>();
-    this.#add(name, { help, type, samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value}`) });
-    return values;
   }
 
   #add(name: string, family: Family): void {

@@ -21,8 +21,8 @@
 import { attempt } from './attempt.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, sleep } from './clock.ts';
-import { Lister } from './lister.ts';
 import { type Log, messageOf } from './log.ts';
+import { Pager } from './pager.ts';
 import { compareVersions, isOlder } from './resource-version.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
@@ -59,7 +59,7 @@ export class Reflector<T> {
   readonly store: Store<T>;
   readonly #options: ReflectorOptions<T>;
   readonly #log: Log;
-  readonly #lister: Lister<T>;
+  readonly #pager: Pager<T>;
   readonly #backoff: Backoff;
   readonly #listeners = new Set<Listener<T>>();
   readonly #stop = new AbortController();
@@ -76,7 +76,7 @@ export class Reflector<T> {
     this.store = store;
     this.#options = options;
     this.#log = (level, message) => log(level, `${name}: ${message}`);
-    this.#lister = new Lister({ ...options, log: this.#log });
+    this.#pager = new Pager({ ...options, log: this.#log });
     this.#backoff = new Backoff({ clock, random });
   }
 
@@ -131,7 +131,7 @@ export class Reflector<T> {
   }
 
   async #list(signal: AbortSignal): Promise<Outcome> {
-    const listed = await this.#lister.list(signal);
+    const listed = await this.#pager.list(signal);
     if (listed.kind !== 'listed') return listed;
     const { resourceVersion, items } = listed;
     if (this.#version !== undefined && isOlder(resourceVersion, this.#version)) {

@@ -42,6 +42,14 @@ export function standardMetrics(registry: Registry): StandardMetrics {
   const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.');
   const waited = registry.histogram('workqueue_queue_duration_seconds', 'From the add to the worker.', QUEUE_BOUNDS);
   const worked = registry.histogram('workqueue_work_duration_seconds', 'From the worker to done.', QUEUE_BOUNDS);
+  const unfinished = registry.gauge(
+    'workqueue_unfinished_work_seconds',
+    'Seconds that keys have been with workers, all together. What grows without end is stuck.',
+  );
+  const longest = registry.gauge(
+    'workqueue_longest_running_processor_seconds',
+    'Seconds that the key which has been with a worker for the longest time has been there.',
+  );
   const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.');
   const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.');
   return {
@@ -51,6 +59,10 @@ export function standardMetrics(registry: Registry): StandardMetrics {
       retried: () => retries.inc({ name }),
       waited: seconds => waited.observe(seconds, { name }),
       worked: seconds => worked.observe(seconds, { name }),
+      running: seconds => {
+        unfinished.follow(() => seconds().reduce((sum, each) => sum + each, 0), { name });
+        longest.follow(() => Math.max(0, ...seconds()), { name });
+      },
     }),
     controller: controller => ({
       workers: count => most.set(count, { controller }),

@@ -8,7 +8,7 @@
  */
 import type { Clock } from './clock.ts';
 import { DelayHeap } from './delay-heap.ts';
-import { RateLimiter } from './rate-limiter.ts';
+import { defaultRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
 export type Taken<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
 
@@ -22,17 +22,21 @@ export interface QueueMetrics {
   waited(seconds: number): void;
   /** From the worker to done(). */
   worked(seconds: number): void;
+  /** Called once, with what gives at any time how many seconds each worker has had its key. */
+  running(seconds: () => number[]): void;
 }
 
-export interface QueueOptions {
+export interface QueueOptions<K extends string> {
   clock: Clock;
+  /** Of addRateLimited; client-go's default unless told otherwise. */
+  limiter?: RateLimiter<K>;
   metrics?: QueueMetrics;
 }
 
 export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics | undefined;
-  readonly #limiter = new RateLimiter<K>();
+  readonly #limiter: RateLimiter<K>;
   /** Keys in the order they come out: each of them is in #dirty and not in #processing. */
   readonly #queue: K[] = [];
   /** Keys to be worked on, with the time of their first add; those in #processing too come out after done(). */
@@ -46,9 +50,11 @@ export class WorkQueue<K extends string = string> {
   #cancelTimer: (() => void) | undefined;
   #shuttingDown = false;
 
-  constructor({ clock, metrics }: QueueOptions) {
+  constructor({ clock, limiter = defaultRateLimiter(clock), metrics }: QueueOptions<K>) {
     this.#clock = clock;
+    this.#limiter = limiter;
     this.#metrics = metrics;
+    metrics?.running(() => [...this.#processing.values()].map(since => (clock.now() - since) / 1000));
   }
 
   /** Keys that wait for a worker. */
@@ -75,7 +81,7 @@ export class WorkQueue<K extends string = string> {
     this.#schedule();
   }
 
-  /** Adds it after the delay that its failures so far have earned it. */
+  /** Adds it after the delay that its failures so far, and those of all keys, have earned it. */
   addRateLimited(key: K): void {
     this.#metrics?.retried();
     this.addAfter(key, this.#limiter.when(key));

@@ -2,11 +2,13 @@
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
+import type { Answer } from './answer.ts';
 import { type Asked, isMissingObject, parseStatus, refusal } from './errors.ts';
-import type { Answer } from './exchange.ts';
-import { pathOf, type Resource } from './resource.ts';
-import type { Transport } from './transport.ts';
-import type { WireList } from './wire.ts';
+import { requestPage, type WirePage } from './page.ts';
+import { decodeEnvelope } from './protobuf/objects.ts';
+import { UnknownFieldError } from './protobuf/schema.ts';
+import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import type { Query, Transport } from './transport.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
@@ -18,7 +20,6 @@ const PAGE_SIZE = '500';
 /** For messages only. */
 const VERSION_INFO: Resource = { group: '', version: '', plural: 'the version', kind: 'version' };
 
-export type Query = Record<string, string | undefined>;
 export type PatchRequest = {
   contentType: string;
   body: unknown;
@@ -44,27 +45,27 @@ export class Api {
 
   /** Undefined when there is no such object; throws when the resource itself is missing. */
   async get<T>(resource: Resource, name: string): Promise<T | undefined> {
-    const answer = await this.#transport.request({ path: pathOf(resource, name) });
+    const answer = await this.#transport.request({ path: pathOf(resource, name), accept: acceptOf(resource) });
     if (isMissingObject(answer)) return undefined;
-    return this.#body({ verb: 'get', resource, name }, answer);
+    const read = this.#body<T>({ verb: 'get', resource, name }, answer);
+    return read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
   }
 
   /** Reads page by page and keeps only what `map` returns of each item. A token that expired starts it over, once. */
   async list<Item, T>(resource: Resource, map: (item: Item) => T, query: Query = {}): Promise<T[]> {
-    const path = pathOf(resource);
     const items: T[] = [];
     let restarted = false;
     for (let token: string | undefined; ; ) {
-      const answer = await this.#transport.request({ path, query: { ...query, limit: PAGE_SIZE, continue: token } });
+      const part = { ...query, limit: PAGE_SIZE, continue: token };
+      const { answer, page: read } = await requestPage(this.#transport, resource, part);
       if (answer.status === 410 && token !== undefined && !restarted) {
         restarted = true;
         token = undefined;
         items.length = 0;
         continue;
       }
-      const page: WireList<Item> = await this.#body({ verb: 'list', resource }, answer);
-      // Go writes an empty list as null in places.
-      for (const item of page.items ?? []) items.push(map(item));
+      const page = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
+      for (const item of (page.items ?? []) as Item[]) items.push(map(item));
       token = page.metadata?.continue || undefined;
       if (token === undefined) return items;
     }
@@ -86,12 +87,13 @@ export class Api {
   async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
     const { subresource, ...rest } = request;
     const path = pathOf(resource, name, subresource);
-    const answer = await this.#transport.request({ method: 'PATCH', path, ...rest });
+    const answer = await this.#transport.request({ method: 'PATCH', path, accept: acceptOf(resource), ...rest });
     if (answer.status === 409) return { kind: 'conflict' };
     if (isMissingObject(answer)) return { kind: 'gone' };
     const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
-    const object = await this.#body<T>(asked, answer);
-    return { kind: 'written', object, created: answer.status === 201 };
+    const read = this.#body<T>(asked, answer);
+    const object = await read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
+    return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
   }
 
   /** Guarded by the UID, when there is one. `marked`: it stays while it has finalizers. */
@@ -152,7 +154,18 @@ export class Api {
   }
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
+    const { protobuf } = answer;
+    const { decode } = asked.resource;
+    if (protobuf !== undefined && decode !== undefined) return decodeEnvelope(protobuf, decode) as T;
     if (answer.status >= 200 && answer.status < 300) return this.#parse<T>(answer.text);
     throw refusal(asked, answer, this.#transport.access, await this.#transport.certificateEnds(), this.#now());
   }
+}
+
+/** For what was written or read and has a field that we would lose: it is read again, as JSON. */
+function whenUnknown<T>(readAgain: () => Promise<T>): (error: unknown) => Promise<T> {
+  return error => {
+    if (!(error instanceof UnknownFieldError)) throw error;
+    return readAgain();
+  };
 }

@@ -10,6 +10,7 @@ import { eventsPort } from './events.ts';
 import { followPorts } from './follow-ports.ts';
 import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
+import { watchedLogin } from './login.ts';
 import { manifestsPort } from './manifests.ts';
 import { poolsPort } from './node-pools.ts';
 import { countPods } from './pods.ts';
@@ -24,7 +25,9 @@ export interface ConnectionOptions extends AccessOptions {
   dryRun?: boolean;
   /** Sockets, and requests in flight. Default 32. */
   concurrency?: number;
-  /** Gets every line with its level; it decides what is shown. */
+  /** Longest wait for a login but the first, in milliseconds; none unless given. */
+  loginLimitMs?: number;
+  /** Gets every line with its level, 0 for warnings; it decides what is shown. */
   log: RequestLog;
   /** Told of every answer, and of every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
@@ -38,11 +41,13 @@ export type { Connection };
 
 /** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const { requestTimeoutMs, concurrency, dryRun = false, log, onRequest, mayWrite, env, version } = options;
+  const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, dryRun = false, log, env, version } = options;
+  const { onRequest, mayWrite } = options;
   const access = loadAccess(options);
+  const login = { user: access.user, limitMs, clock: systemClock, log };
   const transport = new Transport({
     access,
-    credentials: () => loadCredentials(access),
+    credentials: watchedLogin(() => loadCredentials(access, log), login),
     userAgent: userAgent(version, process.platform, process.arch),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),

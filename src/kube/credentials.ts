@@ -12,6 +12,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
 import { readProblem, type UserEntry } from './kubeconfig-file.ts';
 import type { Plugin, Proof } from './plugin-credentials.ts';
+import type { RequestLog } from './request-log.ts';
 
 export interface Credentials {
   /** Undefined for an http:// server. A renewal gives the same object while CA, certificate and key are the same. */
@@ -19,7 +20,7 @@ export interface Credentials {
   headers: Record<string, string | string[]>;
   /** When the client certificate ends, if there is one. */
   certificateEnds: Date | undefined;
-  /** Where loading them again can give others: a token file, an exec plugin, an auth-provider. */
+  /** Where loading them again can give others: files of a token or a certificate, an exec plugin, an auth-provider. */
   renewal: Renewal | undefined;
 }
 
@@ -30,30 +31,52 @@ export interface Renewal {
   load(options: { refused: boolean }): Promise<Credentials>;
 }
 
-/** A token file is read again this often, as client-go does. */
-const TOKEN_FILE_MS = 60_000;
+/** Files are read again this often: client-go's period for tokens; for certificates it takes five minutes. */
+const FILES_MS = 60_000;
 /** Plugins are run when what they gave has expired; this is how often that is looked at. */
 const PLUGIN_MS = 1_000;
 
-/** Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file. */
-export async function loadCredentials(access: Access): Promise<Credentials> {
+/**
+ * Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file.
+ * @param log is told when files cannot be read again
+ */
+export async function loadCredentials(access: Access, log: RequestLog = () => {}): Promise<Credentials> {
   const { user } = access;
   const plugin = user.exec !== undefined || user.authProvider !== undefined ? await pluginOf(user) : undefined;
-  const afterMs = plugin !== undefined ? PLUGIN_MS : user.tokenFile !== undefined ? TOKEN_FILE_MS : undefined;
-  let last: Tls | undefined;
+  const afterMs = plugin !== undefined ? PLUGIN_MS : readsFiles(user) ? FILES_MS : undefined;
+  let tls: Tls | undefined;
+  let last: Credentials | undefined;
 
-  async function load({ refused }: { refused: boolean }): Promise<Credentials> {
+  async function read(refused: boolean): Promise<Credentials> {
     const own = plainProof(user);
     const proof = plugin === undefined ? own : await plugin.proof(own, { refused });
-    last = tlsOf(access, proof, last);
+    tls = tlsOf(access, proof, tls);
     return {
-      secureContext: last.context,
+      secureContext: tls.context,
       headers: headersOf(user, proof),
-      certificateEnds: last.certificateEnds,
+      certificateEnds: tls.certificateEnds,
       renewal: afterMs === undefined ? undefined : { afterMs, load },
     };
   }
+
+  async function load({ refused }: { refused: boolean }): Promise<Credentials> {
+    try {
+      last = await read(refused);
+      return last;
+    } catch (error) {
+      // Between the two writes that replace a certificate and its key they do not belong together. As client-go: what
+      // was good until now goes on.
+      if (refused || plugin !== undefined || last === undefined) throw error;
+      log(0, () => `the credentials read before stay in use: ${(error as Error).message}`);
+      return last;
+    }
+  }
   return load({ refused: false });
+}
+
+function readsFiles({ tokenFile, certFile, certData, keyFile, keyData }: UserEntry): boolean {
+  const files = [tokenFile, certData === undefined ? certFile : undefined, keyData === undefined ? keyFile : undefined];
+  return files.some(file => file !== undefined);
 }
 
 async function pluginOf(user: UserEntry): Promise<Plugin> {

@@ -1,7 +1,7 @@
 /** What the server refused, in words with a way out. The Status body is parsed here and nowhere else. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
-import type { Answer } from './exchange.ts';
+import type { Answer } from './answer.ts';
 import type { Access } from './kubeconfig.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 

@@ -1,23 +1,12 @@
 /** events.k8s.io/v1 Events about pools: written by the reconciler, read with those that others wrote through core/v1. */
 import { randomBytes } from 'node:crypto';
-import type { EventsV1Event } from '@kubernetes/client-node';
-import { cutBytes } from '../nodepool/cut-bytes.ts';
-import { API_VERSION, GROUP, type NodePool } from '../nodepool/types.ts';
+import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../nodepool/types.ts';
 import type { EventsPort, PoolEventRecord } from '../operations/ports.ts';
 import type { PoolEvent } from '../reconciler/ports.ts';
-import type { Api, Query } from './api.ts';
+import type { Api } from './api.ts';
+import { eventBody, type WireEvent } from './event-body.ts';
 import { EVENTS, NODE_POOLS } from './resource.ts';
-import type { Wire } from './wire.ts';
-
-const CONTROLLER = 'nodepool-controller';
-/** The server's limits, in bytes (events.k8s.io validation). */
-const REASON_LIMIT = 128;
-const NOTE_LIMIT = 1024;
-const INSTANCE_LIMIT = 128;
-/** Of an object's name. */
-const NAME_LIMIT = 253;
-
-export type WireEvent = Wire<EventsV1Event>;
+import type { Query } from './transport.ts';
 
 export interface EventSource {
   hostname: string;
@@ -26,33 +15,22 @@ export interface EventSource {
   suffix?: () => string;
 }
 
-/** The Event to create. Texts longer than the server takes are cut, never refused. */
+/** The Event to create about a pool. */
 export function toEvent(
   { metadata, apiVersion, kind }: NodePool,
-  { type, reason, action, note }: PoolEvent,
+  event: PoolEvent,
   { hostname, now, suffix = () => randomBytes(8).toString('hex') }: EventSource,
 ): WireEvent {
   const { name, uid, resourceVersion } = metadata;
-  const prefix = name.slice(0, NAME_LIMIT - 17).replace(/[^a-z0-9]+$/, '');
-  return {
-    apiVersion: 'events.k8s.io/v1',
-    kind: 'Event',
-    metadata: { name: `${prefix}.${suffix()}`, namespace: 'default' },
-    eventTime: now().toISOString().replace('Z', '000Z'),
-    reportingController: CONTROLLER,
-    reportingInstance: cutBytes(`${CONTROLLER}-${hostname}`, INSTANCE_LIMIT),
-    action: cutBytes(action, REASON_LIMIT),
-    reason: cutBytes(reason, REASON_LIMIT),
-    type,
-    note: cutBytes(note, NOTE_LIMIT),
-    regarding: {
-      apiVersion: apiVersion || API_VERSION,
-      kind: kind || NODE_POOLS.kind,
-      name,
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
+  const regarding = {
+    apiVersion: apiVersion || API_VERSION,
+    kind: kind || NODE_POOLS.kind,
+    name,
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
+  const reporter = { controller: CONTROLLER, instance: `${CONTROLLER}-${hostname}` };
+  return eventBody({ ...event, regarding, first: now(), id: suffix() }, reporter);
 }
 
 /** One record from either API: core/v1's counts and times arrive in the deprecated fields. */

@@ -12,12 +12,14 @@ export interface Exchange {
   /** From the first byte sent to the last received; undefined waits for ever. */
   deadlineMs: number | undefined;
   clock: Clock;
+  /** Gets the body of a 2xx answer as it comes, which then is not kept. Must not throw. */
+  onBody: ((chunk: Buffer) => void) | undefined;
 }
 
-export interface Answer {
+export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
-  text: string;
+  body: Buffer;
 }
 
 /** The deadline passed before the whole answer was there. */
@@ -33,7 +35,7 @@ export class StaleSocketError extends Error {
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
 /** Rejects with DeadlineError, StaleSocketError, or what node:http gives. */
-export function exchange({ url, method, headers, body, agent, deadlineMs, clock }: Exchange): Promise<Answer> {
+export function exchange({ url, method, headers, body, agent, deadlineMs, clock, onBody }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
     const request = open(url, { method, headers, agent });
@@ -54,13 +56,13 @@ export function exchange({ url, method, headers, body, agent, deadlineMs, clock 
     request.on('error', fail);
     request.on('response', response => {
       answered = true;
+      const { statusCode: status = 0, headers } = response;
       const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      const take =
+        onBody !== undefined && status >= 200 && status < 300 ? onBody : (chunk: Buffer) => chunks.push(chunk);
+      response.on('data', take);
       response.on('error', fail);
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        settle(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-      });
+      response.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks) })));
     });
     request.end(body);
   });

@@ -1,6 +1,7 @@
 /** What is followed for a reader: pools as they are printed, and events about pools. */
 import type { FollowPorts, RawPool } from '../operations/ports.ts';
-import { aboutPools, isOurs, toRecord, type WireEvent } from './events.ts';
+import type { WireEvent } from './event-body.ts';
+import { aboutPools, isOurs, toRecord } from './events.ts';
 import { withoutManagedFields, withSpec } from './node-pools.ts';
 import { EVENTS, NODE_POOLS } from './resource.ts';
 import type { Transport } from './transport.ts';

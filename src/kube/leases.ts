@@ -1,8 +1,8 @@
 /** coordination.k8s.io/v1 Leases for leader election (controller/leader-election.ts). */
 import type { V1Lease } from '@kubernetes/client-node';
 import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../controller/leader-election.ts';
+import type { Answer } from './answer.ts';
 import { isMissingObject, refusal } from './errors.ts';
-import type { Answer } from './exchange.ts';
 import { pathOf, type Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
 import type { Wire } from './wire.ts';

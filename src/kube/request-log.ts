@@ -1,30 +1,35 @@
 /** What `-v` shows of requests: 6 one line each, 8 headers and bodies too. Never a credential. */
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { Answer } from './exchange.ts';
+import type { Answer } from './answer.ts';
 
-export type RequestLog = (level: number, text: string) => void;
+/** The text is made only if it is shown. */
+export type RequestLog = (level: number, text: () => string) => void;
 
 /** Characters of a body that are shown. */
 const MOST_SHOWN = 10_240;
 
 export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: string | undefined): void {
-  const shown = Object.entries(headers).map(([name, value]) =>
-    name.toLowerCase() === 'authorization' ? `${name}: <hidden>` : `${name}: ${value}`,
-  );
-  log(8, `request headers: ${shown.join(', ')}`);
-  if (body !== undefined) log(8, `request body: ${cut(body)}`);
+  log(8, () => `request headers: ${shown(headers)}`);
+  if (body !== undefined) log(8, () => `request body: ${cut(body)}`);
 }
 
 export function logAnswer(log: RequestLog, method: string, url: URL, answer: Answer, ms: number): void {
-  log(6, `${method} ${url} ${answer.status} in ${Math.round(ms)} ms`);
-  log(8, `answer headers: ${JSON.stringify(answer.headers)}`);
-  log(8, `answer body: ${cut(answer.text)}`);
+  const { status, headers, text, protobuf } = answer;
+  log(6, () => `${method} ${url} ${status} in ${Math.round(ms)} ms`);
+  log(8, () => `answer headers: ${JSON.stringify(headers)}`);
+  log(8, () => `answer body: ${protobuf === undefined ? cut(text) : `${protobuf.length} bytes of protobuf`}`);
 }
 
 /** A watch: its lines are not shown. */
 export function logStream(log: RequestLog, url: URL, { statusCode, headers }: IncomingMessage): void {
-  log(6, `GET ${url} ${statusCode}, streaming`);
-  log(8, `answer headers: ${JSON.stringify(headers)}`);
+  log(6, () => `GET ${url} ${statusCode}, streaming`);
+  log(8, () => `answer headers: ${JSON.stringify(headers)}`);
+}
+
+function shown(headers: OutgoingHttpHeaders): string {
+  return Object.entries(headers)
+    .map(([name, value]) => (name.toLowerCase() === 'authorization' ? `${name}: <hidden>` : `${name}: ${value}`))
+    .join(', ');
 }
 
 function cut(text: string): string {

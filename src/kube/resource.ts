@@ -1,5 +1,6 @@
 /** The resources this product speaks of, for paths and for messages. */
 import { GROUP, VERSION } from '../nodepool/types.ts';
+import { type DecodeObject, decodeNode, decodePod, PROTOBUF } from './protobuf/objects.ts';
 
 export interface Resource {
   /** Empty for the core group. */
@@ -8,10 +9,12 @@ export interface Resource {
   plural: string;
   kind: string;
   namespace?: string;
+  /** Reads an object's message. Without it, objects are asked for as JSON; of custom resources the server has no other. */
+  decode?: DecodeObject;
 }
 
-export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node' };
-export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', decode: decodePod };
 export const NODE_POOLS: Resource = { group: GROUP, version: VERSION, plural: 'nodepools', kind: 'NodePool' };
 export const RUNTIME_CLASSES: Resource = {
   group: 'node.k8s.io',
@@ -41,6 +44,18 @@ export function pathOf({ group, version, plural, namespace }: Resource, name?: s
   const rest = [name, subresource].filter(part => part !== undefined).map(part => `/${encodeURIComponent(part)}`);
   return `${root}${scope}/${plural}${rest.join('')}`;
 }
+
+/** What to ask for: protobuf where it can be read, and JSON of a server that has no protobuf. */
+export function acceptOf({ decode }: Resource): string {
+  return decode === undefined ? JSON_TYPE : `${PROTOBUF}, ${JSON_TYPE}`;
+}
+
+/** The same, asked for as JSON. */
+export function inJson({ decode: _, ...resource }: Resource): Resource {
+  return resource;
+}
+
+const JSON_TYPE = 'application/json';
 
 /** As RBAC and kubectl write it: `nodes`, `nodepools.nodes.lailin.xyz`. */
 export function qualifiedName({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {

@@ -1,6 +1,6 @@
 /** When a server that turned a request away wants to see it again. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Answer } from './exchange.ts';
+import type { Answer } from './answer.ts';
 
 const LONGEST_DELAY_MS = 30_000;
 /** A server tells all it turns away the same delay: this much of it is added at most, so that they come back apart. */

@@ -1,8 +1,9 @@
 /** node.k8s.io/v1 RuntimeClasses. */
 import type { RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { type Api, JSON_PATCH, type Query } from './api.ts';
+import { type Api, JSON_PATCH } from './api.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
+import type { Query } from './transport.ts';
 
 export class RuntimeClasses {
   readonly #api: Api;

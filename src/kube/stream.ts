@@ -4,8 +4,8 @@ import https from 'node:https';
 
 /** Characters of a line. An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
 const LONGEST_LINE = 16 * 1024 * 1024;
-/** Characters of a refusal; a Status has a few hundred. */
-const LONGEST_TEXT = 1024 * 1024;
+/** Bytes of a refusal; a Status has a few hundred. */
+const LONGEST_BODY = 1024 * 1024;
 
 export interface StreamRequest {
   url: URL;
@@ -48,16 +48,17 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
 }
 
 /** The whole of a short answer, such as the Status of a refusal; what there is of one that breaks off or is too long. */
-export async function readText(response: IncomingMessage): Promise<string> {
-  response.setEncoding('utf8');
-  let text = '';
+export async function readBody(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
   try {
-    for await (const chunk of response as AsyncIterable<string>) {
-      text += chunk;
-      if (text.length > LONGEST_TEXT) break;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > LONGEST_BODY) break;
     }
   } catch {
     // It broke off.
   }
-  return text;
+  return Buffer.concat(chunks);
 }

@@ -13,10 +13,12 @@
  */
 import type http from 'node:http';
 import { type Clock, sleep } from '../controller/clock.ts';
+import { createLimiter, type Limiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';
 import type { Credentials } from './credentials.ts';
-import { type Answer, DeadlineError, exchange, StaleSocketError } from './exchange.ts';
+import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
@@ -47,17 +49,21 @@ export interface TransportOptions {
   mayWrite?: () => boolean;
 }
 
+export type Query = Record<string, string | undefined>;
+
 export interface Request {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Absolute, below the server's own path: `/api/v1/nodes`. */
   path: string;
-  query?: Record<string, string | undefined>;
+  query?: Query;
   /** Sent as JSON. */
   body?: unknown;
   /** Default `application/json`. */
   contentType?: string;
   /** Default `application/json`. */
   accept?: string;
+  /** Gets the body of a 2xx answer as it comes; the answer has none then. Called for one sending at most; must not throw. */
+  onBody?: (chunk: Buffer) => void;
   /** Whether sending it twice does no harm; default: GETs are. */
   replayable?: boolean;
   /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
@@ -69,9 +75,7 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #base: string;
   readonly #sessions: Sessions;
-  /** Free places for requests; waiters are served in order. */
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #limit: Limiter;
   readonly #closed = new AbortController();
 
   constructor(options: TransportOptions) {
@@ -80,25 +84,22 @@ export class Transport {
     this.#base = options.access.cluster.server;
     const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
     this.#sessions = new Sessions({ cluster: access.cluster, credentials, concurrency, env, clock });
-    this.#free = concurrency;
+    this.#limit = createLimiter(concurrency);
   }
 
   /** Any HTTP answer resolves; throws NodepoolError when there is none. */
   async request(request: Request): Promise<Answer> {
-    if (request.urgent) return this.#withRetries(request);
-    await this.#acquire();
-    try {
-      return await this.#withRetries(request);
-    } finally {
-      this.#release();
-    }
+    return request.urgent ? this.#withRetries(request) : this.#limit(() => this.#withRetries(request));
   }
 
   /**
    * A GET whose answer is read as it comes, with any status. 401 as in request(); else nothing is sent again and there is
    * no deadline: the signal ends it, the reading too. Throws NodepoolError when there is no answer.
    */
-  async stream(request: Pick<Request, 'path' | 'query'>, signal: AbortSignal): Promise<http.IncomingMessage> {
+  async stream(
+    request: Pick<Request, 'path' | 'query' | 'accept'>,
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage> {
     for (let refused: Session | undefined; ; ) {
       const session = await this.#session(refused);
       const url = this.#url(request);
@@ -207,13 +208,14 @@ export class Transport {
     if (start >= ends) throw new DeadlineError();
     logRequest(log, headers, body);
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
-    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock });
+    const { onBody } = request;
+    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, onBody });
     this.#count(
       method,
       url,
       answering.then(({ status }) => status),
     );
-    const answer = await answering;
+    const answer = toAnswer(await answering);
     logAnswer(log, method, url, answer, clock.now() - start);
     return answer;
   }
@@ -242,22 +244,6 @@ export class Transport {
   #explain(error: unknown): NodepoolError {
     const { access, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
     return connectionError(error, access, deadlineMs);
-  }
-
-  #acquire(): Promise<void> | void {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return;
-    }
-    return new Promise(resolve => {
-      this.#waiting.push(resolve);
-    });
-  }
-
-  #release(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a controller process caches: whole resources, of each object what is used. */
 import { hostname } from 'node:os';
 import { soundPool } from '../nodepool/sound.ts';
-import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import { CONTROLLER, type NodePool, type RuntimeClass } from '../nodepool/types.ts';
 import type { WatchPorts } from '../operations/ports.ts';
 import { eventSink } from './event-sink.ts';
 import { withoutManagedFields } from './node-pools.ts';
@@ -10,8 +10,6 @@ import { PLACED, toPlace } from './pods.ts';
 import { NODE_POOLS, NODES, PODS, RUNTIME_CLASSES } from './resource.ts';
 import type { Transport } from './transport.ts';
 import { listWatch } from './watch.ts';
-
-const CONTROLLER = 'nodepool-controller';
 
 export function watchPorts(transport: Transport): WatchPorts {
   return {

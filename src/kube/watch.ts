@@ -1,31 +1,28 @@
 /** Lists and watches of one resource for a reflector (controller/source.ts): what happened comes back as values. */
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Failure, Source, WatchOptions } from '../controller/source.ts';
-import type { Query } from './api.ts';
+import { type Answer, toAnswer } from './answer.ts';
 import { parseStatus } from './errors.ts';
-import { pathOf, type Resource } from './resource.ts';
+import { requestPage, type WirePage } from './page.ts';
+import { readFrames } from './protobuf/frames.ts';
+import { decodeWatchEvent, isProtobuf } from './protobuf/objects.ts';
+import { UnknownFieldError } from './protobuf/schema.ts';
+import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { readLines, readText } from './stream.ts';
-import type { Transport } from './transport.ts';
-
-interface WirePage {
-  metadata?: { resourceVersion?: string; continue?: string };
-  items?: unknown[] | null;
-}
+import { readBody, readLines } from './stream.ts';
+import type { Query, Transport } from './transport.ts';
 
 /** @param query narrows every list and watch, as `{ fieldSelector }` does */
-export function listWatch(transport: Transport, resource: Resource, query: Query = {}): Source {
-  const path = pathOf(resource);
+export function listWatch(transport: Transport, asked: Resource, query: Query = {}): Source {
+  let resource = asked;
   return {
     async list(options) {
       try {
         const part = { limit: String(options.limit), continue: options.continue };
-        const { status, text, headers } = await transport.request({ path, query: { ...query, ...part } });
-        if (status !== 200) return refused(status, text, headers);
-        const page: WirePage | null = JSON.parse(text);
+        const { answer, page: read } = await requestPage(transport, resource, { ...query, ...part });
+        if (answer.status !== 200) return refused(answer);
+        const page: WirePage | null = read ?? JSON.parse(answer.text);
         const { resourceVersion, continue: token } = page?.metadata ?? {};
         if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
-        // Go writes an empty list as null in places.
         const items = page?.items ?? [];
         if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
         return { kind: 'page', items, resourceVersion, continue: token || undefined };
@@ -36,12 +33,19 @@ export function listWatch(transport: Transport, resource: Resource, query: Query
 
     async watch(options, onLine) {
       try {
-        const response = await transport.stream({ path, query: { ...query, ...watchQuery(options) } }, options.signal);
-        const { statusCode = 0, headers } = response;
-        if (statusCode !== 200) return refused(statusCode, await readText(response), headers);
-        await readLines(response, line => onLine(JSON.parse(line)));
+        const part = { ...query, ...watchQuery(options) };
+        const request = { path: pathOf(resource), query: part, accept: acceptOf(resource) };
+        const response = await transport.stream(request, options.signal);
+        const { statusCode: status = 0, headers } = response;
+        if (status !== 200) return refused(toAnswer({ status, headers, body: await readBody(response) }));
+        const { decode } = resource;
+        if (decode !== undefined && isProtobuf(headers['content-type'])) {
+          await readFrames(response, frame => onLine(decodeWatchEvent(frame, decode)));
+        } else await readLines(response, line => onLine(JSON.parse(line)));
         return { kind: 'ended' };
       } catch (error) {
+        // It goes on where it was, as JSON.
+        if (error instanceof UnknownFieldError) resource = inJson(resource);
         return broken(error);
       }
     },
@@ -58,7 +62,7 @@ function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOpt
   };
 }
 
-function refused(status: number, text: string, headers: IncomingHttpHeaders): Failure {
+function refused({ status, text, headers }: Answer): Failure {
   const message = parseStatus(text)?.message || text.trim().split('\n', 1)[0] || 'no reason given';
   return { kind: 'refused', status, message, retryAfterMs: retryAfterMs(headers) };
 }

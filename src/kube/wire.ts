@@ -9,8 +9,3 @@ export type Wire<T> = T extends Date
     : T extends object
       ? { [Member in keyof T]: Wire<T[Member]> }
       : T;
-
-export interface WireList<T> {
-  metadata?: { continue?: string };
-  items: T[];
-}

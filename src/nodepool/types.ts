@@ -7,6 +7,8 @@ export const VERSION = 'v1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 /** The finalizer of the operator that this product follows: its pools are released too. */
 export const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
+/** Who reports: the name of this product's controller in events, metrics and the log. */
+export const CONTROLLER = 'nodepool-controller';
 /** The annotation on a node that says what its pool applied there (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 

@@ -1,10 +1,11 @@
 /** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
+
+import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
-import { createLimiter } from '../reconciler/limiter.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { patchLabels } from './node-labels.ts';

@@ -1,11 +1,12 @@
 /** Deletes pools and does the release work itself: it never hangs for want of a controller. */
+
+import { createLimiter, type Limiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { formatRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
-import { createLimiter, type Limiter } from '../reconciler/limiter.ts';
 import { View } from '../reconciler/view.ts';
 import { loadView, poolNotFound } from './load-view.ts';
 import { type LabelChange, patchLabels } from './node-labels.ts';

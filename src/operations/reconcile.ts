@@ -1,7 +1,8 @@
 /** One shot over all pools, or the named ones. */
+
+import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
-import { createLimiter } from '../reconciler/limiter.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type NodeProgress, type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';

@@ -4,6 +4,7 @@ import type { Clock } from '../controller/clock.ts';
 import { sleep } from '../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../controller/controller.ts';
 import { LeaderElector } from '../controller/leader-election.ts';
+import { createLimiter } from '../controller/limiter.ts';
 import type { Log } from '../controller/log.ts';
 import { Manager } from '../controller/manager.ts';
 import { Recorder } from '../controller/recorder.ts';
@@ -12,10 +13,9 @@ import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { API_VERSION, type NodePool } from '../nodepool/types.ts';
+import { API_VERSION, CONTROLLER, type NodePool } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
 import { Feed } from '../reconciler/feed.ts';
-import { createLimiter } from '../reconciler/limiter.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { View } from '../reconciler/view.ts';
@@ -59,7 +59,6 @@ export interface WatchState {
 const WORKERS = 16;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
-export const CONTROLLER = 'nodepool-controller';
 
 /** A manager that is ready to run(), and how it stands at any time. */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {

@@ -2,8 +2,8 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { conflictDelay } from './conflict-delay.ts';
 import type { ClusterPort } from './ports.ts';
-import { retryDelay } from './retry.ts';
 import type { View } from './view.ts';
 
 interface FinalizerDeps {
@@ -46,7 +46,7 @@ async function edit(
       view.setPool(write.pool);
       return write.pool;
     }
-    await sleep(retryDelay(attempt));
+    await sleep(conflictDelay(attempt, Math.random()));
     current = write.kind === 'gone' ? undefined : await cluster.getPool(name);
     if (current === undefined) view.removePool(name, uid);
     else view.setPool(current);

@@ -1,10 +1,11 @@
 /** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { Claim } from '../nodepool/membership.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
 import type { ClusterPort } from './ports.ts';
-import { retryDelay } from './retry.ts';
 import type { View } from './view.ts';
 
 /** What was written on one node. */
@@ -30,9 +31,21 @@ export class NodeWriter {
   readonly #deps: NodeWriterDeps;
   /** One write in flight a node: two pools that a node moves between do not race for it. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
+  /** Of nodes that were found to need nothing. A claim is made anew when its node or any pool's spec changes. */
+  readonly #settled = new WeakSet<Claim>();
 
   constructor(deps: NodeWriterDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether anything differs on the node. Costs nothing when it is asked again of what has not changed. */
+  needsWrite(name: string): boolean {
+    const { view } = this.#deps;
+    const claim = view.claim(name);
+    if (claim === undefined || this.#settled.has(claim)) return false;
+    if (planOf(view, name)?.patch !== undefined) return true;
+    this.#settled.add(claim);
+    return false;
   }
 
   /** Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. */
@@ -84,7 +97,7 @@ export class NodeWriter {
   }
 
   async #reread(name: string, attempt: number, sleep: NodeWriterDeps['sleep']) {
-    await sleep(retryDelay(attempt));
+    await sleep(conflictDelay(attempt, Math.random()));
     return this.#deps.cluster.getNode(name);
   }
 }

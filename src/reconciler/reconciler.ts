@@ -5,17 +5,18 @@
  * or delete. Calls for different pools may run at the same time; calls for one pool must not.
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
+
+import type { Limiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import { conflictDelay } from './conflict-delay.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
-import type { Limiter } from './limiter.ts';
-import { type NodeMove, NodeWriter, planOf } from './node-writer.ts';
+import { type NodeMove, NodeWriter } from './node-writer.ts';
 import type { ClusterPort, PoolEvent } from './ports.ts';
-import { retryDelay } from './retry.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import type { View } from './view.ts';
 
@@ -62,7 +63,6 @@ const MOST_STATUS_ATTEMPTS = 10;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #writer: NodeWriter;
-
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#writer = new NodeWriter(options);
@@ -153,7 +153,7 @@ export class Reconciler {
     const names = view
       .held(pool)
       .map(node => node.name)
-      .filter(name => planOf(view, name)?.patch !== undefined)
+      .filter(name => this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [string[], string[]] = [[], []];
@@ -187,7 +187,7 @@ export class Reconciler {
     for (let attempt = 1; attempt <= MOST_STATUS_ATTEMPTS; attempt++) {
       const write = await limit(() => cluster.patchStatus(current, status));
       if (write.kind === 'written') return this.#isStill(pool, write.pool);
-      await sleep(retryDelay(attempt));
+      await sleep(conflictDelay(attempt, Math.random()));
       const latest = write.kind === 'gone' ? undefined : await limit(() => cluster.getPool(name));
       if (!this.#isStill(pool, latest) || latest === undefined) return false;
       current = latest;

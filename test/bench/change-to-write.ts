@@ -1,13 +1,16 @@
 /** `reconcile --watch` at work: from a node's change to the write that answers it, and the memory it takes. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, truncate } from 'node:fs/promises';
+import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import { raw } from '../cluster/raw.ts';
+import { barePatch } from './bare.ts';
 import { nodeName } from './cluster.ts';
 
-/** As test/cluster/raw.ts calls itself. */
-const CHANGER = 'test-cluster/1.0';
+const CHANGER = 'changer/1.0';
+/** What the pools of cluster.ts set, and what changes. */
+const [LABEL, WANTED] = ['example.com/tier', 'gold'];
 
 export interface Watching {
   /** Megabytes now, and at most so far. */
@@ -51,19 +54,37 @@ async function memoryOf(child: ChildProcess): Promise<{ rss: number; peak: numbe
   return { rss: megabytes('VmRSS'), peak: megabytes('VmHWM') };
 }
 
+/** Something that answers and does nothing else. Gives what ends it. */
+export async function startFloor({ server, ca, admin }: ControlPlane): Promise<() => Promise<void>> {
+  const script = fileURLToPath(new URL('./bare-answers.ts', import.meta.url));
+  const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify({ server, ca, ...admin, label: LABEL, wanted: WANTED }));
+  await new Promise((resolve, reject) => {
+    child.stdout.once('data', resolve);
+    child.once('exit', code => reject(new Error(`bare-answers.ts ended with ${code}`)));
+  });
+  return () =>
+    new Promise(resolve => {
+      child.removeAllListeners('exit').once('exit', () => resolve());
+      child.kill();
+    });
+}
+
 /** Changes a label that the pools set, on node after node, so many a second. Resolves when all were made. */
 export async function drift(cluster: ControlPlane, nodes: number, perSecond: number, seconds: number): Promise<void> {
-  const client = raw(cluster);
+  const { server, ca, admin } = cluster;
+  const agent = new Agent({ keepAlive: true, ca, ...admin });
   const start = performance.now();
   const under: Promise<unknown>[] = [];
   for (let index = 0; index < perSecond * seconds; index++) {
     await sleep(Math.max(0, start + (index * 1000) / perSecond - performance.now()));
-    const labels = { 'example.com/tier': `drift-${index}` };
+    const labels = { [LABEL]: `drift-${index}` };
     // A step that is no divisor of the pools' number: neighbours in time are in different pools.
     const name = nodeName((index * 7) % nodes);
-    under.push(client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } }));
+    under.push(barePatch(agent, server, name, { metadata: { labels } }, CHANGER));
   }
   await Promise.all(under);
+  agent.destroy();
 }
 
 export interface Answered {
@@ -72,11 +93,11 @@ export interface Answered {
   unanswered: number;
 }
 
-/** Reads it from the API server's audit log. */
-export async function answers(cluster: ControlPlane): Promise<Answered> {
+/** Reads it from the API server's audit log, and empties that. */
+export async function answers({ auditLog = '' }: ControlPlane): Promise<Answered> {
   const changes = new Map<string, number>();
   const times: number[] = [];
-  const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n').filter(line => line.includes('"patch"'));
+  const lines = (await readFile(auditLog, 'utf8')).split('\n').filter(line => line.includes('"patch"'));
   const events = lines.map(line => JSON.parse(line)).filter(({ objectRef }) => objectRef?.resource === 'nodes');
   const received = (event: { requestReceivedTimestamp: string }) => microseconds(event.requestReceivedTimestamp);
   for (const event of events.sort((a, b) => received(a) - received(b))) {
@@ -88,6 +109,7 @@ export async function answers(cluster: ControlPlane): Promise<Answered> {
       changes.delete(name);
     }
   }
+  await truncate(auditLog);
   return { times: times.sort((a, b) => a - b), unanswered: changes.size };
 }
 

@@ -9,6 +9,7 @@ import { loadCredentials } from '../../src/kube/credentials.ts';
 import type { Access } from '../../src/kube/kubeconfig.ts';
 import type { UserEntry } from '../../src/kube/kubeconfig-file.ts';
 import { Transport } from '../../src/kube/transport.ts';
+import { clientCertificate, type Validity } from '../cluster/certificates.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 
@@ -25,6 +26,7 @@ describe('credentials in use', () => {
     const entry = { name: 'c', server, caData, skipTlsVerify: false };
     const access: Access = { cluster: entry, user: { name: 'u', ...user }, source: '/k' };
     let passed = 0;
+    const answers: string[] = [];
     const transport = new Transport({
       access,
       credentials: () => loadCredentials(access),
@@ -32,13 +34,14 @@ describe('credentials in use', () => {
       env: {},
       clock: { ...systemClock, now: () => systemClock.now() + passed },
       log: () => {},
+      onRequest: code => answers.push(code),
     });
     t.after(() => transport.close());
     const pass = (ms: number) => {
       passed += ms;
     };
     const ask = async () => (await transport.request(READABLE)).status;
-    return { transport, pass, ask, askMany: () => Promise.all(Array.from({ length: 32 }, ask)) };
+    return { transport, pass, answers, ask, askMany: () => Promise.all(Array.from({ length: 32 }, ask)) };
   }
 
   /** An exec plugin whose run number n gives what stands in the shell's case for n; `runs` counts them. */
@@ -172,6 +175,58 @@ describe('credentials in use', () => {
     assert.equal(watch.destroyed, false, 'the watch goes on');
     stop.abort();
     await until(() => counts.closed === 2);
+  });
+
+  describe("a client certificate's files", () => {
+    async function rotating(t: TestContext, name: string, user: string, validity: Validity = {}) {
+      const [certFile, keyFile] = ['crt', 'key'].map(ending => join(cluster().dir, `${name}.${ending}`)) as [
+        string,
+        string,
+      ];
+      const rotate = async (to: string, until: Validity = {}) => {
+        const { cert, key } = clientCertificate(cluster().authority, to, [], until);
+        await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
+      };
+      await rotate(user, validity);
+      const { server, counts } = await relay(t);
+      const opened = open(t, { certFile, keyFile }, server);
+      const who = async () => {
+        const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+        const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+        const { text } = await opened.transport.request({ method: 'POST', path, body });
+        return JSON.parse(text).status.userInfo.username;
+      };
+      return { ...opened, rotate, who, counts };
+    }
+
+    test('are read again every minute: a new certificate is used, the same keeps its connection', async t => {
+      const { who, rotate, pass, counts } = await rotating(t, 'each-minute', 'alice');
+      assert.equal(await who(), 'alice');
+      pass(MINUTE_MS);
+      assert.deepEqual([await who(), counts.opened], ['alice', 1]);
+      await rotate('bob');
+      assert.equal(await who(), 'alice');
+      pass(MINUTE_MS);
+      assert.deepEqual([await who(), counts.opened], ['bob', 2]);
+    });
+
+    test('are read again when the server refuses: at once, and one more request each', async t => {
+      const notAfter = new Date(Math.ceil(Date.now() / 1000) * 1000 + 2_000);
+      const { ask, askMany, rotate, answers } = await rotating(t, 'refused', 'alice', { notAfter });
+      assert.equal(await ask(), 200);
+      await rotate('alice', { notAfter });
+      await new Promise(resolve => setTimeout(resolve, notAfter.getTime() - Date.now() + 1_100));
+      answers.length = 0;
+      assert.deepEqual(new Set(await askMany()), new Set([401]));
+      assert.equal(answers.length, 64, 'another certificate that has expired');
+      await rotate('alice');
+      answers.length = 0;
+      assert.deepEqual(new Set(await askMany()), new Set([200]));
+      assert.ok(answers.length <= 64, `${answers.length} requests`);
+      answers.length = 0;
+      await askMany();
+      assert.deepEqual(new Set(answers), new Set(['200']));
+    });
   });
 
   async function until(condition: () => boolean): Promise<void> {

@@ -227,7 +227,7 @@ describe('errors of a connection', () => {
   test('the log of requests shows no credential', async () => {
     const lines: [number, string][] = [];
     const path = await kubeconfig(cluster().server, 'token: secret-token', withCa());
-    await failure(path, undefined, { log: (level, text) => lines.push([level, text]) });
+    await failure(path, undefined, { log: (level, text) => lines.push([level, text()]) });
     const brief = lines.filter(([level]) => level <= 6).map(([, text]) => text);
     assert.equal(brief.length, 1);
     assert.match(brief[0] ?? '', new RegExp(`^GET ${cluster().server}/version 401 in \\d+ ms$`));

@@ -21,7 +21,7 @@ describe('the transport', () => {
   const cluster = useCluster();
 
   async function open(t: TestContext, kubeconfig: string, log: string[] = [], concurrency = 8): Promise<Connection> {
-    const keep = (level: number, text: string) => level <= 6 && log.push(text);
+    const keep = (level: number, text: () => string) => level <= 6 && log.push(text());
     const connection = await connect({ kubeconfig, env: {}, log: keep, version: '0.0.0', concurrency });
     t.after(() => connection.close());
     return connection;

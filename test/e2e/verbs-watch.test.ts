@@ -231,7 +231,7 @@ test('without the permission to watch it ends, and says what to ask for; one poo
 
 /** What keeps caches and works on them; small helpers beside them are everybody's. */
 const RUNTIME =
-  /src\/controller\/(reflector|lister|store|work-queue|controller|manager|recorder|leader-election)\.ts$/gm;
+  /src\/controller\/(reflector|pager|store|work-queue|controller|manager|recorder|leader-election)\.ts$/gm;
 /** Writes what is loaded to stderr. */
 const TELL_LOADS = `data:text/javascript,import { registerHooks } from 'node:module';
 registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context); } });`;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { verbs } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
@@ -70,6 +71,37 @@ describe('a wrong command line is one line, a hint and exit 2', () => {
       assert.equal(code, 2);
     });
   }
+});
+
+describe('what a pool is made of', () => {
+  test('flags that cannot be parsed: exit 2; what breaks the rules of a pool: exit 1; each on one line', async () => {
+    const parsed = [
+      ['create', 'x', '--taint', 'a\nb'],
+      ['create', 'x', '--node-selector', 'a'],
+      ['edit', 'x', '--label', 'a\nb'],
+    ];
+    for (const argv of parsed) {
+      const { code, err } = await run(...argv);
+      assert.equal(code, 2, argv.join(' '));
+      assert.match(err, /^error: --[^\n]+; next: write it as [^\n]+\nSee [^\n]+\n$/);
+    }
+    const { code, err } = await run('create', 'x', '--label', 'kubernetes.io/os=linux', '--dry-run');
+    assert.equal(code, 1);
+    assert.match(err, /^error: [^\n]+; next: [^\n]+\n$/);
+  });
+
+  test('--request-timeout is for the URL of -f too', { timeout: 10_000 }, async t => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise(resolve => server.once('listening', resolve));
+    t.after(() => server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pools.yaml`;
+    const { code, err } = await run('create', '-f', url, '--dry-run', '--request-timeout', '200ms');
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /pools\.yaml: no answer within 0\.2 s; next: try again, or wait longer with --request-timeout\n$/,
+    );
+  });
 });
 
 describe('verbs that need no cluster', () => {

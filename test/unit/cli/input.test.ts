@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { readInput } from '../../../src/cli/input.ts';
 import { testIo } from './test-io.ts';
 
@@ -47,20 +47,29 @@ describe('readInput', () => {
     await assert.rejects(readInput([join(dir, 'no.yaml')], testIo()), {
       kind: 'input',
       message: `${join(dir, 'no.yaml')}: no such file`,
+      next: 'check the path',
     });
-    await assert.rejects(readInput([empty], testIo()), { kind: 'input', message: `${empty}: no object in it` });
+    await assert.rejects(readInput([empty], testIo()), {
+      kind: 'input',
+      message: `${empty}: no object in it`,
+      next: 'write a pool into it, or name another file',
+    });
     await assert.rejects(readInput(['-', '-'], testIo({ stdin: '' })), { kind: 'usage' });
     rmSync(empty);
   });
 
+  test('what is no YAML has a next step', async () => {
+    await assert.rejects(readInput(['-'], testIo({ stdin: 'a: [' })), {
+      message: /^stdin:1:\d+: not valid YAML: /,
+      next: 'correct it there and run the command again',
+    });
+  });
+
   test('a URL, and one that is refused', async t => {
-    const server = createServer((request, response) => {
+    const base = await serve(t, (request, response) => {
       response.statusCode = request.url === '/pools.yaml' ? 200 : 404;
       response.end('n: 1');
     });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     assert.deepEqual(await readInput([`${base}/pools.yaml`], testIo()), [
       { value: { n: 1 }, source: `${base}/pools.yaml:1` },
     ]);
@@ -74,6 +83,59 @@ describe('readInput', () => {
     await assert.rejects(readInput(['http://127.0.0.1:1/x'], testIo()), {
       kind: 'input',
       message: /^http:\/\/127\.0\.0\.1:1\/x: \S+/,
+      next: 'check the URL and your network',
     });
   });
+
+  test('a URL that does not answer, or goes on for too long: the time that was asked for', {
+    timeout: 20_000,
+  }, async t => {
+    const base = await serve(t, (request, response) => {
+      if (request.url === '/slow') response.write('n: 1\n');
+    });
+    for (const url of [`${base}/never`, `${base}/slow`]) {
+      const start = performance.now();
+      await assert.rejects(readInput([url], testIo(), 200), {
+        kind: 'input',
+        message: `${url}: no answer within 0.2 s`,
+        next: 'try again, or wait longer with --request-timeout',
+      });
+      assert.ok(performance.now() - start < 5_000);
+    }
+  });
+
+  test('a URL is read up to 3 MiB, whatever comes after', { timeout: 20_000 }, async t => {
+    const limit = 3 * 1024 * 1024;
+    let sent = 0;
+    const base = await serve(t, (request, response) => {
+      if (request.url === '/endless') {
+        const chunk = Buffer.alloc(65_536, '#');
+        const more = () => {
+          do sent += chunk.length;
+          while (!response.destroyed && response.write(chunk));
+        };
+        response.on('drain', more);
+        more();
+      } else {
+        response.end('n: 1\n'.padEnd(limit, '#'));
+      }
+    });
+    assert.equal((await readInput([`${base}/full`], testIo())).length, 1);
+    await assert.rejects(readInput([`${base}/endless`], testIo(), 0), {
+      kind: 'input',
+      message: `${base}/endless: more than 3 MiB, which is what an API server takes at once`,
+      next: 'check the URL, or split it into several files',
+    });
+    assert.ok(sent < 10 * limit, `${sent} bytes`);
+  });
 });
+
+async function serve(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -18,8 +18,14 @@ test('a line an entry, whatever its text; debug from -v 4 on', () => {
 
 test('JSON: one object a line', () => {
   const io = testIo();
-  createLog(io, 'json', 0)('info', 'b\nc');
+  createLog(io, 'json', 0)('info', 'b\nc\u007f\u009b\u202e', { field: '\u009b' });
   const [line = '', ...rest] = io.stderrText().split('\n');
-  assert.deepEqual(JSON.parse(line), { time: '2026-01-01T00:00:00.000Z', level: 'info', message: 'b\nc' });
+  assert.deepEqual(JSON.parse(line), {
+    time: '2026-01-01T00:00:00.000Z',
+    level: 'info',
+    message: 'b\nc\u007f\u009b\u202e',
+    field: '\u009b',
+  });
+  assert.doesNotMatch(line, /[\u007f-\u009f\u202e]/);
   assert.deepEqual(rest, ['']);
 });

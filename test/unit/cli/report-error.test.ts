@@ -53,6 +53,34 @@ describe('reportError', () => {
     }
   });
 
+  test('where machines read the log it is an entry of it, of one line, with the same exit code', () => {
+    const entry = (error: unknown, ...more: string[]) => {
+      const { code, text } = report(error, ['reconcile', '--watch', '--log-format', 'json', ...more]);
+      const [line = '', ...rest] = text.split('\n');
+      assert.deepEqual(rest, ['']);
+      const { time, ...fields } = JSON.parse(line);
+      assert.equal(time, '2026-01-01T00:00:00.000Z');
+      return { code, ...fields };
+    };
+    const level = 'error';
+    assert.deepEqual(entry(new NodepoolError('cluster', 'a\nb\u009b', 'ask for a role')), {
+      code: 1,
+      level,
+      message: 'a\nb\u009b',
+      next: 'ask for a role',
+    });
+    assert.deepEqual(entry(new NodepoolError('usage', 'no name')), {
+      code: 2,
+      level,
+      message: 'no name',
+      next: "see 'kubectl nodepool get --help'",
+    });
+    assert.match(entry(new TypeError('x')).message, /^this is a bug in kubectl-nodepool 1\.2\.3: x$/);
+    assert.match(entry(new TypeError('x'), '-v', '9').stack, /\n {4}at /);
+    assert.match(report(new Error('x'), ['reconcile', '--log-format=json']).text, /^\{"time"/);
+    assert.match(report(new Error('x'), ['reconcile', '--log-format', 'text']).text, /^error: /);
+  });
+
   test('text of the cluster cannot steer the terminal', () => {
     assert.doesNotMatch(report(new NodepoolError('cluster', 'a\u001b[31mb')).text, /\u001b/);
   });

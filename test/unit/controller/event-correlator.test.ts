@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EventCorrelator, type EventInput, type Series } from '../../../src/controller/event-correlator.ts';
-import { Lru } from '../../../src/controller/lru.ts';
 import { FakeClock } from './fake-clock.ts';
 
 function create() {
@@ -69,13 +68,4 @@ describe('the correlator', () => {
     const refilled = Array.from({ length: 40 }, (_, index) => observe('a', `S${index}`, 'x'));
     assert.equal(refilled.filter(each => each !== undefined).length, 25);
   });
-});
-
-test('the least recently used entry is forgotten first', () => {
-  const lru = new Lru<string, number>(2);
-  lru.set('a', 1);
-  lru.set('b', 2);
-  assert.equal(lru.get('a'), 1);
-  lru.set('c', 3);
-  assert.deepEqual([lru.get('a'), lru.get('b'), lru.get('c')], [1, undefined, 3]);
 });

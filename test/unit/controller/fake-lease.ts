@@ -1,4 +1,6 @@
 /** A lease on no server, and candidates for it on a fake clock. */
+
+import type { Clock } from '../../../src/controller/clock.ts';
 import {
   LeaderElector,
   type Lease,
@@ -7,6 +9,7 @@ import {
   type LeaseWrite,
 } from '../../../src/controller/leader-election.ts';
 import { FakeClock, settle } from './fake-clock.ts';
+import { ProcessClock, type Skew } from './process-clock.ts';
 
 /** A server with one lease; each candidate has a port of its own, which can be made to fail or to fall silent. */
 export class FakeLease {
@@ -44,7 +47,12 @@ export class FakeLease {
   }
 }
 
-export function create(server: FakeLease, clock: FakeClock, identity: string, random = () => 0) {
+export function create(
+  server: FakeLease,
+  clock: Clock & { wall: () => Date },
+  identity: string,
+  random: () => number = () => 0,
+) {
   const { port, state } = server.port();
   const [events, log]: [string[], string[]] = [[], []];
   const elector = new LeaderElector({
@@ -69,12 +77,14 @@ export function create(server: FakeLease, clock: FakeClock, identity: string, ra
   return { elector, events, log, state, end: () => end };
 }
 
-export async function pair(random?: () => number) {
+/** Two processes, the first of which leads. Each has a clock of its own, which is right unless told otherwise. */
+export async function pair(random?: () => number, skews: { a?: Skew; b?: Skew } = {}) {
   const clock = new FakeClock();
   const server = new FakeLease();
-  const a = create(server, clock, 'a', random);
+  const [clockA, clockB] = [new ProcessClock(clock, skews.a), new ProcessClock(clock, skews.b)];
+  const a = { ...create(server, clockA, 'a', random), clock: clockA };
   await settle();
-  const b = create(server, clock, 'b', random);
+  const b = { ...create(server, clockB, 'b', random), clock: clockB };
   await settle();
   return { clock, server, a, b };
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { compareVersions } from '../../../src/controller/resource-version.ts';
 import { type Item, Store, type StoreEvent } from '../../../src/controller/store.ts';
 import { seeded } from './random.ts';
 
@@ -111,24 +110,6 @@ describe('the store', () => {
       }
     }
   });
-});
-
-test('resourceVersions are compared as numbers of any length, or not at all', () => {
-  const cases: [a: string, b: string, sign: number | undefined][] = [
-    ['1', '1', 0],
-    ['9', '10', -1],
-    ['10', '9', 1],
-    ['18446744073709551614', '18446744073709551615', -1],
-    ['9007199254740993', '9007199254740992', 1],
-    ['0', '1', undefined],
-    ['01', '1', undefined],
-    ['abc', '1', undefined],
-    ['', '1', undefined],
-  ];
-  for (const [a, b, sign] of cases) {
-    const order = compareVersions(a, b);
-    assert.equal(order === undefined ? undefined : Math.sign(order), sign, `${a} and ${b}`);
-  }
 });
 
 /** What a listener that keeps a copy does; it checks that the events fit it. */

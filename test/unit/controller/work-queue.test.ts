@@ -7,6 +7,7 @@ import { seeded } from './random.ts';
 function create() {
   const clock = new FakeClock();
   const seen: string[] = [];
+  let running = (): number[] => [];
   const queue = new WorkQueue({
     clock,
     metrics: {
@@ -15,9 +16,12 @@ function create() {
       retried: () => seen.push('retried'),
       waited: seconds => seen.push(`waited ${seconds}`),
       worked: seconds => seen.push(`worked ${seconds}`),
+      running: seconds => {
+        running = seconds;
+      },
     },
   });
-  return { clock, queue, seen };
+  return { clock, queue, seen, running: () => running() };
 }
 
 /** The key of one get(), or undefined when it waits. */
@@ -132,6 +136,46 @@ describe('the work queue', () => {
     queue.done('a');
     queue.addRateLimited('a');
     assert.deepEqual(seen, ['added', 'depth 1', 'depth 0', 'waited 2', 'worked 0.5', 'retried']);
+  });
+
+  test('tells at any time how long each worker has had its key', async () => {
+    const { clock, queue, running } = create();
+    assert.deepEqual(running(), []);
+    queue.add('a');
+    queue.add('b');
+    await take(queue);
+    await clock.advance(1500);
+    await take(queue);
+    await clock.advance(500);
+    assert.deepEqual(running(), [2, 0.5]);
+    queue.done('a');
+    assert.deepEqual(running(), [0.5]);
+    queue.done('b');
+    assert.deepEqual(running(), []);
+  });
+
+  test('more than 100 failures in a row wait for one another, what is just added does not', async () => {
+    const { clock, queue } = create();
+    for (let key = 0; key < 120; key++) queue.addRateLimited(`failed ${key}`);
+    queue.add('fine');
+    assert.equal(queue.length, 1);
+    await clock.advance(5);
+    assert.equal(queue.length, 1 + 100);
+    await clock.advance(995);
+    assert.equal(queue.length, 1 + 110);
+    await clock.advance(1000);
+    assert.equal(queue.length, 1 + 120);
+  });
+
+  test('takes another limiter', async () => {
+    const clock = new FakeClock();
+    const queue = new WorkQueue({ clock, limiter: { when: () => 7, retries: () => 3, forget: () => {} } });
+    queue.addRateLimited('a');
+    await clock.advance(6);
+    assert.equal(queue.length, 0);
+    await clock.advance(1);
+    assert.equal(queue.length, 1);
+    assert.equal(queue.retries('a'), 3);
   });
 
   test('random histories with 3 workers: never two on a key, no add is lost, and it ends idle', async () => {

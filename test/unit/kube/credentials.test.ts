@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { loadCredentials } from '../../../src/kube/credentials.ts';
 import type { UserEntry } from '../../../src/kube/kubeconfig-file.ts';
+import type { RequestLog } from '../../../src/kube/request-log.ts';
 import { clientCertificate, createAuthority } from '../../cluster/certificates.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'credentials-'));
@@ -15,9 +16,9 @@ const ends = new Date('2031-02-03T04:05:06Z');
 const client = clientCertificate(authority, 'someone', [], { notAfter: ends });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-function credentials(user: Omit<UserEntry, 'name'>, server = 'https://s') {
+function credentials(user: Omit<UserEntry, 'name'>, server = 'https://s', log?: RequestLog) {
   const cluster = { name: 'c', server, skipTlsVerify: false, caData: base64(authority.cert) };
-  return loadCredentials({ cluster, user: { name: 'u', ...user }, source: '/k' });
+  return loadCredentials({ cluster, user: { name: 'u', ...user }, source: '/k' }, log);
 }
 
 function plugin(name: string, script: string): string {
@@ -130,6 +131,52 @@ test('a token file that is read again: the secure context stays while CA, certif
   assert.ok(third?.secureContext);
   assert.notEqual(third.secureContext, first.secureContext);
   assert.deepEqual(third.certificateEnds, new Date('2032-01-01T00:00:00Z'));
+});
+
+describe("a client certificate's files", () => {
+  const [certFile, keyFile] = ['rotated.crt', 'rotated.key'].map(name => path.join(folder, name)) as [string, string];
+  const next = clientCertificate(authority, 'someone', [], { notAfter: new Date('2033-01-01T00:00:00Z') });
+
+  function write({ cert, key }: { cert?: string; key?: string }) {
+    if (cert !== undefined) writeFileSync(certFile, cert);
+    if (key !== undefined) writeFileSync(keyFile, key);
+  }
+
+  test('are read again', async () => {
+    write(client);
+    const first = await credentials({ certFile, keyFile });
+    assert.equal(first.renewal?.afterMs, 60_000);
+    assert.equal((await first.renewal.load({ refused: false })).secureContext, first.secureContext);
+    write(next);
+    const second = await first.renewal.load({ refused: false });
+    assert.notEqual(second.secureContext, first.secureContext);
+    assert.deepEqual(second.certificateEnds, new Date('2033-01-01T00:00:00Z'));
+    assert.equal((await second.renewal?.load({ refused: true }))?.secureContext, second.secureContext);
+  });
+
+  test('are not where data goes before them', async () => {
+    write(client);
+    const data = { certData: base64(client.cert), keyData: base64(client.key) };
+    assert.equal((await credentials({ certFile, keyFile, ...data })).renewal, undefined);
+  });
+
+  test('half replaced, or gone: the last good ones go on, which is told; not when those are refused', async () => {
+    write(client);
+    const lines: string[] = [];
+    const log: RequestLog = (level, text) => lines.push(`${level} ${text()}`);
+    const first = await credentials({ certFile, keyFile }, 'https://s', log);
+    assert.ok(first.renewal);
+    write({ cert: next.cert });
+    assert.equal(await first.renewal.load({ refused: false }), first);
+    assert.match(lines.join(), /^0 the credentials read before stay in use: the certificates of cluster "c"/);
+    await assert.rejects(first.renewal.load({ refused: true }), /cannot be used/);
+    write({ key: next.key });
+    const second = await first.renewal.load({ refused: false });
+    assert.notEqual(second.secureContext, first.secureContext);
+    rmSync(keyFile);
+    assert.equal(await second.renewal?.load({ refused: false }), second);
+    await assert.rejects(credentials({ certFile, keyFile }), /cannot read the client-key of user "u"/);
+  });
 });
 
 describe('what cannot be used', () => {

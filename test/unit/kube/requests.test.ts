@@ -81,7 +81,7 @@ test('the proxy: of the kubeconfig, else of the environment, never for this mach
 
 test('the log hides credentials and cuts long bodies', () => {
   const lines: string[] = [];
-  const log = (level: number, text: string) => lines.push(`${level} ${text}`);
+  const log = (level: number, text: () => string) => lines.push(`${level} ${text()}`);
   logRequest(log, { authorization: 'Bearer secret', Accept: 'application/json' }, '{"a":1}');
   const answer = { status: 200, headers: {}, text: 'x'.repeat(20_000) };
   logAnswer(log, 'GET', new URL('https://s/api'), answer, 12.4);

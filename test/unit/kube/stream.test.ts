@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { retryAfterMs } from '../../../src/kube/retry-after.ts';
-import { readLines, readText } from '../../../src/kube/stream.ts';
+import { readBody, readLines } from '../../../src/kube/stream.ts';
 
 /** Reads these pieces as the body of an answer, which then ends or breaks. */
 async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {
@@ -37,7 +37,7 @@ test('an end inside a line, a cut and a line without end are failures', async ()
 });
 
 test('a refusal is read without a newline at its end, up to where it breaks off, and not for ever', async () => {
-  const textOf = (body: PassThrough) => readText(body as unknown as IncomingMessage);
+  const textOf = async (body: PassThrough) => (await readBody(body as unknown as IncomingMessage)).toString();
   const whole = new PassThrough();
   whole.end('{"message":\n"no"}');
   assert.equal(await textOf(whole), '{"message":\n"no"}');

@@ -24,18 +24,18 @@ export type Listed<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: str
 
 type Streamed<T> = Listed<T> | { kind: 'incomplete' };
 
-export interface ListerOptions<T> {
+export interface PagerOptions<T> {
   source: Source;
   transform: (raw: object) => T;
   clock: Clock;
   log: Log;
 }
 
-export class Lister<T> {
-  readonly #options: ListerOptions<T>;
+export class Pager<T> {
+  readonly #options: PagerOptions<T>;
   #hasWatchList = true;
 
-  constructor(options: ListerOptions<T>) {
+  constructor(options: PagerOptions<T>) {
     this.#options = options;
   }
 

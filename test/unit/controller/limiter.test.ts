@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLimiter } from '../../../src/reconciler/limiter.ts';
+import { createLimiter } from '../../../src/controller/limiter.ts';
 
 test('never more than the limit at a time, and all of them in the end, in order', async () => {
   const limit = createLimiter(3);

@@ -1,0 +1,129 @@
+/**
+ * The API's objects in protobuf. The numbers of the fields are those of the generated.proto files of k8s.io/api/core/v1
+ * and k8s.io/apimachinery (meta/v1, runtime), which never give a number a second meaning.
+ */
+import type { V1Node, V1Pod } from '@kubernetes/client-node';
+import type { Wire } from '../wire.ts';
+import { around, bool, bytes, decode, entry, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
+
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+
+/** Stands before every object that is not part of another message. */
+const MAGIC = Buffer.from('k8s\0');
+export const MAGIC_BYTES = MAGIC.length;
+
+export function isProtobuf(contentType: string | undefined): boolean {
+  return contentType?.startsWith(PROTOBUF) ?? false;
+}
+
+/** Whether an object in protobuf begins so. */
+export function hasMagic(body: Uint8Array): boolean {
+  return MAGIC.equals(body.subarray(0, MAGIC_BYTES));
+}
+
+const META: Schema = {
+  1: { name: 'name', read: text },
+  3: { name: 'namespace', read: text },
+  5: { name: 'uid', read: text },
+  6: { name: 'resourceVersion', read: text },
+  8: { name: 'creationTimestamp', read: time },
+  11: { name: 'labels', read: entry(text), repeated: 'map' },
+  12: { name: 'annotations', read: entry(text), repeated: 'map' },
+};
+
+/** Written back as a whole list. */
+const TAINT: Schema = {
+  1: { name: 'key', read: text },
+  2: { name: 'value', read: text },
+  3: { name: 'effect', read: text },
+  4: { name: 'timeAdded', read: time },
+};
+
+const NODE_SPEC: Schema = {
+  4: { name: 'unschedulable', read: bool },
+  5: { name: 'taints', read: wholeMessage(TAINT), repeated: 'list' },
+};
+
+const NODE_CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };
+
+const NODE_STATUS: Schema = {
+  2: { name: 'allocatable', read: entry(around(text)), repeated: 'map' },
+  4: { name: 'conditions', read: message(NODE_CONDITION), repeated: 'list' },
+};
+
+const NODE: Schema = {
+  1: { name: 'metadata', read: message(META) },
+  2: { name: 'spec', read: message(NODE_SPEC) },
+  3: { name: 'status', read: message(NODE_STATUS) },
+};
+
+const POD: Schema = {
+  1: { name: 'metadata', read: message(META) },
+  2: { name: 'spec', read: message({ 10: { name: 'nodeName', read: text } }) },
+};
+
+const CAUSE: Schema = {
+  1: { name: 'reason', read: text },
+  2: { name: 'message', read: text },
+  3: { name: 'field', read: text },
+};
+
+const DETAILS: Schema = {
+  1: { name: 'name', read: text },
+  2: { name: 'group', read: text },
+  3: { name: 'kind', read: text },
+  4: { name: 'causes', read: message(CAUSE), repeated: 'list' },
+  5: { name: 'retryAfterSeconds', read: int32 },
+};
+
+const STATUS: Schema = {
+  2: { name: 'status', read: text },
+  3: { name: 'message', read: text },
+  4: { name: 'reason', read: text },
+  5: { name: 'details', read: message(DETAILS) },
+  6: { name: 'code', read: int32 },
+};
+
+const LIST_META: Schema = { 2: { name: 'resourceVersion', read: text }, 3: { name: 'continue', read: text } };
+
+const ENVELOPE: Schema = {
+  1: { name: 'type', read: message({ 2: { name: 'kind', read: text } }) },
+  2: { name: 'raw', read: bytes },
+};
+
+const WATCH_EVENT: Schema = { 1: { name: 'type', read: text }, 2: { name: 'object', read: around(bytes) } };
+
+/** Reads the message of one kind, without its envelope. */
+export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;
+
+export const decodeNode: DecodeObject<Wire<V1Node>> = raw => decode(NODE, raw);
+export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
+
+export interface ListMeta {
+  resourceVersion?: string;
+  continue?: string;
+}
+
+export function decodeListMeta(raw: Uint8Array): ListMeta {
+  return decode(LIST_META, raw);
+}
+
+/** An object in its envelope: of the kind that was asked for, or a Status. */
+export function decodeEnvelope<T extends object>(body: Uint8Array, decodeObject: DecodeObject<T>): T | object {
+  if (!hasMagic(body)) throw new Error('an object has no protobuf envelope');
+  const { type, raw = new Uint8Array() }: { type?: { kind?: string }; raw?: Uint8Array } = decode(
+    ENVELOPE,
+    body.subarray(MAGIC_BYTES),
+  );
+  return type?.kind === 'Status' ? { kind: 'Status', ...decode(STATUS, raw) } : decodeObject(raw);
+}
+
+export function decodeStatus(body: Uint8Array): object {
+  return decodeEnvelope(body, () => ({}));
+}
+
+/** One frame of a watch, as JSON has it: `{ type, object }`. */
+export function decodeWatchEvent(frame: Uint8Array, decodeObject: DecodeObject): object {
+  const { type, object = new Uint8Array() }: { type?: string; object?: Uint8Array } = decode(WATCH_EVENT, frame);
+  return { type, object: decodeEnvelope(object, decodeObject) };
+}

@@ -1,0 +1,30 @@
+/**
+ * The floor of what follows a cluster: watches the metadata of nodes and answers every change of the label with a bare
+ * merge patch. No cache, no plan, no guard, no events. Reads {server, ca, cert, key, label, wanted} as JSON from stdin,
+ * writes a line when it watches, and runs until it is killed.
+ */
+import { Agent, get } from 'node:https';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { barePatch, METADATA_ONLY } from './bare.ts';
+
+interface Order {
+  server: string;
+  ca: string;
+  cert: string;
+  key: string;
+  label: string;
+  wanted: string;
+}
+
+const { server, ca, cert, key, label, wanted }: Order = JSON.parse(await text(process.stdin));
+const agent = new Agent({ keepAlive: true, ca, cert, key });
+const headers = { accept: `${METADATA_ONLY}, application/json` };
+get(new URL('/api/v1/nodes?watch=true', server), { agent, headers }, async response => {
+  process.stdout.write('watching\n');
+  for await (const line of createInterface({ input: response })) {
+    const { metadata } = JSON.parse(line).object;
+    if (metadata.labels[label] === wanted) continue;
+    void barePatch(agent, server, metadata.name, { metadata: { labels: { [label]: wanted } } }, 'floor/1.0');
+  }
+});

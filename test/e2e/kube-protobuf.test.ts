@@ -1,0 +1,227 @@
+/** Nodes and pods in both encodings of a real kube-apiserver: the same comes out of either. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { before, describe, type TestContext, test } from 'node:test';
+import { systemClock } from '../../src/controller/clock.ts';
+import { Reflector } from '../../src/controller/reflector.ts';
+import { Store } from '../../src/controller/store.ts';
+import { type Connection, connect } from '../../src/kube/connect.ts';
+import { toNode, type WireNode } from '../../src/kube/nodes.ts';
+import { toPlace } from '../../src/kube/pods.ts';
+import { NODES } from '../../src/kube/resource.ts';
+import { listWatch } from '../../src/kube/watch.ts';
+import type { NodepoolError } from '../../src/nodepool/errors.ts';
+import type { Node } from '../../src/nodepool/types.ts';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { openTransport, until } from './controller-world.ts';
+
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+/** The value of a taint that the relay turns into a field of another number. */
+const MARK = 'value-in-a-field-of-the-future';
+
+describe('nodes in protobuf and in JSON', () => {
+  const cluster = useCluster({});
+
+  before(async () => {
+    await createNodes(cluster(), [
+      { name: 'plain' },
+      { name: 'bare', ready: false, unschedulable: true, allocatable: { 'example.com/gpu': '3', memory: '1.5Gi' } },
+      {
+        name: 'tainted',
+        labels: { 'a.example.com/empty': '', 'b-c.d_e': 'V.1' },
+        taints: [
+          { key: 'no-value', effect: 'NoSchedule' },
+          { key: 'example.com/k', value: 'v', effect: 'PreferNoSchedule' },
+        ],
+      },
+      ...Array.from({ length: 1_100 }, (_, index) => ({ name: `many-${index}` })),
+    ]);
+    const client = raw(cluster());
+    const annotations = { 'nodes.lailin.xyz/applied': '{"pool":"ünïcode"}', other: 'x'.repeat(2_000) };
+    await client.expect('PATCH', '/api/v1/nodes/plain', { metadata: { annotations } });
+    const timed = { key: 'late', effect: 'NoExecute', timeAdded: '2026-02-28T23:59:59Z' };
+    await client.expect('PATCH', '/api/v1/nodes/tainted', { spec: { taints: [timed] } });
+    await client.expect('POST', '/api/v1/nodes', { metadata: { name: 'without-status' } });
+  });
+
+  async function open(t: TestContext, server: string, log: string[] = []): Promise<Connection> {
+    const options = { env: {}, version: '0.0.0', log: (_level: number, text: () => string) => log.push(text()) };
+    const realm = { server, dir: cluster().dir, authority: cluster().authority };
+    const kubeconfig = await kubeconfigFor(realm, 'admin', { groups: ['system:masters'] });
+    const connection = await connect({ ...options, kubeconfig });
+    t.after(() => connection.close());
+    return connection;
+  }
+
+  /** Stands before the server, asks it for what `accept` makes of what is asked for, and changes what it answers. */
+  async function relay(t: TestContext, accept: (asked: string) => string, change = (body: Buffer) => body) {
+    const { server, ca, admin } = cluster();
+    const agent = new Agent({ ca, ...admin });
+    const asked: string[] = [];
+    const front = createServer((incoming, outgoing) => {
+      const { method = 'GET', headers } = incoming;
+      asked.push(headers.accept ?? '');
+      const passed = { ...headers, accept: accept(headers.accept ?? ''), host: new URL(server).host };
+      const up = request(new URL(incoming.url ?? '', server), { method, agent, headers: passed }, answer => {
+        outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.on('data', chunk => outgoing.write(change(chunk)));
+        answer.on('end', () => outgoing.end());
+      });
+      up.on('error', () => outgoing.destroy());
+      outgoing.on('close', () => up.destroy());
+      incoming.pipe(up);
+    });
+    await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      front.closeAllConnections();
+      front.close();
+      agent.destroy();
+    });
+    return { server: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, asked };
+  }
+
+  async function inJson(): Promise<Node[]> {
+    const list = (await raw(cluster()).expect('GET', '/api/v1/nodes')) as { items: WireNode[] };
+    return list.items.map(toNode);
+  }
+
+  test('a list of several pages, and single nodes', async t => {
+    const log: string[] = [];
+    const connection = await open(t, cluster().server, log);
+    const expected = await inJson();
+    assert.equal(expected.length, 1_104);
+    assert.deepEqual(await connection.cluster.listNodes(), expected);
+    assert.equal(log.filter(line => line.includes(`Accept: ${PROTOBUF}`)).length, 3);
+    for (const node of expected.slice(-5)) assert.deepEqual(await connection.cluster.getNode(node.name), node);
+    assert.ok(log.some(line => /^answer body: \d+ bytes of protobuf$/.test(line)));
+    assert.equal(await connection.cluster.getNode('nobody'), undefined);
+  });
+
+  test('the answer to a patch, a conflict, and one that meets nothing', async t => {
+    const connection = await open(t, cluster().server);
+    const node = await connection.cluster.getNode('tainted');
+    assert.ok(node);
+    const patch = { resourceVersion: node.resourceVersion, labels: { team: 'a' }, taints: node.taints };
+    const write = await connection.cluster.patchNode('tainted', patch);
+    assert.equal(write.kind, 'written');
+    const now = (await inJson()).find(({ name }) => name === 'tainted');
+    assert.deepEqual(write.kind === 'written' && write.node, now);
+    assert.equal(now?.taints[0] && 'timeAdded' in now.taints[0], true, 'what others wrote is written back whole');
+    assert.deepEqual(await connection.cluster.patchNode('tainted', patch), { kind: 'conflict' });
+    assert.deepEqual(await connection.cluster.patchNode('nobody', { resourceVersion: '1' }), { kind: 'gone' });
+  });
+
+  test('a watch, from its first event on', async t => {
+    const transport = openTransport(cluster());
+    t.after(() => transport.close());
+    const lines: string[] = [];
+    const reflector = new Reflector<Node>({
+      name: 'nodes',
+      source: listWatch(transport, NODES),
+      transform: object => toNode(object as WireNode),
+      store: new Store(),
+      clock: systemClock,
+      random: Math.random,
+      log: (_level, text) => lines.push(text),
+    });
+    t.after(() => reflector.stop());
+    reflector.start();
+    await reflector.synced();
+    const cached = () => new Map([...reflector.store.items()].map(({ object }) => [object.name, object]));
+    assert.deepEqual(cached(), new Map((await inJson()).map(node => [node.name, node])));
+    await raw(cluster()).expect('PATCH', '/api/v1/nodes/plain', { metadata: { labels: { seen: 'yes' } } });
+    await until(() => cached().get('plain')?.labels.seen === 'yes');
+    await raw(cluster()).expect('DELETE', '/api/v1/nodes/without-status');
+    await until(() => !cached().has('without-status'));
+    assert.deepEqual(cached(), new Map((await inJson()).map(node => [node.name, node])));
+  });
+
+  test('pods are counted the same', async t => {
+    const client = raw(cluster());
+    const container = { name: 'c', image: 'i' };
+    for (const [index, nodeName] of ['plain', 'plain', 'bare', undefined].entries()) {
+      const spec = { containers: [container], ...(nodeName === undefined ? {} : { nodeName }) };
+      await client.expect('POST', '/api/v1/namespaces/default/pods', { metadata: { name: `p${index}` }, spec });
+    }
+    const counts = await (await open(t, cluster().server)).countPods();
+    assert.deepEqual(Object.fromEntries(counts), { plain: 2, bare: 1 });
+    const json = await relay(t, () => 'application/json');
+    assert.deepEqual(await (await open(t, json.server)).countPods(), counts);
+    const list = (await client.expect('GET', '/api/v1/pods?fieldSelector=spec.nodeName!=')) as { items: object[] };
+    assert.deepEqual(list.items.map(toPlace).length, 3);
+  });
+
+  test('a refusal in protobuf is told as the one in JSON', async t => {
+    const refusalOf = async (connection: Promise<Connection>, patch = false): Promise<string> => {
+      const { cluster: port } = await connection;
+      const labels = { team: 'not/a/value' };
+      const asking: Promise<unknown> = patch
+        ? port.patchNode('plain', { resourceVersion: (await port.getNode('plain'))?.resourceVersion ?? '', labels })
+        : port.listNodes();
+      return asking.then(
+        () => assert.fail('it is refused'),
+        (error: NodepoolError) => `${error.message}; ${error.next}`,
+      );
+    };
+    const json = await relay(t, () => 'application/json');
+    const invalid = await refusalOf(open(t, cluster().server), true);
+    assert.match(invalid, /cannot patch Node "plain": invalid: metadata.labels: Invalid value/);
+    assert.equal(invalid, await refusalOf(open(t, json.server), true));
+    const kubeconfig = await kubeconfigFor(cluster(), 'stranger');
+    const stranger = await connect({ kubeconfig, env: {}, version: '0.0.0', log: () => {} });
+    t.after(() => stranger.close());
+    assert.match(await refusalOf(Promise.resolve(stranger)), /user "stranger" may not list nodes|cannot list nodes/i);
+  });
+
+  test('a server that has no protobuf is read in JSON, by the same requests', async t => {
+    const { server, asked } = await relay(t, () => 'application/json');
+    const connection = await open(t, server);
+    assert.deepEqual(await connection.cluster.listNodes(), await inJson());
+    assert.deepEqual(asked, Array(3).fill(`${PROTOBUF}, application/json`));
+    const node = await connection.cluster.getNode('plain');
+    assert.ok(node);
+    const write = await connection.cluster.patchNode('plain', { ...node, labels: { json: 'yes' } });
+    assert.equal(write.kind === 'written' && write.node.labels.json, 'yes');
+  });
+
+  test('a field of a taint that we do not know is not lost: such a node is read in JSON', async t => {
+    const taint = { key: 'future', value: MARK, effect: 'NoSchedule' };
+    await raw(cluster()).expect('PATCH', '/api/v1/nodes/bare', { spec: { taints: [taint] } });
+    const { server, asked } = await relay(t, type => type, renumber);
+    const connection = await open(t, server);
+    const expected = await inJson();
+    const bare = expected.find(({ name }) => name === 'bare');
+    assert.equal(bare?.taints[0]?.value, MARK);
+    assert.deepEqual(await connection.cluster.getNode('bare'), bare);
+    assert.deepEqual(asked, [`${PROTOBUF}, application/json`, 'application/json']);
+    assert.deepEqual(await connection.cluster.listNodes(), expected);
+    const { taints, resourceVersion } = bare;
+    const write = await connection.cluster.patchNode('bare', { resourceVersion, labels: { team: 'a' }, taints });
+    assert.equal(write.kind === 'written' && write.node.taints[0]?.value, MARK);
+
+    const watched = connection.watch().nodes;
+    const lines: { type: string; object: WireNode }[] = [];
+    const stop = new AbortController();
+    t.after(() => stop.abort());
+    const options = { resourceVersion: bare.resourceVersion, initialEvents: false, timeoutSeconds: 30 };
+    const watch = () =>
+      watched.source.watch({ ...options, signal: stop.signal }, line => lines.push(line as (typeof lines)[number]));
+    const broken = await watch();
+    assert.equal(broken.kind, 'broken', 'the reflector goes on from there');
+    assert.equal(lines.length, 0);
+    void watch();
+    await until(() => lines.some(({ object }) => object.spec?.taints?.[0]?.value === MARK));
+  });
+});
+
+/** Gives the field of a taint's value a number that it does not have, wherever the value is the mark. */
+function renumber(body: Buffer): Buffer {
+  const found = body.indexOf(Buffer.concat([Buffer.from([0x12, MARK.length]), Buffer.from(MARK)]));
+  if (found >= 0) body[found] = 0x4a;
+  return body;
+}

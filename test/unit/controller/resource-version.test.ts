@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compareVersions, isOlder } from '../../../src/controller/resource-version.ts';
+
+/** Pairs, and the sign of their order; undefined where nothing is known. */
+const CASES: [a: string, b: string, sign: number | undefined][] = [
+  ['1', '1', 0],
+  ['1', '2', -1],
+  ['9', '10', -1],
+  ['10', '9', 1],
+  ['99', '100', -1],
+  // Of 64 bits, and next to one another where a double is not.
+  ['18446744073709551614', '18446744073709551615', -1],
+  ['9007199254740993', '9007199254740992', 1],
+  ['9007199254740993', '9007199254740993', 0],
+  // 0 is "any", and no state of an object; none of the others is a version that Kubernetes promises to be ordered.
+  ['0', '1', undefined],
+  ['1', '0', undefined],
+  ['01', '1', undefined],
+  ['+1', '2', undefined],
+  ['-1', '1', undefined],
+  ['1.5', '2', undefined],
+  ['1e3', '2', undefined],
+  [' 1', '2', undefined],
+  ['1\n', '2', undefined],
+  ['abc', '1', undefined],
+  ['abc', 'abc', undefined],
+  ['', '1', undefined],
+  ['1', '', undefined],
+];
+
+test('resourceVersions are compared as numbers of any length, or not at all', () => {
+  for (const [a, b, sign] of CASES) {
+    const order = compareVersions(a, b);
+    assert.equal(order === undefined ? undefined : Math.sign(order), sign, JSON.stringify([a, b]));
+    const back = compareVersions(b, a);
+    assert.equal(back === undefined ? undefined : -Math.sign(back) + 0, sign, JSON.stringify([b, a]));
+  }
+});
+
+test('older is what is known to be older', () => {
+  for (const [a, b, sign] of CASES) assert.equal(isOlder(a, b), sign === -1, JSON.stringify([a, b]));
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  decodeEnvelope,
+  decodeNode,
+  decodePod,
+  decodeStatus,
+  decodeWatchEvent,
+} from '../../../../src/kube/protobuf/objects.ts';
+import { UnknownFieldError } from '../../../../src/kube/protobuf/schema.ts';
+import { encode, envelope, frame, node } from './encode.ts';
+
+describe('objects in protobuf are what JSON has of them', () => {
+  test('a node, of which only what is used is read', () => {
+    const taints = [
+      encode({ 1: 'key', 2: '', 3: 'NoSchedule' }),
+      encode({ 1: 'late', 2: 'v', 3: 'NoExecute', 4: encode({ 1: 1_700_000_001, 2: 0 }) }),
+    ];
+    const status = encode({
+      1: encode({ 1: 'cpu', 2: encode({ 1: '9' }) }),
+      2: [encode({ 1: 'cpu', 2: encode({ 1: '3920m' }) }), encode({ 1: 'pods', 2: encode({ 1: '110' }) })],
+      4: [encode({ 1: 'Ready', 2: 'True', 3: encode({ 1: 5 }), 5: 'KubeletReady' })],
+      8: [encode({ 2: 1_000_000 }), encode({ 2: 2 })],
+    });
+    assert.deepEqual(decodeNode(node('n', taints, { 3: status })), {
+      metadata: {
+        name: 'n',
+        uid: 'uid-n',
+        resourceVersion: '7',
+        creationTimestamp: '2023-11-14T22:13:20Z',
+        labels: { 'a.b/c': 'käse', empty: '' },
+      },
+      spec: {
+        unschedulable: true,
+        taints: [
+          { key: 'key', effect: 'NoSchedule' },
+          { key: 'late', value: 'v', effect: 'NoExecute', timeAdded: '2023-11-14T22:13:21Z' },
+        ],
+      },
+      status: { allocatable: { cpu: '3920m', pods: '110' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  });
+
+  test('a pod: where it is', () => {
+    const pod = encode({ 1: encode({ 1: 'p', 3: 'team', 5: 'u', 6: '9' }), 2: encode({ 1: '', 10: 'node-a' }) });
+    assert.deepEqual(decodePod(pod), {
+      metadata: { name: 'p', namespace: 'team', uid: 'u', resourceVersion: '9' },
+      spec: { nodeName: 'node-a' },
+    });
+  });
+
+  test('a Status, in place of what was asked for', () => {
+    const cause = encode({ 1: 'FieldValueInvalid', 2: 'no', 3: 'metadata.labels' });
+    const details = encode({ 1: 'x', 2: '', 3: 'nodes', 4: [cause], 5: 3 });
+    const status = encode({ 1: encode({}), 2: 'Failure', 3: 'nodes "x" is wrong', 4: 'Invalid', 5: details, 6: 422 });
+    const expected = {
+      kind: 'Status',
+      status: 'Failure',
+      message: 'nodes "x" is wrong',
+      reason: 'Invalid',
+      details: {
+        name: 'x',
+        kind: 'nodes',
+        causes: [{ reason: 'FieldValueInvalid', message: 'no', field: 'metadata.labels' }],
+        retryAfterSeconds: 3,
+      },
+      code: 422,
+    };
+    assert.deepEqual(decodeStatus(envelope('Status', status)), expected);
+    assert.deepEqual(decodeEnvelope(envelope('Status', status), decodeNode), expected);
+    const event = frame('ERROR', envelope('Status', status)).subarray(4);
+    assert.deepEqual(decodeWatchEvent(event, decodeNode), { type: 'ERROR', object: expected });
+  });
+
+  test('a bookmark keeps its annotation', () => {
+    const mark = encode({ 1: 'k8s.io/initial-events-end', 2: 'true' });
+    const object = envelope('Node', encode({ 1: encode({ 6: '12', 12: [mark] }) }));
+    assert.deepEqual(decodeWatchEvent(frame('BOOKMARK', object).subarray(4), decodeNode), {
+      type: 'BOOKMARK',
+      object: { metadata: { resourceVersion: '12', annotations: { 'k8s.io/initial-events-end': 'true' } } },
+    });
+  });
+});
+
+describe('what is not as it should be', () => {
+  test('a taint with a field that we do not know is not read: written back, it would be lost', () => {
+    const taint = encode({ 1: 'key', 3: 'NoSchedule', 9: 'new' });
+    assert.throws(() => decodeNode(node('n', [taint])), UnknownFieldError);
+  });
+
+  test('fields that we do not know are skipped everywhere else', () => {
+    assert.equal(decodeNode(node('n', [], { 99: 'new', 98: 7 })).metadata?.name, 'n');
+  });
+
+  test('a message that is cut anywhere throws or has less in it, and never hangs', () => {
+    const whole = node('n', [encode({ 1: 'key', 2: 'value', 3: 'NoSchedule' })]);
+    const full = JSON.stringify(decodeNode(whole)).length;
+    for (let end = 0; end < whole.length; end++) {
+      const read = () => JSON.stringify(decodeNode(whole.subarray(0, end)));
+      try {
+        assert.ok(read().length < full);
+      } catch (error) {
+        assert.ok(error instanceof Error && !(error instanceof assert.AssertionError), String(error));
+      }
+    }
+  });
+
+  test('an inner message does not reach beyond the outer one', () => {
+    const reachingOut = Uint8Array.from([0x0a, 0x03, 0x0a, 0x05, 0x61, 0x62, 0x63, 0x64, 0x65]);
+    assert.throws(() => decodeNode(reachingOut), RangeError);
+  });
+
+  test('a body without the envelope is no object', () => {
+    assert.throws(() => decodeEnvelope(Buffer.from('{"kind":"Node"}'), decodeNode), /no protobuf envelope/);
+  });
+});

@@ -1,0 +1,96 @@
+/** Lists and watches in protobuf, cut at every byte. */
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, Readable } from 'node:stream';
+import { describe, test } from 'node:test';
+import { readFrames } from '../../../../src/kube/protobuf/frames.ts';
+import { ListReader } from '../../../../src/kube/protobuf/list-reader.ts';
+import { decodeNode } from '../../../../src/kube/protobuf/objects.ts';
+import { encode, envelope, frame, node, nodeList } from './encode.ts';
+
+function pieces(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+}
+
+function readList(chunks: Buffer[]) {
+  const names: (string | undefined)[] = [];
+  const reader = new ListReader(raw => names.push(decodeNode(raw).metadata?.name));
+  for (const chunk of chunks) reader.push(chunk);
+  return { names, end: reader.end() };
+}
+
+describe('a list', () => {
+  const long = node('long', [], { 3: encode({ 3: 'x'.repeat(5_000) }) });
+  const body = nodeList([node('a'), long, node('c')], 'token');
+
+  test('is the same however it is cut', () => {
+    for (const size of [1, 2, 3, 7, 100, 4_096, body.length]) {
+      const { names, end } = readList(pieces(body, size));
+      assert.deepEqual(names, ['a', 'long', 'c'], `pieces of ${size}`);
+      assert.deepEqual(end, { kind: 'list', meta: { resourceVersion: '42', continue: 'token' } });
+    }
+  });
+
+  test('gives its items as they come', () => {
+    const names: (string | undefined)[] = [];
+    const reader = new ListReader(raw => names.push(decodeNode(raw).metadata?.name));
+    reader.push(body.subarray(0, body.length - 1_000));
+    assert.deepEqual(names, ['a']);
+  });
+
+  test('that is empty', () => {
+    assert.deepEqual(readList([nodeList([])]).end, { kind: 'list', meta: { resourceVersion: '42' } });
+    assert.deepEqual(readList([envelope('NodeList', encode({}))]).end, { kind: 'list', meta: {} });
+  });
+
+  test('that breaks off is an error wherever it does', () => {
+    const short = nodeList([node('a'), node('b')]);
+    // The last four bytes are the envelope's empty strings, which say nothing.
+    for (let end = 4; end < short.length - 4; end++) {
+      assert.throws(() => readList([short.subarray(0, end)]), /broke off|EOF|longer/, `after ${end} bytes`);
+    }
+  });
+
+  test('what does not begin as protobuf comes back as it is', () => {
+    const json = Buffer.from(JSON.stringify({ kind: 'NodeList', items: ['x'.repeat(3_000)] }));
+    for (const size of [1, 10, json.length]) {
+      assert.deepEqual(readList(pieces(json, size)).end, { kind: 'other', body: json });
+    }
+    assert.deepEqual(readList([]).end, { kind: 'other', body: Buffer.alloc(0) });
+  });
+});
+
+describe('a watch', () => {
+  const frames = ['a', 'b', 'c'].map(name => frame('ADDED', envelope('Node', node(name))));
+  const read = async (chunks: Iterable<Buffer>) => {
+    const got: Buffer[] = [];
+    await readFrames(Readable.from(chunks) as unknown as IncomingMessage, each => got.push(Buffer.from(each)));
+    return got;
+  };
+
+  test('is the same however it is cut', async () => {
+    const body = Buffer.concat(frames);
+    for (const size of [1, 3, 5, 64, body.length]) {
+      assert.deepEqual(
+        await read(pieces(body, size)),
+        frames.map(each => each.subarray(4)),
+      );
+    }
+  });
+
+  test('that ends inside a frame broke off', async () => {
+    const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = frames;
+    await assert.rejects(read([first, second.subarray(0, 9)]), /broke off inside a frame/);
+    await assert.rejects(read([first, second.subarray(0, 2)]), /broke off inside a frame/);
+  });
+
+  test('a frame that is longer than any object ends it before it is held', async () => {
+    const body = new PassThrough();
+    body.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await assert.rejects(
+      readFrames(body as unknown as IncomingMessage, () => {}),
+      /more than 16777216 bytes/,
+    );
+    assert.ok(body.destroyed);
+  });
+});
