@@ -1,4 +1,5 @@
 import type { Log } from '../controller/log.ts';
+import { sanitizeJson } from '../render/sanitize.ts';
 import type { Io } from './io.ts';
 
 const LEVELS = { error: 0, warning: 0, info: 0, debug: 4 } as const;
@@ -8,7 +9,8 @@ export function createLog(io: Io, format: 'text' | 'json', verbosity: number): L
   return (level, message, fields) => {
     if (LEVELS[level] > verbosity) return;
     const time = io.now().toISOString();
-    if (format === 'json') io.err(JSON.stringify({ time, level, message, ...fields }));
+    // What err() would escape for a terminal is escaped as JSON can.
+    if (format === 'json') io.err(sanitizeJson(JSON.stringify({ time, level, message, ...fields })));
     else io.err(`${time} ${level.padEnd(7)} ${message.replaceAll('\n', ' ')}`);
   };
 }

@@ -37,7 +37,7 @@ export async function readController(root: string): Promise<Manifests> {
 export async function readControllerWith(root: string, image: string, podCounts: boolean): Promise<Manifests> {
   if (!IMAGE.test(image)) {
     throw new NodepoolError(
-      'input',
+      'usage',
       `--image "${image}" is not an image`,
       'write it like registry.example.com/name:tag',
     );

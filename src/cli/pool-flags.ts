@@ -53,7 +53,7 @@ export function hasPoolFlags(flags: PoolFlags): boolean {
   return Object.keys(createPoolFlags).some(name => flags[name as keyof PoolFlags] !== undefined);
 }
 
-/** The spec that create's flags state. Throws NodepoolError that quotes the flag. */
+/** The spec that create's flags state. Throws a usage error that quotes the flag. */
 export function specFromFlags(flags: PoolFlags): NodePoolSpec {
   return {
     ...(flags.label ? { labels: parseLabels(flags.label) } : {}),
@@ -64,7 +64,7 @@ export function specFromFlags(flags: PoolFlags): NodePoolSpec {
   };
 }
 
-/** The changes that edit's flags state. Throws NodepoolError that quotes the flag. */
+/** The changes that edit's flags state. Throws a usage error that quotes the flag. */
 export function editsFromFlags(flags: PoolFlags): SpecEdits {
   const taints = parseTaintEdits(flags.taint ?? []);
   return {

@@ -3,10 +3,15 @@ import { stripVTControlCharacters } from 'node:util';
 import { Errors } from '@oclif/core';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
-import { formatError } from '../render/error.ts';
+import { errorLine } from './error-line.ts';
 import type { Io } from './io.ts';
+import { createLog } from './log.ts';
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3 } as const;
+
+/** The same in words, for the help of what reconciles, and of `diff`, which ends as kubectl's. The README has them too. */
+export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 some pool is not 200 after the run.';
+export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
 
 export interface Context {
   io: Io;
@@ -21,30 +26,44 @@ export interface Context {
   errorExit?: number | undefined;
 }
 
-/** Prints the error, one line where it can be one, and returns the exit code: 2 usage, 1 (or errorExit) anything else. */
+interface Report {
+  message: string;
+  next?: string | undefined;
+  /** The command line is wrong. */
+  usage: boolean;
+}
+
+/**
+ * Prints the error, one line where it can be one, and returns the exit code: 2 usage, 1 (or errorExit) anything else.
+ * With `--log-format json` it is an entry of that log.
+ */
 export function reportError(error: unknown, context: Context): number {
-  const { io, command, errorExit = EXIT.error } = context;
+  const { io, argv, command, errorExit = EXIT.error } = context;
+  const { message, next, usage } = reportOf(error, context);
+  const exit = usage ? EXIT.usage : errorExit;
+  const stack = verbosityOf(argv) >= 9 && error instanceof Error ? error.stack : undefined;
+  if (wantsJsonLog(argv)) {
+    const help = usage ? `see '${command} --help'` : undefined;
+    createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
+    return exit;
+  }
+  io.err(errorLine({ message, next }));
+  if (usage) io.err(`See '${command} --help'.`);
+  if (stack !== undefined) io.err(stack);
+  return exit;
+}
+
+function reportOf(error: unknown, { version, flags }: Context): Report {
   if (error instanceof NodepoolError) {
-    io.err(formatError(error));
-    if (error.kind === 'usage') io.err(`See '${command} --help'.`);
-    printStack(error, context);
-    return error.kind === 'usage' ? EXIT.usage : errorExit;
+    return { message: error.message, next: error.next, usage: error.kind === 'usage' };
   }
-  if (error instanceof Errors.CLIError) {
-    io.err(formatError({ message: parseErrorText(error, context.flags) }));
-    io.err(`See '${command} --help'.`);
-    printStack(error, context);
-    return EXIT.usage;
-  }
+  if (error instanceof Errors.CLIError) return { message: parseErrorText(error, flags), usage: true };
   const message = error instanceof Error ? error.message : String(error);
-  io.err(
-    formatError({
-      message: `this is a bug in kubectl-nodepool ${context.version}: ${message.split('\n', 1)[0]}`,
-      next: 'please report it with the command you ran and its output with -v 9',
-    }),
-  );
-  printStack(error, context);
-  return errorExit;
+  return {
+    message: `this is a bug in kubectl-nodepool ${version}: ${message.split('\n', 1)[0]}`,
+    next: 'please report it with the command you ran and its output with -v 9',
+    usage: false,
+  };
 }
 
 /** oclif's messages of a bad command line run over several lines; ours are one. */
@@ -69,13 +88,14 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-function printStack(error: unknown, { io, argv }: Context): void {
-  if (verbosityOf(argv) >= 9 && error instanceof Error && error.stack !== undefined) io.err(error.stack);
-}
-
 /** Read from the words themselves: the error may be that they do not parse. */
 export function verbosityOf(argv: string[]): number {
   const words = argv.join(' ');
   const found = /(?:^| )(?:-v|--v|--verbosity)[ =]?(\d+)(?= |$)/.exec(words);
   return Number(found?.[1] ?? 0);
+}
+
+/** As the verbosity. Machines read stderr then, and every line of it. */
+function wantsJsonLog(argv: string[]): boolean {
+  return / --log-format[ =]json(?= |$)/.test(argv.join(' '));
 }

@@ -103,7 +103,7 @@ async function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): P
   const over = new AbortController();
   const stop = () => over.abort();
   const log: Log = (level, message) => {
-    if (level === 'warning' || level === 'error') io.err(`${level}: ${message}`);
+    if (level === 'warning' || level === 'error') io.err(`${level}: ${message.replaceAll('\n', ' ')}`);
     else if (verbosity >= INFO_VERBOSITY) io.err(message);
   };
   const end = onStopSignal(stop);

@@ -1,5 +1,6 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
 import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
+import { errorLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
@@ -27,12 +28,10 @@ export async function showReconcile(
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(`warning: ${pool}: ${warning}`);
     const failures = outcome?.failures ?? [];
-    for (const failure of failures.slice(0, MOST_FAILURES)) io.err(`error: ${pool}: ${failure}`);
+    for (const failure of failures.slice(0, MOST_FAILURES)) io.err(errorLine({ message: `${pool}: ${failure}` }));
     const more = failures.length - MOST_FAILURES;
     if (more > 0) io.err(`error: ${pool}: and ${more} more`);
-    if (error !== undefined) {
-      io.err(`error: ${pool}: ${error.message}${error.next === undefined ? '' : `; next: ${error.next}`}`);
-    }
+    if (error !== undefined) io.err(errorLine({ message: `${pool}: ${error.message}`, next: error.next }));
   }
   const codes = summaries.map(exitCode);
   // An error wins over a pool that is not 200.

@@ -28,6 +28,8 @@ export interface WatchFlags {
 
 const LEASE = 'kubectl-nodepool';
 const REDRAW_MS = 500;
+/** What waits for a plugin that hangs fails after this, and is told; nobody may look at this process. */
+const LOGIN_LIMIT_MS = 60_000;
 
 /** Runs until Ctrl-C or SIGTERM (a second one ends it at once), or until the lease is lost. */
 export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> {
@@ -41,7 +43,8 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
     concurrency: flags.concurrency,
     onRequest: metrics.request,
     mayWrite: () => manager.leads,
-    log: text => log('info', text),
+    loginLimitMs: LOGIN_LIMIT_MS,
+    log,
   });
   // Caches try for ever: what a person has to mend (no access, no definition) is said at once instead.
   await connection.pools.list();

@@ -11,10 +11,13 @@ export interface InputDocument {
 /** YAML 1.2 (a superset of JSON) with the merge key `<<`, which kubectl's parser has too. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
-/** The documents of a text. Empty ones are left out, Lists are taken apart. Throws an input error with line and column. */
-export function parseDocuments(text: string, name: string): InputDocument[] {
+/**
+ * The documents of a text. Empty ones are left out, Lists are taken apart. Throws an input error with line and column.
+ * @param next what to do about text that is not YAML; nothing where it opens again by itself
+ */
+export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
   const source = text.replace(/^\uFEFF/, '');
-  const { values, starts } = parse(source, name);
+  const { values, starts } = parse(source, name, next);
   const documents: InputDocument[] = [];
   for (const [i, value] of values.entries()) {
     if (value === null || value === undefined) continue;
@@ -26,7 +29,7 @@ export function parseDocuments(text: string, name: string): InputDocument[] {
   return documents;
 }
 
-function parse(source: string, name: string): { values: unknown[]; starts: number[] } {
+function parse(source: string, name: string, next: string | undefined): { values: unknown[]; starts: number[] } {
   try {
     const events = parseEvents(source, {});
     return { values: constructFromEvents(events, { source, schema: SCHEMA }), starts: documentStarts(events) };
@@ -34,7 +37,7 @@ function parse(source: string, name: string): { values: unknown[]; starts: numbe
     // Whatever the parser throws is about the text: limits of depth and aliases are not YAMLExceptions.
     const { mark, reason } = error instanceof YAMLException ? error : { reason: String(error) };
     const place = mark === undefined ? name : `${name}:${mark.line + 1}:${mark.column + 1}`;
-    throw new NodepoolError('input', `${place}: not valid YAML: ${reason}`, undefined, { cause: error });
+    throw new NodepoolError('input', `${place}: not valid YAML: ${reason}`, next, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
 import { createPoolFlags, hasPoolFlags, specFromFlags } from '../cli/pool-flags.ts';
+import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../nodepool/types.ts';
@@ -10,7 +11,9 @@ import { API_VERSION, type NodePool } from '../nodepool/types.ts';
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools, from flags or from files.';
   static override description =
-    'Creating a pool changes no node by itself: `reconcile` (or --reconcile here) gives the members its labels and taints.';
+    `Creating a pool changes no node by itself: 'reconcile' (or --reconcile here) gives the members its labels and taints.
+
+${EXIT_STATUS}`;
   static override examples = [
     {
       description: 'A pool of the nodes with role "worker"',
@@ -78,7 +81,7 @@ export default class Create extends BaseCommand<typeof Create> {
 async function poolsToCreate(
   flags: FlagsOf<typeof Create>,
   name: string | undefined,
-  { io }: Deps,
+  { io, requestTimeoutMs }: Deps,
 ): Promise<NodePool[]> {
   if (flags.filename === undefined) {
     if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
@@ -92,7 +95,7 @@ async function poolsToCreate(
   }
   const { readInput } = await import('../cli/input.ts');
   const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
-  const documents = await readInput(flags.filename, io);
+  const documents = await readInput(flags.filename, io, requestTimeoutMs);
   return documents.map(({ value, source }) => withoutServerFields(decodePool(value, source)));
 }
 

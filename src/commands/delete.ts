@@ -1,12 +1,12 @@
 import { Flags } from '@oclif/core';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
+import { errorLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
-import { formatError } from '../render/error.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -69,8 +69,8 @@ function question(pools: { metadata: { name: string }; status?: { nodeCount: num
 function report({ pool, summary, detached, finalizers }: DeleteResult, suffix: string, { io }: Deps): number {
   const { outcome, error } = summary;
   for (const warning of outcome?.warnings ?? []) io.err(`warning: ${warning}`);
-  if (error !== undefined) io.err(formatError(error));
-  for (const failure of outcome?.failures ?? []) io.err(formatError({ message: failure }));
+  if (error !== undefined) io.err(errorLine(error));
+  for (const failure of outcome?.failures ?? []) io.err(errorLine({ message: failure }));
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
     io.err(message(pool, 'is not deleted yet: run the command again to finish', ''));
     return 1;

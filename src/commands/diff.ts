@@ -1,13 +1,14 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
 
 export default class Diff extends BaseCommand<typeof Diff> {
   static override summary = 'Show what reconcile would change on the nodes, and why.';
   static override description =
     `It speaks of labels, taints and RuntimeClasses: a node that joins a pool or is taken over without a change of those is no difference.
 
-Exit status, as of kubectl diff: 0 no difference, 1 some difference, 2 or more an error.`;
+${DIFF_EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> diff' },
     { description: 'One pool; in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },

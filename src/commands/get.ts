@@ -53,8 +53,8 @@ export default class Get extends BaseCommand<typeof Get> {
       io.err('No pools found.');
     }
     if (missing.length > 0) {
-      const { formatError } = await import('../render/error.ts');
-      for (const error of missing) io.err(formatError(error));
+      const { errorLine } = await import('../cli/error-line.ts');
+      for (const error of missing) io.err(errorLine(error));
     }
     return missing.length > 0 ? 1 : 0;
   }

@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, namesArg } from '../cli/flags.ts';
+import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
@@ -14,7 +15,7 @@ export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override description =
     `One pass (with --watch, one after each change): members get the labels and taints of their pool, nodes that left are cleaned, drift is repaired, the RuntimeClass follows, status and events tell what changed. Labels and taints that no pool set are never touched.
 
-Exit status: 0 every pool is 200 afterwards, 3 some pool is not, 1 something could not be written, 2 the command line is wrong.`;
+${EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
     { description: 'Two pools', command: '<%= config.bin %> reconcile worker gpu' },

@@ -2,7 +2,7 @@
  * The one error type that is somebody's to act on. Anything else that is thrown is a bug of ours.
  *
  * - `usage`: the command line is wrong (exit 2).
- * - `input`: a file, an object or a flag's value is wrong; nothing was written (exit 1).
+ * - `input`: a file or an object is wrong; nothing was written (exit 1).
  * - `cluster`: the cluster refused or could not be reached (exit 1).
  */
 export class NodepoolError extends Error {

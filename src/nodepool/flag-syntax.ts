@@ -121,5 +121,5 @@ function check(flag: string, text: string, problem: string | undefined, next: st
 }
 
 function refusal(flag: string, text: string, problem: string, next: string): NodepoolError {
-  return new NodepoolError('input', `${flag} ${JSON.stringify(text)}: ${problem}`, next);
+  return new NodepoolError('usage', `${flag} ${JSON.stringify(text)}: ${problem}`, next);
 }

@@ -11,12 +11,17 @@ const world = useWorld();
 const { cluster } = world;
 const { refused } = verbsOf(cluster);
 
+const HELP = "\nSee 'kubectl nodepool create --help'.";
 const HEAD = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\n';
 
 /** What stdin holds, and the one line that it gets. */
 const FILES: [what: string, text: string, error: string][] = [
   ['malformed YAML', `${HEAD}spec:\n  labels: {a: b}\n tier: x\n`, 'stdin:6:2: not valid YAML: '],
-  ['a key twice', `${HEAD}spec:\n  handler: a\n  handler: b\n`, 'stdin:6:3: not valid YAML: duplicated mapping key'],
+  [
+    'a key twice',
+    `${HEAD}spec:\n  handler: a\n  handler: b\n`,
+    'stdin:6:3: not valid YAML: duplicated mapping key; next: correct it there and run the command again',
+  ],
   ['half of a JSON file', '{"apiVersion":', 'stdin:1:15: not valid YAML: '],
   [
     'an unknown field',
@@ -38,7 +43,7 @@ const FILES: [what: string, text: string, error: string][] = [
     'apiVersion: nodes.lailin.xyz/v2\nkind: NodePool\nmetadata: {name: x}\n',
     'stdin:1: not a NodePool: found apiVersion "nodes.lailin.xyz/v2" and kind "NodePool"; next: write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
   ],
-  ['no object', '# nothing\n---\n', 'stdin: no object in it'],
+  ['no object', '# nothing\n---\n', 'stdin: no object in it; next: write a pool into it, or name another file'],
   [
     'a text',
     'hello\n',
@@ -74,7 +79,9 @@ const FILES: [what: string, text: string, error: string][] = [
 for (const [what, text, error] of FILES) {
   test(`create -f: ${what}`, async () => {
     const options = { stdin: text };
-    if (error.endsWith(': ')) await refused(['create', '-f', '-'], 1, new RegExp(`^error: ${error}.+$`), options);
+    const next = 'next: correct it there and run the command again';
+    if (error.endsWith(': '))
+      await refused(['create', '-f', '-'], 1, new RegExp(`^error: ${error}.+; ${next}$`), options);
     else await refused(['create', '-f', '-'], 1, `error: ${error}`, options);
   });
 }
@@ -83,7 +90,7 @@ test('create -f: of several documents one is invalid, and none is created', asyn
   const file = join(cluster().dir, 'three.yaml');
   await writeFile(file, [poolYaml('a'), poolYaml('b', '{handler: A_b}'), poolYaml('c')].join('---\n'));
   await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must be /);
-  await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file');
+  await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file; next: check the path');
 });
 
 test('flags and names', async () => {
@@ -92,27 +99,27 @@ test('flags and names', async () => {
   const cases: [args: string[], code: number, error: string | RegExp][] = [
     [
       ['x', '--label', 'tier'],
-      1,
-      'error: --label "tier": there is no "="; next: write it as key=value; "tier=" sets the empty value',
+      2,
+      `error: --label "tier": there is no "="; next: write it as key=value; "tier=" sets the empty value${HELP}`,
     ],
     [
       ['x', '--label', 'a b=c'],
-      1,
-      /^error: --label "a b=c": the name of key "a b" must be .*; next: write it as key=value$/,
+      2,
+      /^error: --label "a b=c": the name of key "a b" must be .*; next: write it as key=value\n/,
     ],
     [
       ['x', '--label', 'a=b', '--label', 'a=c'],
-      1,
-      'error: --label "a=c": a is given twice with different values; next: give each key once',
+      2,
+      `error: --label "a=c": a is given twice with different values; next: give each key once${HELP}`,
     ],
     [
       ['x', '--taint', 'a:Foo'],
-      1,
-      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: write it as key[=value]:Effect, with the effect ${effects}`,
+      2,
+      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: write it as key[=value]:Effect, with the effect ${effects}${HELP}`,
     ],
     [
       ['x', '--taint', 'a:NoExecute', '--taint', 'a=b:NoExecute'],
-      1,
+      2,
       /^error: --taint "a=b:NoExecute": a:NoExecute is given twice/,
     ],
     [
@@ -121,6 +128,11 @@ test('flags and names', async () => {
       'error: --nodes: node "nope" not found; next: list the nodes with `kubectl get nodes`',
     ],
     [['x', '--nodes', ''], 2, /^error: --nodes: "" names no node; next: write it like --nodes a,b\n/],
+    [
+      ['x\nerror: y'],
+      1,
+      /^error: nodepool x\\nerror: y: metadata\.name: "x\\nerror: y" must be of lower case letters[^\n]*$/,
+    ],
     [['A_b'], 1, /^error: nodepool A_b: metadata\.name: "A_b" must be of lower case letters/],
     [
       ['control-plane'],
@@ -141,6 +153,6 @@ test('-v 9 shows where an error comes from; without it no stack is shown', async
   const plain = await cli(cluster(), [...args, '-v', '8']);
   assert.doesNotMatch(plain.stderr, /^ {4}at /m);
   const { code, stderr } = await cli(cluster(), [...args, '-v', '9']);
-  assert.equal(code, 1);
-  assert.match(stderr, /^error: --label "tier": .*\nNodepoolError: .*\n {4}at /);
+  assert.equal(code, 2);
+  assert.match(stderr, /^error: --label "tier": .*\nSee .*\nNodepoolError: .*\n {4}at /);
 });

@@ -74,7 +74,7 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   const flags = ['install', '--controller', '--image', IMAGE];
   await refused(['install', '--controller'], 2, /--controller needs the image to run; next: build it from/);
   await refused(['install', '--image', IMAGE], 2, /--image is for the controller; next: add --controller/);
-  await refused(['install', '--controller', '--image', 'a b'], 1, /--image "a b" is not an image/);
+  await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
 
   const before = await stateOf(world.cluster());
   const yaml = await ok([...flags, '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });

@@ -1,8 +1,11 @@
 /**
  * The README tells what really happens. Its console blocks are run in order on a fresh control plane with the nodes
- * below, and what they print is compared. `UPDATE_README=1 npm test -- readme` writes the real output into it.
+ * below, and what they print is compared. `UPDATE_README=1 npm test -- readme` writes the real output into it. Other kinds
+ * of blocks show no output: test/contract/readme.test.ts.
  */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -13,6 +16,7 @@ import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { type RunResult, run } from '../cluster/run.ts';
+import { eventually } from './watching.ts';
 
 const README = new URL('../../README.md', import.meta.url);
 const CONSOLE = /(?<=^```console\n).*?(?=^```$)/gms;
@@ -35,6 +39,22 @@ const NODES: NodeSpec[] = [
   { name: 'worker-2', labels: { ...worker, tier: 'legacy' } },
 ];
 
+/** What is done elsewhere while a command runs that Ctrl-C ends: each step once its output matches. */
+const MEANWHILE: Record<string, [seen: RegExp, then: string][]> = {
+  'kubectl nodepool get --watch': [
+    [/^worker /m, 'kubectl nodepool create spot --node-selector cloud.example.com/lifecycle=spot'],
+    [/^spot +<none>/m, 'kubectl nodepool reconcile spot'],
+    [/^spot +200 /m, 'kubectl nodepool delete spot --yes'],
+    [/(^spot +200,Deleting .*\n){2}/m, '^C'],
+  ],
+  'kubectl nodepool reconcile --watch': [
+    [/caches have synced/, 'kubectl label node spare-1 node-role.kubernetes.io/worker-'],
+    [/ NodeLeft /, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
+    [/ NodesUpdated /, 'kubectl label node spare-1 node-role.kubernetes.io/worker='],
+    [/ NodeJoined /, '^C'],
+  ],
+};
+
 const cluster = useCluster({}, started => createNodes(started, NODES));
 
 test('every command prints what the README says', { timeout: MOST_MS }, async () => {
@@ -50,8 +70,9 @@ test('every command prints what the README says', { timeout: MOST_MS }, async ()
   for (const { 0: block, index } of readme.matchAll(CONSOLE)) {
     const shown: string[] = [];
     for (const { command, output } of steps(block)) {
-      const { stdout } = await sh(`exec 2>&1\n${command}`);
-      const printed = stdout.replace(/[ \t]+$/gm, '').trimEnd();
+      const meanwhile = MEANWHILE[command];
+      const both = meanwhile === undefined ? await sh.both(command) : await sh.follow(command, meanwhile);
+      const printed = both.replace(/[ \t]+$/gm, '').trimEnd();
       const same = normal(printed) === normal(output);
       if (!same) {
         said.push(text(command, output));
@@ -82,7 +103,13 @@ test('the role in the README is enough for every verb but install and uninstall'
   await allowed(sh, 'kubectl nodepool delete pool --detach-nodes --yes --as operator');
 });
 
-type Shell = (script: string) => Promise<RunResult>;
+interface Shell {
+  run(script: string): Promise<RunResult>;
+  /** What it prints, stdout and stderr. */
+  both(script: string): Promise<string>;
+  /** The same of a command that goes on until Ctrl-C, which stands in it as a terminal shows it. */
+  follow(command: string, meanwhile: (typeof MEANWHILE)[string]): Promise<string>;
+}
 
 /** sh in an empty folder with the README's files, and kubectl with the plugin on the PATH. */
 async function shell(running: ControlPlane, readme: string): Promise<Shell> {
@@ -92,11 +119,39 @@ async function shell(running: ControlPlane, readme: string): Promise<Shell> {
   for (const [, name = '', text = ''] of readme.matchAll(FILE)) await writeFile(join(home, name), text);
   const path = [await pluginFolder(running), dirname(kubectl), process.env.PATH].join(delimiter);
   const env = { PATH: path, TMPDIR: process.env.TMPDIR, HOME: home, KUBECONFIG: running.kubeconfig, NO_COLOR: '1' };
-  return script => run('sh', ['-c', script], { cwd: home, env });
+  const options = { cwd: home, env };
+  const sh = (script: string) => run('sh', ['-c', script], options);
+  return {
+    run: sh,
+    both: async script => (await sh(`exec 2>&1\n${script}`)).stdout,
+    async follow(command, meanwhile) {
+      const child = spawn('sh', ['-c', `exec 2>&1\nexec ${command}`], {
+        ...options,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const closed = once(child, 'close');
+      let printed = '';
+      child.stdout.setEncoding('utf8').on('data', text => {
+        printed += text;
+      });
+      try {
+        for (const [seen, then] of meanwhile) {
+          await eventually(`${command}: ${seen}`, () => seen.test(printed));
+          if (then !== '^C') await allowed({ run: sh }, then);
+        }
+        printed += '^C\n';
+        child.kill('SIGINT');
+        await closed;
+      } finally {
+        child.kill('SIGKILL');
+      }
+      return printed;
+    },
+  };
 }
 
-async function allowed(sh: Shell, script: string, codes: number[] = [0]): Promise<void> {
-  const { code, stdout, stderr } = await sh(script);
+async function allowed(sh: Pick<Shell, 'run'>, script: string, codes: number[] = [0]): Promise<void> {
+  const { code, stdout, stderr } = await sh.run(script);
   assert.ok(codes.includes(code ?? -1), `${script}: ${code}\n${stdout}${stderr}`);
   assert.doesNotMatch(stderr, /lacks the permission/, script);
 }

@@ -85,7 +85,7 @@ test('an invalid result is refused before it is sent', async () => {
     1,
     /^error: nodepool gpu: spec\.labels\[node-role\.kubernetes\.io\/gpu\]: this label decides which nodes belong/,
   );
-  await refused(['edit', 'gpu', '--taint', 'x'], 1, /^error: --taint "x": /);
+  await refused(['edit', 'gpu', '--taint', 'x'], 2, /^error: --taint "x": /);
   await refused(
     ['edit', 'nope', '--handler', 'x'],
     1,

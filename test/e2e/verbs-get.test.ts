@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
-import { verbsOf } from './verbs.ts';
+import { inTerminal, NO_TERMINAL, verbsOf } from './verbs.ts';
 import { role, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -76,6 +76,21 @@ new    <none>   <none>   <none>   <none>   <none>   <none>   <none>             
       '<none>',
     ],
   ]);
+});
+
+test('a row is a line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
+  const taints = [
+    { key: `dedicated.example.com/${'x'.repeat(60)}`, value: 'y'.repeat(63), effect: 'NoSchedule' as const },
+  ];
+  await world.pool('gpu', { taints });
+  await world.pool('other', { taints });
+  for (const args of [['get'], ['get', '-o', 'wide']]) {
+    const { code, shown } = await inTerminal(cluster(), args, '', 80);
+    assert.equal(code, 0);
+    assert.deepEqual(ages(shown), ages(await ok(args)));
+    const firsts = shown.split('\n').map(line => line.split(' ', 1)[0]);
+    assert.deepEqual(firsts, ['NAME', 'gpu', 'other', '']);
+  }
 });
 
 test('-o json, yaml and name print what kubectl prints, to the byte', async () => {

@@ -152,7 +152,7 @@ function matches(problem: string | undefined, expected: RegExp | undefined): voi
 function refuses(parse: () => unknown, message: RegExp, next?: RegExp): void {
   assert.throws(parse, (error: unknown) => {
     assert.ok(error instanceof NodepoolError);
-    assert.equal(error.kind, 'input');
+    assert.equal(error.kind, 'usage');
     assert.match(error.message, message);
     if (next !== undefined) assert.match(error.next ?? '', next);
     return true;

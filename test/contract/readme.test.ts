@@ -1,0 +1,35 @@
+/** What the README says beside its commands' output, which test/e2e/readme.test.ts compares. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { globalFlags } from '../../src/cli/flags.ts';
+import { DIFF_EXIT_STATUS, EXIT_STATUS } from '../../src/cli/report-error.ts';
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+
+/**
+ * `console` blocks are run. `yaml` blocks are files that those commands use. `sh` blocks are not run, since they set up
+ * this machine or another (packages, an image, a push to a registry), and so they may show commands and no output.
+ */
+test('every block with output is one that is run', () => {
+  const kinds = [...readme.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, kind = '', text = '']) => ({ kind, text }));
+  assert.deepEqual([...new Set(kinds.map(({ kind }) => kind))].sort(), ['console', 'sh', 'yaml']);
+  for (const { kind, text } of kinds) {
+    if (kind === 'yaml') assert.match(text, /^# \S+\.yaml\n/);
+    if (kind === 'sh') for (const line of text.trim().split('\n')) assert.match(line, /^(npm|ln|kubectl|docker) /);
+  }
+});
+
+test('exit codes in the words of --help', () => {
+  const codes = [...EXIT_STATUS.matchAll(/(\d) ([^,.]+)/g)].map(([, code, words]) => `| ${code} | ${words}`);
+  assert.equal(codes.length, 4);
+  for (const row of codes) assert.ok(readme.includes(`\n${row}`), row);
+  const [, diff = ''] = DIFF_EXIT_STATUS.split('as of ');
+  assert.ok(diff !== '' && readme.includes(`\`diff\` ends as ${diff}`), diff);
+});
+
+test('-v in the words of --help', () => {
+  const [, levels = 'none'] = (globalFlags.verbosity.summary ?? '').split(/: |\.$/);
+  assert.match(levels, /^\d .*, \d /);
+  assert.ok(readme.replaceAll('`--watch`', '--watch').includes(`log to stderr: ${levels} |`), levels);
+});

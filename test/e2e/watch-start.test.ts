@@ -1,0 +1,115 @@
+/** `reconcile --watch` that cannot start, and one whose login hangs: it says why, as machines read it. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+
+interface Entry {
+  level: string;
+  message: string;
+  next?: string;
+}
+
+const entries = (log: string): Entry[] =>
+  log
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+
+test('--log-format json: why it does not start is one entry of the log, with the exit code of text', async () => {
+  const busy = createServer().listen(0, '127.0.0.1');
+  await new Promise(resolve => busy.once('listening', resolve));
+  const { port } = busy.address() as AddressInfo;
+  const bob = await kubeconfigFor(cluster(), 'bob');
+  const cases: [args: string[], code: number, message: RegExp, next: RegExp][] = [
+    [['--kubeconfig', '/nowhere'], 1, /^--kubeconfig: there is no file \/nowhere$/, /^check the path$/],
+    [['--kubeconfig', bob], 1, /^cannot list nodepools: user "bob" lacks the permission$/, /^ask for a role with verb/],
+    [['--metrics-bind-address', String(port)], 1, /^--metrics-bind-address \d+: .*EADDRINUSE/, /another address$/],
+    [['--resync', 'soon'], 2, /^--resync: "soon" is not a duration$/, /^write it like 30s/],
+    [['--nope'], 2, /^unknown flag --nope$/, /^see 'kubectl nodepool reconcile --help'$/],
+  ];
+  for (const [args, code, message, next] of cases) {
+    const base = ['reconcile', '--watch', ...args];
+    const json = await cli(cluster(), [...base, '--log-format', 'json']);
+    const [entry, ...rest] = entries(json.stderr);
+    assert.ok(entry !== undefined && rest.length === 0, json.stderr);
+    assert.equal(entry.level, 'error');
+    assert.match(entry.message, message);
+    assert.match(entry.next ?? '', next);
+    assert.deepEqual([json.code, json.stdout], [code, '']);
+    const text = await cli(cluster(), base);
+    assert.equal(text.code, code);
+    assert.match(text.stderr, /^error: /);
+  }
+  busy.close();
+});
+
+test('--log-format json: no definition', async t => {
+  const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+  const { metadata, spec, ...kind } = (await raw(cluster()).expect('GET', crd)) as {
+    metadata: { name: string; annotations?: object };
+    spec: object;
+  };
+  await raw(cluster()).expect('DELETE', crd);
+  await eventually('it is gone', async () => (await raw(cluster()).request('GET', crd)).status === 404);
+  t.after(async () => {
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const { name, annotations } = metadata;
+    await raw(cluster()).expect('POST', definitions, { ...kind, metadata: { name, annotations }, spec });
+    const served = async () => (await raw(cluster()).request('GET', '/apis/nodes.lailin.xyz/v1/nodepools')).status;
+    await eventually('it is back', async () => (await served()) === 200);
+  });
+  const { code, stderr } = await cli(cluster(), ['reconcile', '--watch', '--log-format', 'json']);
+  assert.equal(code, 1);
+  assert.match(entries(stderr)[0]?.next ?? '', /kubectl nodepool install/);
+});
+
+test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, async t => {
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one', { labels: { tier: 'one' } });
+  const { dir, server, ca, admin } = cluster();
+  const [plugin, ran] = [join(dir, 'hanging-login'), join(dir, 'hanging-login.ran')];
+  const status = {
+    clientCertificateData: admin.cert,
+    clientKeyData: admin.key,
+    expirationTimestamp: new Date(Date.now() + 6_000).toISOString(),
+  };
+  const answer = JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status });
+  await writeFile(join(dir, 'answer.json'), answer);
+  // What hangs outlives the process that started it.
+  const script = `#!/bin/sh\n[ -s '${ran}' ] && echo $$ > '${ran}' && exec sleep 120\necho first > '${ran}'\ncat '${join(dir, 'answer.json')}'\n`;
+  await writeFile(plugin, script, { mode: 0o755 });
+  const kubeconfig = join(dir, 'hanging.kubeconfig');
+  const config = {
+    'current-context': 'c',
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'robot', user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin } } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'robot' } }],
+  };
+  await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  const watching = await startWatching(t, cluster(), '--log-format', 'json', '--kubeconfig', kubeconfig);
+  t.after(async () => {
+    const pid = Number(await readFile(ran, 'utf8'));
+    if (pid > 0) process.kill(pid, 'SIGKILL');
+  });
+  await new Promise(resolve => setTimeout(resolve, Date.parse(status.expirationTimestamp) - Date.now() + 100));
+  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  const [told, late] = [
+    `waiting for the plugin ${plugin} to log in user "robot", for 10 s so far`,
+    `the plugin ${plugin} has not logged in user "robot" within 60 s`,
+  ] as const;
+  const warned = (what: string) =>
+    entries(watching.log()).some(({ level, message }) => level === 'warning' && message.includes(what));
+  await eventually('it says so', () => warned(told), 20_000);
+  await eventually('what waits for it fails', () => warned(late), 60_000);
+});
