@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
-import { nodeObject } from '../cluster/nodes.ts';
+import { deleteNodes, nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
 import { condition, role } from '../e2e/world.ts';
 import { BAD_SPECS, ODD_RECORDS, ODD_STATUSES } from './bad-pools.ts';
 import { POOLS } from './model.ts';
 import { row } from './row.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
 import { type Child, startChild, useFaults } from './world.ts';
 
 const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
@@ -89,9 +91,10 @@ row(
     fault: 'bad objects',
     how: 'pools of wrong types, with 1,000 taints, 256 KiB of annotations, control characters, odd statuses; with and without the schema',
     holds: 'status 422 with the field, other pools unaffected, no verb and no process ends',
-    timeout: 180_000,
   },
   async (t, facts) => {
+    const run = await begin(world, t);
+    const { proxy, child } = run;
     const names = [...Object.keys(BAD_SPECS), ...Object.keys(ODD_STATUSES), 'good'];
     await world.nodes(...names.map(name => ({ name: `n-${name}`, labels: role(name) })), {
       name: 'held',
@@ -99,8 +102,6 @@ row(
     });
     await world.pool('holder', { nodeSelector: { group: 'x' }, labels: { tier: 'held' }, handler: 'runc' });
     await world.pool('good', { labels: { tier: 'good' } });
-    const child = startChild(t, world.cluster());
-    await child.synced();
     const isHeld = async () => (await world.node('held')).metadata.labels.tier === 'held';
     await eventually('a pool holds its node', isHeld);
 
@@ -115,6 +116,7 @@ row(
     facts.pools = names.length;
     // A pool that was good, and whose nodes nobody could name now.
     await api().expect('PATCH', `${POOLS}/holder`, { spec: { nodeSelector: 'x' } });
+    await change(run.model);
     await assertJudged(child);
     await assertHeld();
     await assertReadable();
@@ -130,7 +132,7 @@ row(
     for (const loose of [true, false]) {
       if (!loose) await giveBack();
       for (const name of names) await api().request('PATCH', `${POOLS}/${name}/status`, { status: { status: 1 } });
-      const another = startChild(t, world.cluster());
+      const another = startChild(t, proxy);
       await another.synced();
       await assertJudged(another);
       await assertHeld();
@@ -143,11 +145,22 @@ row(
 
     // The ways out: to mend it, or to delete it.
     await world.edit('holder', { spec: { nodeSelector: { group: 'x' } } });
-    for (const args of [['delete', '--yes', ...Object.keys(BAD_SPECS)], ['reconcile']]) {
+    const bad = Object.keys(BAD_SPECS);
+    for (const args of [['delete', '--yes', ...bad], ['reconcile']]) {
       const done = await cli(world.cluster(), args);
       assert.deepEqual([done.code, done.stderr], [0, ''], args.join(' '));
     }
     assert.equal((await world.getPool('holder'))?.status?.status, 200);
+    // Without them all is as if they had never been.
+    const left = ['holder', 'good', 'annotated', ...Object.keys(ODD_STATUSES)];
+    const gone = await cli(world.cluster(), ['delete', '--yes', ...left]);
+    assert.deepEqual([gone.code, gone.stderr], [0, '']);
+    await deleteNodes(world.cluster(), [...names.map(name => `n-${name}`), 'held']);
+    await judge(world, run, undefined, {
+      'create runtimeclasses node-pool-holder': 1,
+      'delete runtimeclasses node-pool-holder': 1,
+      ...Object.fromEntries([...bad, ...left].map(name => [`delete nodepools ${name}`, 1])),
+    });
 
     async function assertHeld(): Promise<void> {
       assert.ok(await isHeld(), 'the node is not let go');
@@ -167,6 +180,8 @@ row(
     holds: 'what the server takes is summed or named in the status; other nodes and pools unaffected',
   },
   async (t, facts) => {
+    const run = await begin(world, t);
+    const { child } = run;
     const labels = role('odd');
     const withQuantity = (name: string, quantity: string) =>
       api().request('POST', '/api/v1/nodes', nodeObject({ name, labels, allocatable: { 'example.com/x': quantity } }));
@@ -176,8 +191,6 @@ row(
       assert.ok(status === 400 || status === 422, `the server takes ${quantity}`);
     }
     facts.refusedByServer = refused.length;
-    const child = startChild(t, world.cluster());
-    await child.synced();
     await world.pool('odd', { labels: { tier: 'odd' } });
     await world.pool('other');
     await world.nodes({ name: 'plain', labels: role('other') });
@@ -195,12 +208,14 @@ row(
 
     // The server takes a number of 20,000 digits. It is not worked out.
     assert.equal((await withQuantity('huge', '1e20000')).status, 201);
+    const odd = Object.keys(ODD_RECORDS);
     for (const [name, record] of Object.entries(ODD_RECORDS)) {
       const { metadata, ...rest } = nodeObject({ name, labels }) as { metadata: object };
       const annotations = { [RECORD_ANNOTATION]: record };
       await api().expect('POST', '/api/v1/nodes', { ...rest, metadata: { ...metadata, annotations } });
     }
-    const members = 6 + Object.keys(ODD_RECORDS).length;
+    await change(run.model);
+    const members = 6 + odd.length;
     await eventually('they are members', async () => (await status())?.nodeCount === members);
     await eventually('the huge one is told', async () => (await status())?.status === 500);
     const { reason, message } = condition(await world.getPool('odd'), 'Ready');
@@ -210,7 +225,7 @@ row(
       /^node huge: allocatable example\.com\/x "100e19998": quantity with an exponent above 10000$/,
     );
     assert.equal((await status())?.allocatable?.['example.com/x'], '2022');
-    for (const name of Object.keys(ODD_RECORDS)) {
+    for (const name of odd) {
       await eventually(`${name} has its own record again`, async () => {
         const { labels: live, annotations = {} } = (await world.node(name)).metadata;
         return live.tier === 'odd' && annotations[RECORD_ANNOTATION] === '{"pool":"odd","labels":{"tier":"odd"}}';
@@ -221,6 +236,10 @@ row(
     await api().expect('DELETE', '/api/v1/nodes/huge');
     await eventually('without it all is well', async () => (await status())?.status === 200);
     assert.deepEqual(child.lines(/ (warning|error) /), []);
+    for (const pool of ['odd', 'other']) await api().expect('DELETE', `${POOLS}/${pool}`);
+    await eventually('the pool is gone', async () => (await world.getPool('odd')) === undefined);
+    await deleteNodes(world.cluster(), [...Object.keys(taken).map((_, at) => `n${at}`), ...odd, 'plain']);
+    await judge(world, run);
     assert.equal(await child.end(), 0);
   },
 );

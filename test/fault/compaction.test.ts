@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { cli } from '../cluster/harness.ts';
 import { eventually } from '../e2e/watching.ts';
 import type { LiveNode } from '../e2e/world.ts';
+import { type Asked, isList, isWatch } from './asked.ts';
 import { compact } from './etcd.ts';
 import { CLASSES, type Model, POOLS } from './model.ts';
-import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
-import { type Asked, type FaultProxy, isList, isWatch } from './proxy.ts';
+import { auditMark, createsAndDeletes } from './oracle.ts';
+import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
-import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
 import { answerWith, delay } from './treatments.ts';
 import { settled, startChild, useFaults } from './world.ts';
 
@@ -28,13 +30,8 @@ row(
     holds: 'exactly one relist a resource; missed deletes are noticed',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
-    await prepare(model);
-    const child = startChild(t, proxy);
-    await child.synced();
-    await settled(model, proxy);
-
-    const mark = await auditMark(world.cluster());
+    const run = await begin(world, t);
+    const { proxy, model, child, mark } = run;
     await proxy.refuse();
     await model.removeNode('dies');
     // Without its finalizer: nothing says any more that the pool has ever been, but what is on its node.
@@ -59,14 +56,9 @@ row(
     await model.addNodes({ name: 'dies' });
     await settled(model, proxy);
     await change(model);
-    await settled(model, proxy);
-    assert.deepEqual(await createsAndDeletes(world.cluster(), after), {
-      ...CREATES_AND_DELETES,
-      'create runtimeclasses node-pool-gone': 1,
-    });
+    await judge(world, { ...run, mark: after }, undefined, { 'create runtimeclasses node-pool-gone': 1 });
     assert.equal(relists().length, 3, 'no list but those');
     facts.relists = relists().length;
-    assertNeverBack(proxy.requests);
     assert.equal(await child.end(), 0);
   },
 );

@@ -7,12 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
 import { role } from '../e2e/world.ts';
-import { assertNeverBack, auditMark, writes } from './oracle.ts';
-import { type Asked, type FaultProxy, isList, isWatch, kubeconfigOf, startProxy } from './proxy.ts';
+import { type Asked, isList, isWatch } from './asked.ts';
+import type { Model } from './model.ts';
+import { writes } from './oracle.ts';
+import { type FaultProxy, kubeconfigOf, startProxy } from './proxy.ts';
 import { row } from './row.ts';
-import { prepare } from './scenario.ts';
+import { begin, judge, type Run } from './runs.ts';
+import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { settled, type Test, useFaults } from './world.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const SECRETS = '/api/v1/namespaces/default/secrets';
@@ -35,7 +38,7 @@ interface Token {
 }
 
 /** A service account that may do everything, its proxy, and a plugin that gives what give() was last told. */
-async function login(t: { after(fn: () => unknown): void }) {
+async function login(t: Test) {
   const { server, ca, dir } = world.cluster();
   const proxy = await startProxy({ server, ca }, dir);
   t.after(() => proxy.stop());
@@ -89,23 +92,33 @@ async function newToken(account: string, proxy: FaultProxy): Promise<Token> {
   };
 }
 
-const isOurs = ({ userAgent }: Asked) => userAgent.startsWith('kubectl-nodepool/');
-const refused = (requests: Asked[]) => requests.filter(asked => isOurs(asked) && asked.status === 401).length;
+const refused = (requests: Asked[]) =>
+  requests.filter(({ userAgent, status }) => userAgent.startsWith('kubectl-nodepool/') && status === 401).length;
 
-/** Running, settled, with a token that is revoked now, and another for the plugin's next run. */
-async function running(t: { after(fn: () => unknown): void }) {
-  const model = world.model();
-  await prepare(model);
-  await model.addNodes(...MANY.map(name => ({ name, labels: role('two') })));
+const addMany = (model: Model) => model.addNodes(...MANY.map(name => ({ name, labels: role('two') })));
+
+/** The scenario with a token that is revoked now, and another for the plugin's next run. */
+async function running(t: Test) {
   const robot = await login(t);
   const [first, second] = [await robot.newToken(), await robot.newToken()];
   await robot.give(first.text);
-  const child = startChild(t, robot);
-  await child.synced();
-  await settled(model, robot.proxy);
+  const run = await begin(world, t, { also: addMany, through: robot });
   await first.revoke();
-  const asked = robot.proxy.requests.length;
-  return { ...robot, model, child, second, since: () => robot.proxy.requests.slice(asked) };
+  const asked = run.proxy.requests.length;
+  return { ...robot, ...run, second, since: () => run.proxy.requests.slice(asked) };
+}
+
+/** The plugin ran once more for all requests that were refused. Gives how many. */
+async function assertOneLogin({ since, runs }: Awaited<ReturnType<typeof running>>): Promise<number> {
+  assert.equal(await runs(), 2);
+  return refused(since());
+}
+
+/** The changes, with the credentials of now, and what they end in. */
+async function assertGoesOn(run: Run): Promise<void> {
+  await change(run.model);
+  await judge(world, run);
+  assert.equal(await run.child.end(), 0);
 }
 
 row(
@@ -115,21 +128,20 @@ row(
     holds: 'refreshed once, every write arrives once',
   },
   async (t, facts) => {
-    const { proxy, runs, give, model, child, second, since } = await running(t);
+    const run = await running(t);
+    const { proxy, give, model, child, second, mark } = run;
     await give(second.text);
-    const mark = await auditMark(world.cluster());
     const held = holdWatches(proxy);
     await Promise.all(MANY.map(name => model.drift(name, { tier: 'drifted' })));
     await eventually('they are all on their way', () => held.held() >= MANY.length);
     held.release();
     await settled(model, proxy);
-    facts.refused = refused(since());
+    facts.refused = await assertOneLogin(run);
     assert.ok(facts.refused > 1, 'many at once');
-    assert.equal(await runs(), 2);
     const once = Object.fromEntries(MANY.map(name => [`patch nodes ${name}`, 1]));
     assert.deepEqual(await writes(world.cluster(), mark), once);
     assert.deepEqual(child.lines(/ (warning|error) /), []);
-    assert.equal(await child.end(), 0);
+    await assertGoesOn(run);
   },
 );
 
@@ -140,7 +152,8 @@ row(
     holds: 'refreshed once, the watches go on where they were, without a list',
   },
   async (t, facts) => {
-    const { proxy, runs, give, model, child, second, since } = await running(t);
+    const run = await running(t);
+    const { proxy, give, model, second, since } = run;
     await give(second.text);
     proxy.cut();
     await eventually(
@@ -149,12 +162,10 @@ row(
     );
     await model.drift('drifts', { tier: 'drifted' });
     await settled(model, proxy);
-    facts.refused = refused(since());
+    facts.refused = await assertOneLogin(run);
     assert.ok(facts.refused > 0);
-    assert.equal(await runs(), 2);
     assert.deepEqual(since().filter(isList), []);
-    assertNeverBack(proxy.requests.filter(isOurs));
-    assert.equal(await child.end(), 0);
+    await assertGoesOn(run);
   },
 );
 
@@ -165,7 +176,8 @@ row(
     holds: 'nothing ends and nothing spins; it goes on with the first good one',
   },
   async (t, facts) => {
-    const { proxy, runs, give, model, child, second, since } = await running(t);
+    const run = await running(t);
+    const { proxy, runs, give, model, child, second, since } = run;
     proxy.cut();
     await model.drift('drifts', { tier: 'drifted' });
     await sleep(BAD_MS);
@@ -176,6 +188,6 @@ row(
     await give(second.text);
     await settled(model, proxy);
     assert.deepEqual(since().filter(isList), []);
-    assert.equal(await child.end(), 0);
+    await assertGoesOn(run);
   },
 );

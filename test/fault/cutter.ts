@@ -1,6 +1,7 @@
 /** Cuts watches inside a line, and knows where a process may go on then. */
 import type { ServerResponse } from 'node:http';
-import { type Asked, type FaultProxy, isList } from './proxy.ts';
+import { type Asked, isList } from './asked.ts';
+import type { FaultProxy } from './proxy.ts';
 
 export const ENDS = {
   RST: client => client.socket?.resetAndDestroy(),

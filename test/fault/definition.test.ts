@@ -6,13 +6,14 @@ import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
 import { role } from '../e2e/world.ts';
+import { isList } from './asked.ts';
 import type { LiveNode } from './expected.ts';
 import { CLASSES, type Model, POOLS, taintId } from './model.ts';
-import { assertNeverBack, auditMark, createsAndDeletes, writes } from './oracle.ts';
-import { isList } from './proxy.ts';
+import { auditMark, writes } from './oracle.ts';
 import { row } from './row.ts';
-import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { settled, useFaults } from './world.ts';
 
 const DEFINITION = 'nodepools.nodes.lailin.xyz';
 const PATH = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${DEFINITION}`;
@@ -31,11 +32,8 @@ row(
     holds: 'nodes are released as when a pool is deleted, and not touched after that; it waits, and recovers',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
-    await prepare(model);
-    const child = startChild(t, proxy);
-    await child.synced();
-    await settled(model, proxy);
+    const run = await begin(world, t);
+    const { proxy, model, child } = run;
 
     const specs = [...model.pools];
     const { code, stderr } = await kubectl(world.cluster(), ['delete', 'crd', DEFINITION, '--timeout=30s']);
@@ -57,9 +55,7 @@ row(
     await settled(model, proxy, 60_000);
     const again = await auditMark(world.cluster());
     await change(model);
-    await settled(model, proxy);
-    assert.deepEqual(await createsAndDeletes(world.cluster(), again), CREATES_AND_DELETES);
-    assertNeverBack(proxy.requests);
+    await judge(world, { ...run, mark: again });
     assert.equal(await child.end(), 0);
   },
 );
@@ -84,17 +80,14 @@ row(
     holds: 'it waits; no node is let go, drift is repaired, counts are right again afterwards',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
-    await prepare(model);
-    const child = startChild(t, proxy);
-    await child.synced();
-    await settled(model, proxy);
+    const run = await begin(world, t);
+    const { proxy, model, child } = run;
     const serve = async (served: boolean) => {
       const patch = [{ op: 'replace', path: '/spec/versions/0/served', value: served }];
       await api().expect('PATCH', PATH, patch, 'application/json-patch+json');
       await eventually(`served: ${served}`, async () => (await isServed()) === served);
     };
-    const [mark, before] = [await auditMark(world.cluster()), proxy.requests.filter(isList).length];
+    const before = proxy.requests.filter(isList).length;
     await serve(false);
     proxy.cut();
     await sleep(WITHOUT_MS / 2);
@@ -103,16 +96,14 @@ row(
     await sleep(WITHOUT_MS);
     assert.ok(child.isAlive, child.log());
     assert.match(child.log(), /nodepools: the server answered 404/);
-    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+    assert.deepEqual(await writes(world.cluster(), run.mark), { 'patch nodes drifts': 1 });
     await serve(true);
     await settled(model, proxy, 60_000);
     await model.addNodes({ name: 'dies', labels: role('one') });
     await settled(model, proxy);
     await change(model);
-    await settled(model, proxy);
+    await judge(world, run);
     facts.lists = proxy.requests.filter(isList).length - before;
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
-    assertNeverBack(proxy.requests);
     assert.equal(await child.end(), 0);
   },
 );

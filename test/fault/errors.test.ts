@@ -1,7 +1,7 @@
 /** A server that fails in every way it can, and comes back. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isList } from './proxy.ts';
+import { isList } from './asked.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
@@ -37,7 +37,9 @@ row(
 row(
   { fault: FAULT, how: 'each watch ends with an ERROR event of code 500 in place of a change', holds: HOLDS },
   async t => {
-    const run = await begin(world, t);
+    const through = await world.proxy(t);
+    through.isJson = true;
+    const run = await begin(world, t, { through: { proxy: through, kubeconfig: through.kubeconfig } });
     const { proxy, child } = run;
     const before = proxy.requests.length;
     const endings = ['nodes', 'nodepools', 'runtimeclasses'].map(resource =>

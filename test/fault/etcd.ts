@@ -1,4 +1,6 @@
 /** What a cluster's administrators do to etcd, over its JSON gateway. */
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 
 async function ask(etcd: string, path: string, body: object): Promise<{ header: { revision: string } }> {
   const response = await fetch(`${etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -11,4 +13,50 @@ export async function compact(etcd: string): Promise<string> {
   const { header } = await ask(etcd, 'range', { key: Buffer.from('/').toString('base64') });
   await ask(etcd, 'compaction', { revision: header.revision, physical: true });
   return header.revision;
+}
+
+export interface Change {
+  key: string;
+  /** Undefined when it was deleted. */
+  value: Buffer | undefined;
+  /** Whether there was nothing under the key before. */
+  isNew: boolean;
+}
+
+/** Tells of every change below a key from now on, in order. Resolves once that has begun, with what ends it. */
+export async function follow(etcd: string, prefix: string, tell: (change: Change) => void): Promise<() => void> {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const end = new AbortController();
+  const request = { key: base64(`${prefix}/`), range_end: base64(`${prefix}0`) };
+  const body = JSON.stringify({ create_request: request });
+  const response = await fetch(`${etcd}/v3/watch`, { method: 'POST', body, signal: end.signal });
+  if (response.body === null) throw new Error(`etcd: watch: ${response.status}`);
+  const begun = Promise.withResolvers<void>();
+  const read = async (lines: AsyncIterable<string>) => {
+    for await (const line of lines) {
+      const { result } = JSON.parse(line) as WatchLine;
+      if (result.created) begun.resolve();
+      for (const { type, kv } of result.events ?? []) {
+        const value = type === 'DELETE' ? undefined : Buffer.from(kv.value ?? '', 'base64');
+        const key = Buffer.from(kv.key, 'base64').toString();
+        tell({ key, value, isNew: kv.create_revision === kv.mod_revision });
+      }
+    }
+  };
+  read(createInterface(Readable.fromWeb(response.body))).catch((error: unknown) => {
+    if (end.signal.aborted) return;
+    begun.reject(error);
+    // Whoever counts on being told must not go on.
+    throw error;
+  });
+  await begun.promise;
+  return () => end.abort();
+}
+
+/** A line of a watch's answer, as etcd's gateway writes it. */
+interface WatchLine {
+  result: {
+    created?: boolean;
+    events?: { type?: 'DELETE'; kv: { key: string; value?: string; create_revision?: string; mod_revision: string } }[];
+  };
 }

@@ -1,7 +1,7 @@
 /** What the server has forgotten has to be listed again, once. */
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
-import { isList } from './proxy.ts';
+import { isList } from './asked.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';

@@ -1,9 +1,10 @@
 /** SIGKILL at any moment: every piece of work is begun anew by the next process, and ends the same. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isReconcileWrite, isWrite } from './asked.ts';
 import { startChild } from './child.ts';
 import { assertNeverBack, createsAndDeletes, snapshot } from './oracle.ts';
-import { type FaultProxy, isReconcileWrite, isWrite } from './proxy.ts';
+import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { begin } from './runs.ts';
 import { CREATES_AND_DELETES, change } from './scenario.ts';

@@ -1,13 +1,14 @@
-/** What arrives is cut off inside a line, or is not what a watch or a list is made of. */
+/** What arrives is cut off inside a line, or is not what a watch or a list is made of: of JSON, which has lines. */
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
+import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
 import { type Cut, Cutter, ENDS, type End, PLACES } from './cutter.ts';
 import { CLASSES, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
-import { type Asked, type FaultProxy, isList, isReconcileWrite, isWatch, type Treatment } from './proxy.ts';
+import type { FaultProxy, Treatment } from './proxy.ts';
 import { row } from './row.ts';
 import { begin, judge, type Run } from './runs.ts';
-import { change, prepare } from './scenario.ts';
+import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { forgeNextLine } from './streams.ts';
 import { answerWith } from './treatments.ts';
 import { settled, startChild, type Test, useFaults } from './world.ts';
@@ -21,6 +22,7 @@ const world = {
   ...plain,
   async proxy(t: Test) {
     const proxy = await plain.proxy(t);
+    proxy.isJson = true;
     cutters.set(proxy, new Cutter(proxy));
     return proxy;
   },
@@ -202,11 +204,7 @@ row(
     await forging;
     await child.synced(60_000);
     await settled(model, proxy, 60_000);
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
-      'create runtimeclasses node-pool-gone': 1,
-      'create runtimeclasses node-pool-one': 1,
-      'create runtimeclasses node-pool-two': 1,
-    });
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
     assert.equal(child.lines(/nodes: .*JSON.*next attempt in/).length, 1, child.log());
     assert.equal(child.lines(/runtimeclasses: .*next attempt in/).length, noPages.length, child.log());
     assert.equal(child.lines(/a line of the list is no event; skipped/).length, NO_EVENTS.length * 2);

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
 import { role } from '../e2e/world.ts';
+import { isWatch } from './asked.ts';
 import type { LiveClass } from './expected.ts';
 import { CLASSES, type Model } from './model.ts';
-import { type FaultProxy, isWatch } from './proxy.ts';
+import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';

@@ -7,9 +7,9 @@ import { type NodePool, RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
+import { type Asked, isWatch } from './asked.ts';
 import { readLive } from './expected.ts';
 import { taintId } from './model.ts';
-import { type Asked, isWatch } from './proxy.ts';
 
 /** All that two runs of one scenario must agree on: no UIDs, no times. */
 export interface Snapshot {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../e2e/watching.ts';
-import { isReconcileWrite, isWatch } from './proxy.ts';
+import { isReconcileWrite, isWatch } from './asked.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';

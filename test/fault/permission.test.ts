@@ -8,11 +8,13 @@ import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
 import { condition, type LiveEvent, role } from '../e2e/world.ts';
-import { auditMark, createsAndDeletes, writes } from './oracle.ts';
-import { isList, kubeconfigOf, startProxy } from './proxy.ts';
+import { isList } from './asked.ts';
+import { auditMark, writes } from './oracle.ts';
+import { kubeconfigOf, startProxy } from './proxy.ts';
 import { row } from './row.ts';
-import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
+import { settled, startChild, type Test, useFaults } from './world.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAME = 'nodepool-controller';
@@ -29,7 +31,7 @@ const admin = () => raw(world.cluster());
 let installed: Promise<unknown> | undefined;
 
 /** What `path` grants is gone until what this gives is called, or the test ends. */
-async function withdraw(t: { after(fn: () => unknown): void }, path: string): Promise<() => Promise<void>> {
+async function withdraw(t: Test, path: string): Promise<() => Promise<void>> {
   const { metadata, ...rest } = (await admin().expect('GET', path)) as { metadata: object };
   await admin().expect('DELETE', path);
   const collection = path.slice(0, path.lastIndexOf('/'));
@@ -38,23 +40,19 @@ async function withdraw(t: { after(fn: () => unknown): void }, path: string): Pr
   return giveBack;
 }
 
-/** The product as the service account, behind a proxy; settled. */
-async function running(t: { after(fn: () => unknown): void }, ...flags: string[]) {
+/** The scenario with the product as the service account. */
+async function running(t: Test, ...flags: string[]) {
   installed ??= cli(world.cluster(), ['install', '--controller', '--image', 'registry.example.com/controller:1']);
   await installed;
   const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
   const { status } = (await admin().expect('POST', path, { spec: {} })) as { status: { token: string } };
   const { server, ca, dir } = world.cluster();
-  const [model, proxy] = [world.model(), await startProxy({ server, ca }, dir)];
+  const proxy = await startProxy({ server, ca }, dir);
   t.after(() => proxy.stop());
   const kubeconfig = join(dir, 'controller.kubeconfig');
   await writeFile(kubeconfig, kubeconfigOf(proxy.url, { token: status.token }), { mode: 0o600 });
-  await prepare(model);
-  const start = () => startChild(t, { kubeconfig }, ...flags);
-  const child = start();
-  await child.synced();
-  await settled(model, proxy);
-  return { model, proxy, child, start };
+  const run = await begin(world, t, { flags, through: { proxy, kubeconfig } });
+  return { ...run, start: () => startChild(t, { kubeconfig }, ...flags) };
 }
 
 const statuses = async () => {
@@ -69,8 +67,9 @@ row(
     holds: 'warnings in the log, every status kept, no node written; it recovers when the binding is back',
   },
   async (t, facts) => {
-    const { model, proxy, child } = await running(t);
-    const [mark, asked, before] = [await auditMark(world.cluster()), proxy.requests.length, await statuses()];
+    const run = await running(t);
+    const { model, proxy, child, mark } = run;
+    const [asked, before] = [proxy.requests.length, await statuses()];
     const giveBack = await withdraw(t, CLUSTER_BINDING);
     proxy.cut();
     await model.drift('drifts', { tier: 'drifted' });
@@ -83,8 +82,7 @@ row(
     assert.deepEqual(await statuses(), before);
     await giveBack();
     await change(model);
-    await settled(model, proxy, 60_000);
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
+    await judge(world, run, 60_000);
     assert.deepEqual(proxy.requests.slice(asked).filter(isList), [], 'the watches go on where they were');
     assert.equal(await child.end(), 0);
   },
@@ -97,7 +95,8 @@ row(
     holds: 'status 500 with the permission that is missing, one Warning, counts kept; 200 when it is back',
   },
   async (t, facts) => {
-    const { model, proxy, child } = await running(t);
+    const run = await running(t);
+    const { model, child } = run;
     const { rules } = (await admin().expect('GET', CLUSTER_ROLE)) as {
       rules: { resources: string[]; verbs: string[] }[];
     };
@@ -126,8 +125,14 @@ row(
     // Others are none the worse: a pool without nodes, and a RuntimeClass.
     await model.createPool('other', { handler: 'runc' });
     await eventually('another pool is reconciled', async () => (await world.getPool('other'))?.status?.status === 200);
+    // The changes, too, come while nodes cannot be written.
+    await change(model);
     await giveBack();
-    await settled(model, proxy, 60_000);
+    await model.deletePool('other');
+    await judge(world, run, 60_000, {
+      'create runtimeclasses node-pool-other': 1,
+      'delete runtimeclasses node-pool-other': 1,
+    });
     assert.equal(await child.end(), 0);
   },
 );
@@ -139,7 +144,8 @@ row(
     holds: 'the work goes on, the log has a warning; events are told again when it is back',
   },
   async t => {
-    const { model, proxy, child } = await running(t);
+    const run = await running(t);
+    const { model, proxy, child } = run;
     const giveBack = await withdraw(t, bindingIn('default'));
     await model.drift('drifts', { tier: 'drifted' });
     await settled(model, proxy);
@@ -150,6 +156,8 @@ row(
     await eventually('a later event is told', async () =>
       (await world.events('one')).some(({ note }) => note === '1 node joined: joins'),
     );
+    await change(model);
+    await judge(world, run);
     assert.equal(await child.end(), 0);
   },
 );
@@ -162,7 +170,8 @@ row(
   },
   async (t, facts) => {
     const flags = ['--leader-elect', `--leader-elect-namespace=${NAMESPACE}`];
-    const { model, proxy, child, start } = await running(t, ...flags);
+    const run = await running(t, ...flags);
+    const { model, child, start } = run;
     const taken = performance.now();
     const giveBack = await withdraw(t, bindingIn(NAMESPACE));
     await eventually('it stops', () => !child.isAlive, 15_000);
@@ -176,8 +185,9 @@ row(
     await model.drift('drifts', { tier: 'drifted' });
     await sleep(1_000);
     assert.deepEqual(await writes(world.cluster(), mark), {});
+    await change(model);
     await giveBack();
-    await settled(model, proxy, 40_000);
+    await judge(world, run, 40_000);
     assert.equal(await again.end(), 0);
   },
 );

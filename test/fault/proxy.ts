@@ -13,27 +13,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { KeyPair } from '../cluster/certificates.ts';
+import { type Asked, isWatch } from './asked.ts';
 
 /** Where requests go, and as whom; without a client certificate the client's own Authorization header is passed on. */
 export interface Upstream {
   server: string;
   ca: string;
   admin?: KeyPair;
-}
-
-export interface Asked {
-  /** Counts from 1 in the order of arrival. */
-  id: number;
-  /** Milliseconds on performance.now()'s clock. */
-  at: number;
-  method: string;
-  path: string;
-  query: URLSearchParams;
-  userAgent: string;
-  /** What the client was sent; undefined while, or when, there was nothing. */
-  status?: number;
-  /** When the whole answer had been sent. */
-  answeredAt?: number;
 }
 
 export interface Exchange {
@@ -52,12 +38,6 @@ export type RequestRule = (asked: Asked) => Treatment | undefined;
 /** Sees each piece of a watch's answer as it arrives, an empty one at its end; 'eaten' when it is not to be sent. */
 export type PieceRule = (asked: Asked, piece: Buffer, client: ServerResponse) => 'eaten' | undefined;
 
-export const isWatch = ({ query }: Asked) => query.has('watch');
-export const isList = ({ query }: Asked) => query.has('sendInitialEvents') || query.has('limit');
-export const isWrite = ({ method }: Asked) => method !== 'GET';
-/** Writes of what is reconciled: neither events nor leases. */
-export const isReconcileWrite = (asked: Asked) => isWrite(asked) && !/\/(events|leases)(\/|$)/.test(asked.path);
-
 export class FaultProxy {
   /** Every request so far, the oldest first. */
   readonly requests: Asked[] = [];
@@ -65,6 +45,8 @@ export class FaultProxy {
   readonly url: string;
   /** Path of a kubeconfig that points here, without credentials. */
   readonly kubeconfig: string;
+  /** Answers are JSON, whatever the client prefers, as of a gateway that knows nothing else. */
+  isJson = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** Those with a request under way. */
@@ -169,6 +151,7 @@ export class FaultProxy {
       path: url.pathname,
       query: url.searchParams,
       userAgent: incoming.headers['user-agent'] ?? '',
+      token: incoming.headers.authorization?.replace(/^Bearer /, ''),
     };
     this.requests.push(asked);
     const { socket } = incoming;
@@ -206,6 +189,7 @@ export class FaultProxy {
     const { server, admin } = this.#upstream;
     const { host: _host, connection: _connection, authorization, ...headers } = sent;
     if (admin === undefined && authorization !== undefined) Object.assign(headers, { authorization });
+    if (this.isJson) headers.accept = 'application/json';
     return new Promise<IncomingMessage>(resolve => {
       const options = { agent: this.#agent, method, headers };
       const upstream = httpsRequest(new URL(url ?? '', server), options, resolve);

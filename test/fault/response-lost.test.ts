@@ -1,7 +1,7 @@
 /** The server did it and the product never heard: it has to find out what it did. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isReconcileWrite, isWrite } from './proxy.ts';
+import { isReconcileWrite, isWrite } from './asked.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';

@@ -1,6 +1,6 @@
 /** A server that asks for patience gets it. */
 import assert from 'node:assert/strict';
-import { type Asked, isList, isReconcileWrite, isWatch } from './proxy.ts';
+import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';

@@ -7,41 +7,74 @@ import type { FaultProxy } from './proxy.ts';
 import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
 import { type FaultWorld, settled, type Test } from './world.ts';
 
-export interface Run {
+export interface Start {
+  flags?: readonly string[];
+  /** What else there is at the start: the same function each time, since the run without a fault has it too. */
+  also?: (model: Model) => Promise<unknown>;
+  /** Behind which proxy, and as whom. Default: one of its own, as administrator. */
+  through?: { proxy: FaultProxy; kubeconfig: string };
+}
+
+export interface Watched {
   proxy: FaultProxy;
   model: Model;
   child: Child;
   /** Of the audit log, where the changes begin. */
   mark: number;
+}
+
+export interface Run extends Watched {
   /** What the fault-free run ended in. */
   wanted: Snapshot;
 }
 
-const references = new WeakMap<FaultWorld, Promise<Snapshot>>();
+/** By what is there besides the scenario, else by the world. */
+const references = new WeakMap<object, Promise<Snapshot>>();
 
-/** The scenario up to its changes: everything is settled, the process watches. */
-export async function begin(world: FaultWorld, t: Test, ...flags: string[]): Promise<Run> {
-  const wanted = await faultFree(world, t);
-  return { ...(await start(world, t, flags)), wanted };
+/** The scenario up to its changes: everything is settled, the process watches. judge() is its end. */
+export async function begin(world: FaultWorld, t: Test, start: Start = {}): Promise<Run> {
+  const wanted = await faultFree(world, t, start);
+  return { ...(await watched(world, t, start)), wanted };
 }
 
-/** Waits for the end and judges it: state, creates and deletes, versions asked from. */
-export async function judge(world: FaultWorld, { proxy, model, wanted, mark }: Run, ms?: number): Promise<void> {
+/**
+ * Waits for the end and judges it: state, creates and deletes, versions asked from.
+ * @param more creates and deletes besides those of the scenario
+ */
+export async function judge(
+  world: FaultWorld,
+  { proxy, model, wanted, mark }: Run,
+  ms?: number,
+  more: Record<string, number> = {},
+): Promise<void> {
   await settled(model, proxy, ms);
   assert.deepEqual(await snapshot(world.cluster()), wanted);
-  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
+  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { ...CREATES_AND_DELETES, ...more });
   assertNeverBack(proxy.requests);
 }
 
-/** Where the scenario ends without a fault, on this server; run once a world. */
-function faultFree(world: FaultWorld, t: Test): Promise<Snapshot> {
-  const known = references.get(world) ?? runFaultFree(world, t);
-  references.set(world, known);
+/** As begin(), without a run to compare with: for what does not go through the scenario's changes, or not only. */
+export async function watched(world: FaultWorld, t: Test, { flags = [], also, through }: Start = {}): Promise<Watched> {
+  const model = world.model();
+  const proxy = through?.proxy ?? (await world.proxy(t));
+  await prepare(model);
+  await also?.(model);
+  const child = startChild(t, through ?? proxy, ...flags);
+  await child.synced();
+  await settled(model, proxy);
+  return { proxy, model, child, mark: await auditMark(world.cluster()) };
+}
+
+/** Where the scenario ends without a fault, on this server. */
+function faultFree(world: FaultWorld, t: Test, { also }: Start): Promise<Snapshot> {
+  const key = also ?? world;
+  const known = references.get(key) ?? runFaultFree(world, t, also === undefined ? {} : { also });
+  references.set(key, known);
   return known;
 }
 
-async function runFaultFree(world: FaultWorld, t: Test): Promise<Snapshot> {
-  const { proxy, model, child, mark } = await start(world, t, []);
+async function runFaultFree(world: FaultWorld, t: Test, start: Start): Promise<Snapshot> {
+  const { proxy, model, child, mark } = await watched(world, t, start);
   await change(model);
   await settled(model, proxy);
   assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
@@ -49,13 +82,4 @@ async function runFaultFree(world: FaultWorld, t: Test): Promise<Snapshot> {
   await child.end();
   await world.clean();
   return state;
-}
-
-async function start(world: FaultWorld, t: Test, flags: string[]): Promise<Omit<Run, 'wanted'>> {
-  const [proxy, model] = [await world.proxy(t), world.model()];
-  await prepare(model);
-  const child = startChild(t, proxy, ...flags);
-  await child.synced();
-  await settled(model, proxy);
-  return { proxy, model, child, mark: await auditMark(world.cluster()) };
 }

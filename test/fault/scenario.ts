@@ -68,3 +68,10 @@ export const CREATES_AND_DELETES = {
   'delete runtimeclasses node-pool-gone': 1,
   'delete runtimeclasses node-pool-two': 1,
 };
+
+/** What it creates for the start. */
+export const CREATES_AT_START = {
+  'create runtimeclasses node-pool-gone': 1,
+  'create runtimeclasses node-pool-one': 1,
+  'create runtimeclasses node-pool-two': 1,
+};

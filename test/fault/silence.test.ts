@@ -4,11 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
 import { eventually } from '../e2e/watching.ts';
 import { role } from '../e2e/world.ts';
-import { CLASSES, POOLS } from './model.ts';
+import { type Asked, isList, isWatch } from './asked.ts';
+import { CLASSES, type Model, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
-import { type Asked, type FaultProxy, isList, isWatch, type Treatment } from './proxy.ts';
+import type { FaultProxy, Treatment } from './proxy.ts';
 import { row } from './row.ts';
-import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
+import { watched } from './runs.ts';
+import { CREATES_AND_DELETES, CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, hang, hangAnswer } from './treatments.ts';
 import { settled, startChild, useFaults } from './world.ts';
 
@@ -74,6 +76,12 @@ function assertDeadline(seconds: number, what: string): void {
   assert.ok(seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S, `${what}: after ${seconds.toFixed(1)} s`);
 }
 
+/** Pools that each do one thing and wait for no other pool. */
+async function ofOneThing(model: Model): Promise<void> {
+  await model.createPool('status-only', {});
+  await model.createPool('class-only', {});
+}
+
 row(
   {
     fault: 'silent hang',
@@ -81,15 +89,7 @@ row(
     holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
-    await prepare(model);
-    // Each does one thing and waits for no other pool.
-    await model.createPool('status-only', {});
-    await model.createPool('class-only', {});
-    const child = startChild(t, proxy);
-    await child.synced();
-    await settled(model, proxy);
-    const mark = await auditMark(world.cluster());
+    const { proxy, model, child, mark } = await watched(world, t, { also: ofOneThing });
     const begun = proxy.requests.length;
 
     const hung = hangFirst(proxy, WRITES);
@@ -159,11 +159,7 @@ row(
     const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
     const why = /: (the list did not get on|the server \S+ gave no answer within 30 s).*next attempt in/;
     assert.equal(child.lines(why).length, again.length, child.log());
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
-      'create runtimeclasses node-pool-gone': 1,
-      'create runtimeclasses node-pool-one': 1,
-      'create runtimeclasses node-pool-two': 1,
-    });
+    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
   },

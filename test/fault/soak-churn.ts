@@ -4,7 +4,7 @@ import { role } from '../e2e/world.ts';
 import { type Model, taintId } from './model.ts';
 
 const MOST_POOLS = 8;
-const HANDLERS = ['runc', 'gvisor', 'kata'];
+export const HANDLERS = ['runc', 'gvisor', 'kata'];
 const FOREIGN_TAINT: Taint = { key: 'theirs', effect: 'NoSchedule' };
 
 /** From 0 up to, not including, 1; the same for the same seed. */
@@ -13,8 +13,8 @@ export type Random = () => number;
 export class Churn {
   /** How many changes were made. */
   made = 0;
-  /** How often each pool was given a handler, another one included. */
-  readonly handlers = new Map<string, number>();
+  /** The handlers that each pool was given, in order; undefined: none, or the pool was gone. */
+  readonly handlers = new Map<string, (string | undefined)[]>();
   readonly model: Model;
   readonly #random: Random;
   /** The pool whose membership label a node carries; it may be gone. */
@@ -55,6 +55,15 @@ export class Churn {
     const change = this.#pick(changes.flatMap(([weight, each]) => new Array<typeof each>(weight).fill(each)));
     if (node !== undefined) await change?.(node);
     this.made += 1;
+  }
+
+  /** All pools are made anew, as they were: the definition took them along. */
+  async recreatePools(): Promise<void> {
+    for (const [name, spec] of [...this.model.pools]) {
+      this.#give(name, undefined);
+      this.#give(name, spec.handler);
+      await this.model.createPool(name, spec);
+    }
   }
 
   async #move(node: string): Promise<void> {
@@ -106,18 +115,24 @@ export class Churn {
   async #deletePool(): Promise<void> {
     if (this.model.pools.size <= 2) return;
     const name = this.#pick([...this.model.pools.keys()]);
-    if (name !== undefined) await this.model.deletePool(name);
+    if (name === undefined) return;
+    this.#give(name, undefined);
+    await this.model.deletePool(name);
   }
 
   #spec(name: string): NodePoolSpec {
     const handler = this.#pick([...HANDLERS, undefined]);
-    if (handler !== undefined) this.handlers.set(name, (this.handlers.get(name) ?? 0) + 1);
+    this.#give(name, handler);
     const value = String(Math.floor(this.#random() * 3));
     return {
       labels: { tier: `${name}-${value}`, ...(this.#random() < 0.5 ? { [`only-${name}`]: value } : {}) },
       ...(this.#random() < 0.7 ? { taints: [{ key: name, value, effect: 'NoSchedule' }] } : {}),
       ...(handler === undefined ? {} : { handler }),
     };
+  }
+
+  #give(pool: string, handler: string | undefined): void {
+    this.handlers.set(pool, [...(this.handlers.get(pool) ?? []), handler]);
   }
 
   #name(kind: string): string {

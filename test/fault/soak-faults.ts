@@ -1,24 +1,36 @@
 /** Random faults, one at a time, each with its end. */
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import type { Child } from './child.ts';
-import { type Asked, type FaultProxy, isReconcileWrite, type Treatment } from './proxy.ts';
-import type { Random } from './soak-churn.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { type Asked, isReconcileWrite } from './asked.ts';
+import { compact } from './etcd.ts';
+import type { FaultProxy, Treatment } from './proxy.ts';
+import type { Candidates } from './soak-candidates.ts';
+import type { Churn, Random } from './soak-churn.ts';
 import { cutNextLine, forgeNextLine, holdWatches } from './streams.ts';
 import { answerWith, delay, drop, hang, loseAnswer, throttle } from './treatments.ts';
+
+/** As whom the candidates ask. */
+export const USER = 'candidate';
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
+const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+/** Nobody may lead at the moment, and the watches be in back-off. */
+const RELEASE_MS = 90_000;
 
 export interface FaultDeps {
   proxy: FaultProxy;
   cluster: ControlPlane;
   random: Random;
-  child: () => Child;
-  /** Begins a new process, where the last one was killed. */
-  restart: () => void;
-  /** Nobody changes the cluster while it runs: the API server goes away. */
+  candidates: Candidates;
+  churn: Churn;
+  /** Nobody else changes the cluster while it runs. */
   alone: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** Lasts as long as it says, at most 10 s, and leaves nothing behind. */
+/** Lasts about as long as it is told, and leaves nothing behind. */
 type Fault = (deps: FaultDeps, ms: number) => Promise<void>;
 
 /** A share of the requests get the treatment. */
@@ -60,24 +72,54 @@ export const FAULTS: Record<string, Fault> = {
     await sleep(ms);
     await proxy.accept();
   },
-  halted: async ({ child }, ms) => {
-    child().signal('SIGSTOP');
+  'leader halted': async ({ candidates }, ms) => {
+    const leader = candidates.leader();
+    leader.signal('SIGSTOP');
     await sleep(ms);
-    child().signal('SIGCONT');
+    leader.signal('SIGCONT');
   },
-  'API server restarted': ({ cluster, alone }) =>
+  'API server restarted': ({ cluster, alone }) => alone(() => restart(cluster, false)),
+  // What the new server's caches begin with is all that is left: who was behind has to list.
+  'API server restarted, etcd compacted': ({ cluster, alone }) => alone(() => restart(cluster, true)),
+  'etcd compacted': async ({ proxy, cluster }) => {
+    await compact(cluster.etcdUrl);
+    proxy.cut();
+  },
+  'permission taken': async ({ cluster }, ms) => {
+    await raw(cluster).expect('DELETE', `${BINDINGS}/${USER}`);
+    await sleep(ms);
+    await grant(cluster);
+  },
+  'CRD deleted': ({ cluster, churn, alone }) =>
     alone(async () => {
-      await cluster.stopApiserver();
-      await cluster.startApiserver();
+      await raw(cluster).expect('DELETE', DEFINITION);
+      const isGone = async () => (await raw(cluster).request('GET', DEFINITION)).status === 404;
+      await eventually('the pools are released, and the definition goes', isGone, RELEASE_MS);
+      const { code, stderr } = await cli(cluster, ['install']);
+      assert.equal(code, 0, stderr);
+      await churn.recreatePools();
     }),
 };
 
 /** Ends the flatness of memory: only in the first part of a soak. */
-export const KILLED: Fault = async ({ child, restart }, ms) => {
-  await child().end('SIGKILL');
-  await sleep(ms / 5);
-  restart();
+export const KILLS: Record<string, Fault> = {
+  'leader killed': ({ candidates }) => candidates.killLeader(),
 };
+
+/** Lets the candidates do everything, until it is taken. */
+export async function grant(cluster: ControlPlane): Promise<void> {
+  await raw(cluster).expect('POST', BINDINGS, {
+    metadata: { name: USER },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
+  });
+}
+
+async function restart(cluster: ControlPlane, isCompacted: boolean): Promise<void> {
+  await cluster.stopApiserver();
+  if (isCompacted) await compact(cluster.etcdUrl);
+  await cluster.startApiserver();
+}
 
 /** A line may not come within the time: what waits for it then meets the next one. */
 function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -1,13 +1,15 @@
 /** Random faults and random changes for a while, then quiet, then the oracle. The same seed makes the same choices. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clientCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import { Child } from './child.ts';
 import { Model } from './model.ts';
-import { assertNeverBack, createsAndDeletes } from './oracle.ts';
+import { createsAndDeletes } from './oracle.ts';
 import { startProxy } from './proxy.ts';
-import { Churn } from './soak-churn.ts';
-import { FAULTS, KILLED } from './soak-faults.ts';
+import { Candidates } from './soak-candidates.ts';
+import { Churn, type Random } from './soak-churn.ts';
+import { listenToClasses } from './soak-classes.ts';
+import { FAULTS, type FaultDeps, grant, KILLS, USER } from './soak-faults.ts';
 import { settled } from './world.ts';
 
 export interface SoakOptions {
@@ -23,35 +25,31 @@ const CHANGES_PER_SECOND = 20;
 const LONGEST_FAULT_MS = 8_000;
 const LEAST_FAULTS = 10;
 const MINUTE_MS = 60_000;
-const SAMPLE_MS = 2_000;
-/** Back-off may have reached 30 s, and a silent watch takes 45 s to be noticed. */
+const LOOK_MS = 2_000;
+/** Back-off may have reached 30 s, a silent watch takes 45 s to be noticed, and a lease lasts 15 s. */
 const SETTLE_MS = 180_000;
 /** Kills come in this part of the time: memory is judged over one process. */
 const KILLS_UNTIL = 0.25;
-const WARM_UP_MS = 120_000;
-const MOST_GROWTH = { share: 0.1, megabytes: 5 };
 
 /** Throws AssertionError with what differs. The cluster has the NodePool resource, and an audit log. */
 export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }: SoakOptions): Promise<void> {
-  // Two series: how long a fault takes does not change which change comes next.
-  const longest = Math.min(LONGEST_FAULT_MS, (seconds * 1000) / LEAST_FAULTS);
-  const churn = new Churn(new Model(() => cluster), seeded(seed));
-  const random = seeded(seed + 1);
-  const model = churn.model;
+  // A series for each: how long a fault takes, and what it meets, does not change which change or fault comes next.
+  const [changing, choosing, inside] = [seeded(seed), seeded(seed + 1), seeded(seed + 2)];
+  const churn = new Churn(new Model(() => cluster), changing);
+  const classes = await listenToClasses(cluster.etcdUrl);
   await churn.prepare(nodes);
-  const proxy = await startProxy(cluster, cluster.dir);
-  /** Each process with the number of the first request of its life. */
-  const lives: { child: Child; from: number }[] = [];
-  const restart = () => void lives.push({ child: new Child(proxy.kubeconfig, []), from: proxy.requests.length });
-  const child = () => lives.at(-1)?.child ?? assert.fail('no process');
-  restart();
-  let born = performance.now();
+  await grant(cluster);
+  const admin = clientCertificate(cluster.authority, USER);
+  const proxy = await startProxy({ ...cluster, admin }, cluster.dir);
+  const candidates = new Candidates(proxy, cluster.dir);
+  const gate = new Gate();
+  const alone = (work: () => Promise<void>) => gate.through(work);
+  const deps: FaultDeps = { proxy, cluster, random: inside, candidates, churn, alone };
+  const counts: Record<string, number> = {};
+  let isOver = false;
   try {
-    await child().synced();
+    await candidates.start();
     const [start, end] = [performance.now(), performance.now() + seconds * 1000];
-    const gate = new Gate();
-    const memory: { at: number; rss: number }[] = [];
-    const counts: Record<string, number> = {};
 
     const changes = async () => {
       while (performance.now() < end) {
@@ -60,78 +58,63 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       }
     };
     const faults = async () => {
-      const deps = {
-        ...{ proxy, cluster, random, child, alone: (work: () => Promise<void>) => gate.through(work) },
-        restart: () => {
-          restart();
-          born = performance.now();
-        },
-      };
-      while (performance.now() < end) {
+      const longest = Math.min(LONGEST_FAULT_MS, (seconds * 1000) / LEAST_FAULTS);
+      for (const name of inRounds([...Object.keys(FAULTS), ...Object.keys(KILLS)], choosing)) {
+        if (performance.now() >= end) break;
         const mayKill = performance.now() - start < seconds * 1000 * KILLS_UNTIL;
-        const all = Object.entries({ ...FAULTS, ...(mayKill ? { killed: KILLED } : {}) });
-        const [name, fault] = all[Math.floor(random() * all.length)] ?? assert.fail();
+        const [ms, calm] = [choosing() * longest, (choosing() * longest) / 2];
+        const fault = FAULTS[name] ?? (mayKill ? KILLS[name] : undefined);
+        if (fault === undefined) continue;
         counts[name] = (counts[name] ?? 0) + 1;
-        await fault(deps, random() * longest);
-        await sleep((random() * longest) / 2);
+        await fault(deps, ms);
+        await sleep(calm);
       }
     };
-    const watch = async () => {
-      for (let told = start; performance.now() < end; await sleep(SAMPLE_MS)) {
-        const sample = await child()
-          .memory()
-          .catch(() => undefined);
-        if (sample === undefined || Number.isNaN(sample.rss)) continue;
-        memory.push({ at: performance.now(), rss: sample.rss });
+    const judge = async () => {
+      await Promise.all([changes(), faults()]);
+      const each = Object.entries(counts).map(pair => pair.join(' '));
+      tell(`faults: ${each.join(', ')}; one of the two began to lead ${candidates.terms} times`);
+      await settled(churn.model, proxy, SETTLE_MS);
+      // Somebody leads, and is not only quiet.
+      await churn.model.createPool('last', { labels: { tier: 'last' } });
+      await settled(churn.model, proxy, SETTLE_MS);
+      candidates.assertNeverBack();
+      assertOnlyClasses(await createsAndDeletes(cluster));
+      classes.judge(churn.handlers);
+      tell(candidates.flatness());
+      isOver = true;
+    };
+    const look = async () => {
+      for (let told = start; !isOver; await sleep(LOOK_MS)) {
+        const rss = await candidates.look();
         if (performance.now() - told < MINUTE_MS) continue;
         told += MINUTE_MS;
         const minutes = Math.round((performance.now() - start) / MINUTE_MS);
         const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-        tell(`minute ${minutes}: ${churn.made} changes, ${total} faults, ${sample.rss.toFixed(0)} MB`);
+        tell(`minute ${minutes}: ${churn.made} changes, ${total} faults, ${rss.toFixed(0)} MB`);
       }
     };
-    await Promise.all([changes(), faults(), watch()]);
-    tell(
-      `faults: ${Object.entries(counts)
-        .map(pair => pair.join(' '))
-        .join(', ')}`,
-    );
-    assert.ok(child().isAlive, `reconcile --watch has ended:\n${child().log().slice(-2000)}`);
-    await settled(model, proxy, SETTLE_MS);
-    for (const [index, { from }] of lives.entries()) {
-      assertNeverBack(proxy.requests.slice(from, lives[index + 1]?.from));
-    }
-    assertNoExtraClasses(await createsAndDeletes(cluster), churn);
-    tell(flatness(memory.filter(({ at }) => at - born > WARM_UP_MS).map(({ rss }) => rss)));
+    await Promise.all([judge(), look()]);
   } finally {
-    await child().end('SIGKILL');
+    isOver = true;
+    classes.end();
+    await candidates.end();
     await proxy.stop();
   }
 }
 
-/**
- * A RuntimeClass is made when its pool gets a handler, or another one, never more often. What a server was doing when it
- * was stopped is in no audit log, so that those counts are no sums: which classes are there in the end, the model says.
- */
-function assertNoExtraClasses(counts: Record<string, number>, { handlers }: Churn): void {
-  for (const [pool, given] of handlers) {
-    const made = counts[`create runtimeclasses node-pool-${pool}`] ?? 0;
-    assert.ok(made <= given, `RuntimeClass node-pool-${pool} was made ${made} times for ${given} handlers`);
+/** Of all that the product may touch, it makes and deletes RuntimeClasses alone. */
+function assertOnlyClasses(counts: Record<string, number>): void {
+  const others = Object.keys(counts).filter(what => !/^(create|delete) runtimeclasses node-pool-/.test(what));
+  assert.deepEqual(others, []);
+}
+
+/** All of them in a random order, again and again. */
+function* inRounds<T>(all: readonly T[], random: Random): Generator<T> {
+  for (;;) {
+    const left = [...all];
+    while (left.length > 0) yield* left.splice(Math.floor(random() * left.length), 1);
   }
-}
-
-/** Says how memory went; throws when it grew. Too few samples prove nothing. */
-function flatness(samples: number[]): string {
-  const half = Math.floor(samples.length / 2);
-  if (half < 30) return 'memory: too short a time to judge';
-  const [before, after] = [median(samples.slice(0, half)), median(samples.slice(half))];
-  const text = `memory: median ${before.toFixed(0)} MB in the first half of the last process's life, ${after.toFixed(0)} MB in the second`;
-  assert.ok(after <= before * (1 + MOST_GROWTH.share) + MOST_GROWTH.megabytes, text);
-  return text;
-}
-
-function median(samples: number[]): number {
-  return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? Number.NaN;
 }
 
 /** One at a time. */
@@ -146,7 +129,7 @@ class Gate {
 }
 
 /** Mulberry32: small, and good enough to choose by. */
-function seeded(seed: number): () => number {
+function seeded(seed: number): Random {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -4,17 +4,19 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { linkToEtcd } from '../cluster/frozen-etcd.ts';
 import { rawClient } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
 import { role } from '../e2e/world.ts';
-import { POOLS } from './model.ts';
+import { isList, isWatch } from './asked.ts';
+import { type Model, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, writes } from './oracle.ts';
-import { type FaultProxy, isList, isWatch } from './proxy.ts';
+import type { FaultProxy, Upstream } from './proxy.ts';
 import { row } from './row.ts';
-import { prepare } from './scenario.ts';
+import { watched } from './runs.ts';
 import { answerWith } from './treatments.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { type Child, settled, startChild, type Test, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 /** Time for the product to do what it must not do. What it does, it does within a second. */
@@ -22,8 +24,8 @@ const TEMPTATION_MS = 6_000;
 
 const world = useFaults();
 
-/** The second API server. Its cache of `what` is frozen with the link. */
-async function startSecond(t: { after(fn: () => unknown): void }, what: 'pools' | 'nodes') {
+/** The second API server, which has heard of all that the model has. Its cache of `what` is frozen with the link. */
+async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {
   const { etcdUrl, startAnother, ca, admin } = world.cluster();
   const link = await linkToEtcd(etcdUrl);
   t.after(() => link.close());
@@ -32,21 +34,32 @@ async function startSecond(t: { after(fn: () => unknown): void }, what: 'pools' 
       ? await startAnother(etcdUrl, [`--etcd-servers-overrides=/nodes#${link.url}`])
       : await startAnother(link.url, [`--etcd-servers-overrides=/nodes#${etcdUrl}`]);
   const client = rawClient(server, ca, admin);
-  /** What its cache has. */
-  const cached = async (path: string) => {
+  const path = what === 'nodes' ? NODES : POOLS;
+  /** The names that its cache has, in order. */
+  const cached = async () => {
     const { status, body } = await client.request('GET', `${path}?resourceVersion=0`);
     const { items = [] } = body as { items?: { metadata: { name: string } }[] };
-    return status === 200 ? items.map(({ metadata }) => metadata.name) : undefined;
+    return status === 200 ? items.map(({ metadata }) => metadata.name).sort() : undefined;
   };
-  return { link, cached, upstream: { server, ca, admin } };
+  const known = [...model[what].keys()].sort();
+  await eventually(`the second server knows the ${what}`, async () => isDeepStrictEqual(await cached(), known));
+  return { link, cached, known, upstream: { server, ca, admin } };
 }
 
-/** The first request is answered by the first server: `--watch` asks for the pools once before it starts its caches. */
-function switchAfterFirst(proxy: FaultProxy, upstream: Parameters<FaultProxy['switchTo']>[0]): void {
+/**
+ * A process whose caches begin on that server, when it has had time for what it must not do.
+ * Its first request is answered by the first server: `--watch` asks for the pools once before it starts its caches.
+ */
+async function startThere(t: Test, proxy: FaultProxy, upstream: Upstream): Promise<Child> {
+  const asked = proxy.requests.length;
   const end = proxy.onAnswered(() => {
     end();
     proxy.switchTo(upstream);
   });
+  const child = startChild(t, proxy);
+  await eventually('its caches ask', () => proxy.requests.slice(asked).filter(isWatch).length >= 3);
+  await sleep(TEMPTATION_MS);
+  return child;
 }
 
 row(
@@ -56,20 +69,14 @@ row(
     holds: 'the pools that it knows stay, no node is cleaned, drift is repaired as the newest spec says',
   },
   async (t, facts) => {
-    const model = world.model();
-    await prepare(model);
-    const [{ link, cached, upstream }, proxy] = [await startSecond(t, 'pools'), await world.proxy(t)];
-    const child = startChild(t, proxy);
-    await child.synced();
-    await settled(model, proxy);
-    await eventually('the second server knows the pools', async () => (await cached(POOLS))?.length === 3);
-
+    const { proxy, model, child } = await watched(world, t);
+    const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
     await model.createPool('new', { labels: { tier: 'new' } });
     await model.editPool('two', { labels: { tier: 'second' } });
     await model.deletePool('gone');
     await settled(model, proxy);
-    assert.deepEqual(await cached(POOLS), ['gone', 'one', 'two']);
+    assert.deepEqual(await cached(), known);
 
     const mark = await auditMark(world.cluster());
     const isPools = ({ path }: { path: string }) => path === POOLS;
@@ -87,7 +94,7 @@ row(
     await model.drift('later', { tier: 'drifted' });
     await model.drift('drifts', { tier: 'drifted' });
     await sleep(TEMPTATION_MS);
-    assert.deepEqual(await cached(POOLS), ['gone', 'one', 'two'], 'it serves the past all the time');
+    assert.deepEqual(await cached(), known, 'it serves the past all the time');
     await settled(model, proxy);
     assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
 
@@ -107,13 +114,8 @@ row(
     holds: 'it writes nothing until that server has caught up',
   },
   async (t, facts) => {
-    const model = world.model();
-    await prepare(model);
-    const [{ link, cached, upstream }, proxy] = [await startSecond(t, 'pools'), await world.proxy(t)];
-    const before = startChild(t, proxy);
-    await before.synced();
-    await settled(model, proxy);
-    await eventually('the second server knows the pools', async () => (await cached(POOLS))?.length === 3);
+    const { proxy, model, child: before } = await watched(world, t);
+    const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
     // On the second server this pool does not exist: its nodes carry the record of a pool that is gone.
     await model.createPool('new', { labels: { tier: 'new' } });
@@ -121,12 +123,8 @@ row(
     assert.equal(await before.end(), 0);
 
     const mark = await auditMark(world.cluster());
-    const asked = proxy.requests.length;
-    switchAfterFirst(proxy, upstream);
-    const child = startChild(t, proxy);
-    await eventually('its caches ask', () => proxy.requests.slice(asked).filter(isWatch).length >= 3);
-    await sleep(TEMPTATION_MS);
-    assert.deepEqual(await cached(POOLS), ['gone', 'one', 'two'], 'it serves the past all the time');
+    const child = await startThere(t, proxy, upstream);
+    assert.deepEqual(await cached(), known, 'it serves the past all the time');
     assert.deepEqual(await writes(world.cluster(), mark), {});
     const thawed = performance.now();
     link.thaw();
@@ -144,14 +142,9 @@ row(
     holds: 'the pool is not let go before its newest node is',
   },
   async t => {
-    const model = world.model();
-    await prepare(model);
-    await model.createPool('empty', { labels: { tier: 'empty' }, handler: 'runc' });
-    const [{ link, cached, upstream }, proxy] = [await startSecond(t, 'nodes'), await world.proxy(t)];
-    const before = startChild(t, proxy);
-    await before.synced();
-    await settled(model, proxy);
-    await eventually('the second server knows the nodes', async () => (await cached(NODES))?.includes('later'));
+    const also = (model: Model) => model.createPool('empty', { labels: { tier: 'empty' }, handler: 'runc' });
+    const { proxy, model, child: before } = await watched(world, t, { also });
+    const { link, cached, known, upstream } = await startSecond(t, 'nodes', model);
     link.freeze();
     // On the second server the pool has no node: nothing would be left to release.
     await model.addNodes({ name: 'unheard', labels: role('empty') });
@@ -160,12 +153,8 @@ row(
     await model.deletePool('empty');
 
     const mark = await auditMark(world.cluster());
-    const asked = proxy.requests.length;
-    switchAfterFirst(proxy, upstream);
-    const child = startChild(t, proxy);
-    await eventually('its caches ask', () => proxy.requests.slice(asked).filter(isWatch).length >= 3);
-    await sleep(TEMPTATION_MS);
-    assert.equal((await cached(NODES))?.includes('unheard'), false, 'it serves the past all the time');
+    const child = await startThere(t, proxy, upstream);
+    assert.deepEqual(await cached(), known, 'it serves the past all the time');
     assert.deepEqual(await writes(world.cluster(), mark), {});
     assert.ok(await world.getPool('empty'));
     link.thaw();

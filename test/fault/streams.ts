@@ -1,6 +1,7 @@
 /** What a proxy may do with watches that are open: each is one fault. */
 import type { ServerResponse } from 'node:http';
-import { type Asked, type FaultProxy, reset } from './proxy.ts';
+import type { Asked } from './asked.ts';
+import { type FaultProxy, reset } from './proxy.ts';
 
 type Which = (asked: Asked) => boolean;
 

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane.ts';
 import { useWorld, type World } from '../e2e/world.ts';
+import { isReconcileWrite } from './asked.ts';
 import { type Child, startChild } from './child.ts';
 import { differences } from './expected.ts';
 import { Model } from './model.ts';
-import { type FaultProxy, isReconcileWrite, startProxy } from './proxy.ts';
+import { type FaultProxy, startProxy } from './proxy.ts';
 
 export interface Test {
   after(fn: () => unknown): void;

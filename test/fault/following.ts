@@ -1,0 +1,81 @@
+/** The reflector alone, following the nodes behind a proxy, and judged as sieve judges what does not write. */
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import { systemClock } from '../../src/controller/clock.ts';
+import { Reflector } from '../../src/controller/reflector.ts';
+import { Store } from '../../src/controller/store.ts';
+import { toNode } from '../../src/kube/nodes.ts';
+import { NODES } from '../../src/kube/resource.ts';
+import { listWatch } from '../../src/kube/watch.ts';
+import type { Node, Taint } from '../../src/nodepool/types.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { raw } from '../cluster/raw.ts';
+import { openTransport, until } from '../e2e/controller-world.ts';
+import { isList, isWatch } from './asked.ts';
+import { assertNeverBack } from './oracle.ts';
+import { startProxy } from './proxy.ts';
+import type { Test } from './world.ts';
+
+type Following = Awaited<ReturnType<typeof follow>>;
+
+interface Live {
+  metadata: { name: string; uid: string; resourceVersion: string; labels: Record<string, string> };
+  spec: { taints?: Taint[] };
+}
+
+/** Follows the nodes through a proxy; resolves when the first watch is open. @param isJson whether nothing else is spoken */
+export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
+  const proxy = await startProxy(cluster, cluster.dir);
+  proxy.isJson = isJson;
+  const transport = openTransport(proxy);
+  const [told, log]: [string[], string[]] = [[], []];
+  const store = new Store<Node>();
+  const reflector = new Reflector<Node>({
+    name: 'nodes',
+    source: listWatch(transport, NODES),
+    transform: toNode,
+    store,
+    clock: systemClock,
+    random: Math.random,
+    log: (level, message) => log.push(`${level} ${message}`),
+  });
+  reflector.subscribe(event =>
+    told.push(`${event.type} ${(event.type === 'deleted' ? event.tombstone.item : event.item).key}`),
+  );
+  t.after(async () => {
+    await reflector.stop();
+    transport.close();
+    await proxy.stop();
+  });
+  reflector.start();
+  const lists = () => proxy.requests.filter(isList).length;
+  const watches = () => proxy.requests.filter(asked => isWatch(asked) && !isList(asked));
+  const versions = () => watches().map(({ query }) => query.get('resourceVersion'));
+  await until(() => watches().length === 1);
+  return { cluster, proxy, store, told, log, lists, watches, versions };
+}
+
+/**
+ * The oracle for what writes nothing: the store is as the server, each node was told to come and go as often as it did,
+ * no watch was asked for from an older state.
+ * @param created all that there ever were, each once
+ */
+export async function judge({ cluster, proxy, store, told }: Following, ...created: string[]): Promise<void> {
+  const { items } = (await raw(cluster).expect('GET', '/api/v1/nodes')) as { items: Live[] };
+  const states = new Map(
+    items.map(({ metadata: { name, uid, resourceVersion, labels }, spec: { taints = [] } }) => {
+      return [name, { uid, resourceVersion, labels, taints }];
+    }),
+  );
+  const stored = () =>
+    new Map(
+      [...store.items()].map(({ key, uid, resourceVersion, object: { labels, taints } }) => {
+        return [key, { uid, resourceVersion, labels, taints }];
+      }),
+    );
+  await until(() => isDeepStrictEqual(stored(), states));
+  const gone = created.filter(name => !store.get(name));
+  const comesAndGoes = [...created.map(name => `added ${name}`), ...gone.map(name => `deleted ${name}`)];
+  assert.deepEqual(told.filter(event => !event.startsWith('updated ')).sort(), comesAndGoes.sort());
+  assertNeverBack(proxy.requests);
+}

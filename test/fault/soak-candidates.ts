@@ -1,0 +1,136 @@
+/** Two `reconcile --watch --leader-elect` behind one proxy. One that ends is started again, as in a cluster. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isWrite } from './asked.ts';
+import { Child } from './child.ts';
+import { assertNeverBack } from './oracle.ts';
+import { type FaultProxy, kubeconfigOf } from './proxy.ts';
+
+interface Life {
+  child: Child;
+  /** By which its requests are known. */
+  token: string;
+  /** Whether its end is the test's doing. */
+  isKilled: boolean;
+  /** When it was first seen to lead, on performance.now()'s clock. */
+  ledFrom: number | undefined;
+  /** Megabytes of resident memory while it leads, once it is warm. */
+  rss: number[];
+}
+
+const CANDIDATES = 2;
+/** What one logs when it begins to lead. */
+const LEADS = / leads$/;
+/** After it began to lead. */
+const WARM_UP_MS = 120_000;
+const LEAST_SAMPLES = 60;
+const MOST_GROWTH = { share: 0.1, megabytes: 5 };
+
+export class Candidates {
+  readonly #proxy: FaultProxy;
+  readonly #folder: string;
+  /** All there ever were; the last ones run. */
+  readonly #lives: Life[] = [];
+  #running: Life[] = [];
+  #isOver = false;
+
+  constructor(proxy: FaultProxy, folder: string) {
+    this.#proxy = proxy;
+    this.#folder = folder;
+  }
+
+  /** Resolves when all have synced. */
+  async start(): Promise<void> {
+    for (let each = 0; each < CANDIDATES; each++) this.#running.push(this.#begin());
+    await Promise.all(this.#running.map(({ child }) => child.synced()));
+  }
+
+  /** The one that wrote the lease last, if it is there still; else any. */
+  leader(): Child {
+    return this.#leader().child;
+  }
+
+  async killLeader(): Promise<void> {
+    const life = this.#leader();
+    life.isKilled = true;
+    await life.child.end('SIGKILL');
+  }
+
+  /**
+   * To be called all the time: replaces who has ended, and gives the megabytes of the leader, NaN while it is gone.
+   * Throws when one ended without need.
+   */
+  async look(): Promise<number> {
+    for (const [at, life] of this.#running.entries()) {
+      if (life.child.isAlive || this.#isOver) continue;
+      assertMayEnd(life);
+      this.#running[at] = this.#begin();
+    }
+    return this.#measure();
+  }
+
+  /** How often one began to lead. */
+  get terms(): number {
+    return this.#lives.reduce((sum, { child }) => sum + child.lines(LEADS).length, 0);
+  }
+
+  assertNeverBack(): void {
+    const byToken = Map.groupBy(this.#proxy.requests, ({ token }) => token);
+    for (const requests of byToken.values()) assertNeverBack(requests);
+  }
+
+  /** Says how the memory of leaders went; throws when it grew. Too few samples prove nothing. */
+  flatness(): string {
+    const judged = this.#lives.map(({ rss }) => rss).filter(({ length }) => length >= LEAST_SAMPLES);
+    const texts = judged.map(samples => {
+      const half = Math.floor(samples.length / 2);
+      const [before, after] = [median(samples.slice(0, half)), median(samples.slice(half))];
+      const text = `median ${before.toFixed(0)} MB in the first half of a leader's time, ${after.toFixed(0)} MB in the second`;
+      assert.ok(after <= before * (1 + MOST_GROWTH.share) + MOST_GROWTH.megabytes, text);
+      return text;
+    });
+    return `memory: ${texts.join('; ') || 'nobody led long enough to judge'}`;
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#running.filter(({ child }) => child.isAlive).map(({ child }) => child.end('SIGKILL')));
+  }
+
+  #leader(): Life {
+    const written = this.#proxy.requests.findLast(
+      asked => isWrite(asked) && asked.path.includes('/leases') && (asked.status ?? 500) < 300,
+    );
+    return this.#running.find(({ token }) => token === written?.token) ?? this.#running[0] ?? assert.fail('no process');
+  }
+
+  #begin(): Life {
+    const token = `life-${this.#lives.length + 1}`;
+    const kubeconfig = join(this.#folder, `${token}.kubeconfig`);
+    writeFileSync(kubeconfig, kubeconfigOf(this.#proxy.url, { token }), { mode: 0o600 });
+    const child = new Child(kubeconfig, ['--leader-elect']);
+    const life: Life = { child, token, isKilled: false, ledFrom: undefined, rss: [] };
+    this.#lives.push(life);
+    return life;
+  }
+
+  async #measure(): Promise<number> {
+    const life = this.#leader();
+    const { rss } = await life.child.memory().catch(() => ({ rss: Number.NaN }));
+    if (life.child.lines(LEADS).length > 0) life.ledFrom ??= performance.now();
+    if (performance.now() - (life.ledFrom ?? Infinity) > WARM_UP_MS && !Number.isNaN(rss)) life.rss.push(rss);
+    return rss;
+  }
+}
+
+/** One that starts while the server or the definition is away says so and ends; one that lost its lease does, too. */
+function assertMayEnd({ child, isKilled }: Life): void {
+  const log = child.log();
+  const mayEnd = isKilled || !log.includes('caches have synced') || log.includes('the lease is lost');
+  assert.ok(mayEnd, `reconcile --watch has ended:\n${log.slice(-2000)}`);
+}
+
+function median(samples: number[]): number {
+  return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? Number.NaN;
+}
