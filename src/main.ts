@@ -18,7 +18,7 @@ const program: Program = {
   root: fileURLToPath(new URL('..', import.meta.url)),
 };
 
-/** Runs one command line (without node and script) and returns the exit code. Never throws, never exits. */
+/** Runs one command line (without node and script) and returns the exit code. Never throws; only a watch that was cut off exits by itself. */
 export async function main(argv: string[], io: Io): Promise<number> {
   const config = await createConfig(program, io);
   const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;

@@ -2,14 +2,16 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 
 const DEFAULT_DEADLINE_MS = 30_000;
+/** Timers of Node that are longer fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** No API server takes more in one request (`MaxRequestBodyBytes` of k8s.io/apiserver). */
 const MOST_BYTES = 3 * 1024 * 1024;
 
 /** @param deadlineMs for all of it; 0 waits for ever. Throws an input error that names the URL. */
 export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
-  const limit = deadlineMs === 0 ? {} : { signal: AbortSignal.timeout(deadlineMs) };
   try {
-    const response = await fetch(url, limit);
+    const ms = Math.min(deadlineMs, LONGEST_TIMER_MS);
+    const response = await fetch(url, ms === 0 ? {} : { signal: AbortSignal.timeout(ms) });
     if (response.ok) return await readText(url, response);
     await response.body?.cancel();
     throw new NodepoolError('input', `${url}: the server answered ${response.status}`, 'check the URL');

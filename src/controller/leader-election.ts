@@ -8,11 +8,13 @@
  *   a process that was halted and goes on sees it before its next write. Nobody else leads before 15 s.
  * - Every write of the lease is guarded by its resourceVersion: of several candidates one wins.
  * - When a leader dies, a candidate tries at the moment of expiry: 18 s at most after the death, plus one request.
+ * - One renewal that hangs does not cost the lease: it is given up after 5 s and tried again.
  * - stop() hands the lease over: the next candidate leads within 3 s.
  *
  * Not guaranteed: fencing. A write that was on its way when the process was halted may arrive after another leads. Who
  * asks isLeader() right before each write has 5 s for the write to arrive.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { attempt } from './attempt.ts';
 import { type Clock, sleep } from './clock.ts';
 import { type Log, messageOf } from './log.ts';
@@ -20,6 +22,8 @@ import { type Log, messageOf } from './log.ts';
 const LEASE_S = 15;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
+/** Half the deadline, as controller-runtime: a request that hangs is tried again before the lease is lost. */
+const MOST_TRY_MS = RENEW_DEADLINE_MS / 2;
 /** Candidates ask every 2 to 3 s. */
 const JITTER = 0.5;
 
@@ -106,7 +110,7 @@ export class LeaderElector {
     const { clock, random, log, identity, onLeads } = this.#options;
     const { signal } = this.#stop;
     onLeads?.(false);
-    while (!signal.aborted && !(await this.#try(RENEW_DEADLINE_MS))) {
+    while (!signal.aborted && !(await this.#try(MOST_TRY_MS))) {
       const retry = RETRY_MS * (1 + random() * JITTER);
       await sleep(clock, Math.min(retry, this.#untilExpiry() || retry), signal);
     }
@@ -117,7 +121,7 @@ export class LeaderElector {
     callbacks.onStarted(leading.signal);
     while (!signal.aborted && this.isLeader()) {
       await sleep(clock, Math.min(RETRY_MS, this.#remainingMs()), signal);
-      if (!signal.aborted && this.isLeader()) await this.#try(this.#remainingMs());
+      if (!signal.aborted && this.isLeader()) await this.#try(Math.min(MOST_TRY_MS, this.#remainingMs()));
     }
     const lost = !this.isLeader();
     if (lost) log('error', `${identity} lost the lease`);
@@ -144,7 +148,7 @@ export class LeaderElector {
       return true;
     const lease = await this.#options.port.get();
     if (signal.aborted) return false;
-    if (lease !== undefined && lease.resourceVersion !== this.#observed?.lease.resourceVersion) this.#observe(lease);
+    if (lease !== undefined) this.#observe(lease);
     // Who held one that was deleted may not know yet: its time is waited for all the same.
     const holder = (lease ?? this.#observed?.lease)?.record.holder ?? '';
     if (holder !== '' && holder !== this.#options.identity && this.#untilExpiry() > 0) {
@@ -195,8 +199,11 @@ export class LeaderElector {
     return (await port.update(record, lease.resourceVersion)).kind;
   }
 
+  /** What others write into its metadata is no sign of life of its holder. */
   #observe(lease: Lease): void {
-    this.#observed = { lease, at: this.#options.clock.now() };
+    const before = this.#observed;
+    const isNews = !isDeepStrictEqual(before?.lease.record, lease.record);
+    this.#observed = { lease, at: isNews || before === undefined ? this.#options.clock.now() : before.at };
   }
 
   /** Milliseconds until the lease seen last expires; 0 when it has, or there is none. */

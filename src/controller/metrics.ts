@@ -5,8 +5,8 @@ export type Labels = Record<string, string>;
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface Counter {
-  /** Adds 1. */
-  inc(labels?: Labels): void;
+  /** With 0 the series is there from now on: what begins with its first event has no increase to be alerted of. */
+  inc(labels?: Labels, by?: number): void;
 }
 
 export interface Gauge {
@@ -37,9 +37,9 @@ export class Registry {
       samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value}`),
     });
     return {
-      inc: labels => {
+      inc: (labels, by = 1) => {
         const key = labelText(labels);
-        values.set(key, (values.get(key) ?? 0) + 1);
+        values.set(key, (values.get(key) ?? 0) + by);
       },
     };
   }

@@ -92,11 +92,11 @@ export class MaxOf<K extends string> implements RateLimiter<K> {
   }
 
   when(key: K): number {
-    return Math.max(...this.#limiters.map(limiter => limiter.when(key)));
+    return Math.max(0, ...this.#limiters.map(limiter => limiter.when(key)));
   }
 
   retries(key: K): number {
-    return Math.max(...this.#limiters.map(limiter => limiter.retries(key)));
+    return Math.max(0, ...this.#limiters.map(limiter => limiter.retries(key)));
   }
 
   forget(key: K): void {

@@ -3,7 +3,7 @@ import type { ControllerMetrics } from './controller.ts';
 import type { Registry } from './metrics.ts';
 import type { QueueMetrics } from './work-queue.ts';
 
-/** Seconds, as controller-runtime's, thinned out. */
+/** Seconds; fewer than those of controller-runtime and client-go. */
 const RECONCILE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
@@ -37,7 +37,7 @@ export function standardMetrics(registry: Registry): StandardMetrics {
   );
   const active = registry.gauge('controller_runtime_active_workers', 'Workers that have a key.');
   const most = registry.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.');
-  const depth = registry.gauge('workqueue_depth', 'Keys that wait for a worker.');
+  const depth = registry.gauge('workqueue_depth', 'Keys that wait: for a worker, or to be worked on once more.');
   const adds = registry.counter('workqueue_adds_total', 'Keys added.');
   const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.');
   const waited = registry.histogram('workqueue_queue_duration_seconds', 'From the add to the worker.', QUEUE_BOUNDS);
@@ -53,27 +53,36 @@ export function standardMetrics(registry: Registry): StandardMetrics {
   const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.');
   const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.');
   return {
-    queue: name => ({
-      depth: keys => depth.set(keys, { name }),
-      added: () => adds.inc({ name }),
-      retried: () => retries.inc({ name }),
-      waited: seconds => waited.observe(seconds, { name }),
-      worked: seconds => worked.observe(seconds, { name }),
-      running: seconds => {
-        unfinished.follow(() => seconds().reduce((sum, each) => sum + each, 0), { name });
-        longest.follow(() => Math.max(0, ...seconds()), { name });
-      },
-    }),
-    controller: controller => ({
-      workers: count => most.set(count, { controller }),
-      active: count => active.set(count, { controller }),
-      reconciled: (result, seconds) => {
-        total.inc({ controller, result: RESULTS[result] });
-        if (RESULTS[result] === 'error') errors.inc({ controller });
-        if (result === 'terminalError') terminal.inc({ controller });
-        time.observe(seconds, { controller });
-      },
-    }),
+    queue: name => {
+      depth.set(0, { name });
+      for (const counter of [adds, retries]) counter.inc({ name }, 0);
+      return {
+        depth: keys => depth.set(keys, { name }),
+        added: () => adds.inc({ name }),
+        retried: () => retries.inc({ name }),
+        waited: seconds => waited.observe(seconds, { name }),
+        worked: seconds => worked.observe(seconds, { name }),
+        running: seconds => {
+          unfinished.follow(() => seconds().reduce((sum, each) => sum + each, 0), { name });
+          longest.follow(() => Math.max(0, ...seconds()), { name });
+        },
+      };
+    },
+    controller: controller => {
+      active.set(0, { controller });
+      for (const result of new Set(Object.values(RESULTS))) total.inc({ controller, result }, 0);
+      for (const counter of [errors, terminal]) counter.inc({ controller }, 0);
+      return {
+        workers: count => most.set(count, { controller }),
+        active: count => active.set(count, { controller }),
+        reconciled: (result, seconds) => {
+          total.inc({ controller, result: RESULTS[result] });
+          if (RESULTS[result] === 'error') errors.inc({ controller });
+          if (result === 'terminalError') terminal.inc({ controller });
+          time.observe(seconds, { controller });
+        },
+      };
+    },
     leads: (name, leading) => master.set(leading ? 1 : 0, { name }),
     request: (code, method, host) => requests.inc({ code, method, host }),
   };

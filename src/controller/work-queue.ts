@@ -14,7 +14,7 @@ export type Taken<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
 
 /** What a registry wants to know of a queue. */
 export interface QueueMetrics {
-  /** Keys that wait for a worker. */
+  /** Keys that wait: for a worker, or to be worked on once more. */
   depth(keys: number): void;
   added(): void;
   retried(): void;
@@ -67,6 +67,7 @@ export class WorkQueue<K extends string = string> {
     if (this.#shuttingDown || this.#dirty.has(key)) return;
     this.#dirty.set(key, this.#clock.now());
     this.#metrics?.added();
+    this.#metrics?.depth(this.#dirty.size);
     if (!this.#processing.has(key)) this.#enqueue(key);
   }
 
@@ -123,7 +124,6 @@ export class WorkQueue<K extends string = string> {
 
   #enqueue(key: K): void {
     this.#queue.push(key);
-    this.#metrics?.depth(this.#queue.length);
     this.#handOut();
   }
 
@@ -138,9 +138,9 @@ export class WorkQueue<K extends string = string> {
 
   #take(key: K): Taken<K> {
     const now = this.#clock.now();
-    this.#metrics?.depth(this.#queue.length);
     this.#metrics?.waited((now - (this.#dirty.get(key) ?? now)) / 1000);
     this.#dirty.delete(key);
+    this.#metrics?.depth(this.#dirty.size);
     this.#processing.set(key, now);
     return { kind: 'key', key };
   }

@@ -12,9 +12,17 @@ export interface Answer {
   protobuf?: Buffer;
 }
 
-/** Throws when the body is said to be protobuf and is not. */
-export function toAnswer({ status, headers, body }: Reply): Answer {
+export function toAnswer({ status, headers, body }: Omit<Reply, 'bytes'>): Answer {
   if (!isProtobuf(headers['content-type'])) return { status, headers, text: body.toString('utf8') };
   if (status >= 200 && status < 300) return { status, headers, text: '', protobuf: body };
-  return { status, headers, text: JSON.stringify(decodeStatus(body)) };
+  return { status, headers, text: refusalText(body) };
+}
+
+/** A refusal that broke off is one all the same: its status and Retry-After say enough. */
+function refusalText(body: Buffer): string {
+  try {
+    return JSON.stringify(decodeStatus(body));
+  } catch {
+    return '';
+  }
 }

@@ -57,7 +57,7 @@ export class Api {
     let restarted = false;
     for (let token: string | undefined; ; ) {
       const part = { ...query, limit: PAGE_SIZE, continue: token };
-      const { answer, page: read } = await requestPage(this.#transport, resource, part);
+      const { answer, page: read } = await requestPage(this.#transport, resource, part).catch(this.#unreadable);
       if (answer.status === 410 && token !== undefined && !restarted) {
         restarted = true;
         token = undefined;
@@ -87,7 +87,9 @@ export class Api {
   async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
     const { subresource, ...rest } = request;
     const path = pathOf(resource, name, subresource);
-    const answer = await this.#transport.request({ method: 'PATCH', path, accept: acceptOf(resource), ...rest });
+    // What a dry run would have made cannot be read again, should there be a field in it that we do not know.
+    const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
+    const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
     if (answer.status === 409) return { kind: 'conflict' };
     if (isMissingObject(answer)) return { kind: 'gone' };
     const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
@@ -144,19 +146,31 @@ export class Api {
     } catch {
       body = undefined;
     }
-    if (isObject(body) && ('kind' in body || 'gitVersion' in body)) return body as T;
+    return isObject(body) && ('kind' in body || 'gitVersion' in body) ? (body as T) : this.#unreadable();
+  }
+
+  /** Throws: NodepoolError, but for what is read again as JSON. */
+  readonly #unreadable = (cause?: unknown): never => {
+    if (cause instanceof NodepoolError || cause instanceof UnknownFieldError) throw cause;
     const { cluster, source } = this.#transport.access;
     throw new NodepoolError(
       'cluster',
       `what answers at ${cluster.server} is not a Kubernetes API server`,
       `check the server's address in ${source}, and whether a proxy or a login page stands before it`,
+      { cause },
     );
-  }
+  };
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
     const { protobuf } = answer;
     const { decode } = asked.resource;
-    if (protobuf !== undefined && decode !== undefined) return decodeEnvelope(protobuf, decode) as T;
+    if (protobuf !== undefined && decode !== undefined) {
+      try {
+        return decodeEnvelope(protobuf, decode) as T;
+      } catch (error) {
+        return this.#unreadable(error);
+      }
+    }
     if (answer.status >= 200 && answer.status < 300) return this.#parse<T>(answer.text);
     throw refusal(asked, answer, this.#transport.access, await this.#transport.certificateEnds(), this.#now());
   }

@@ -140,6 +140,13 @@ function authorizationOf(user: UserEntry): string | undefined {
   // As client-go: the file's content goes before a token that stands beside it.
   const token =
     user.tokenFile === undefined ? user.token : readText(user.tokenFile, `tokenFile of user "${user.name}"`);
+  if (token?.trim() === '' && user.tokenFile !== undefined) {
+    throw new NodepoolError(
+      'input',
+      `the tokenFile of user "${user.name}", ${user.tokenFile}, is empty`,
+      'log in again',
+    );
+  }
   if (token !== undefined) return `Bearer ${token.trim()}`;
   if (user.username === undefined) return undefined;
   return `Basic ${Buffer.from(`${user.username}:${user.password ?? ''}`).toString('base64')}`;

@@ -1,4 +1,4 @@
-/** What the server refused, in words with a way out. The Status body is parsed here and nowhere else. */
+/** What the server refused, in words with a way out. The Status of an answer (answer.ts) is read here and nowhere else. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';

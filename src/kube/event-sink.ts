@@ -2,7 +2,7 @@
 import type { EventSink, RecordedEvent, SinkResult } from '../controller/recorder.ts';
 import type { Answer } from './answer.ts';
 import { MERGE_PATCH } from './api.ts';
-import { parseStatus } from './errors.ts';
+import { isMissingObject, parseStatus } from './errors.ts';
 import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
 import { microTime } from './leases.ts';
 import { EVENTS, pathOf } from './resource.ts';
@@ -46,11 +46,12 @@ function resourceOf(event: RecordedEvent) {
   return { ...EVENTS, namespace: eventNamespace(event) };
 }
 
-function toResult({ status, text, headers }: Answer): SinkResult {
+function toResult(answer: Answer): SinkResult {
+  const { status, text, headers } = answer;
   const { reason = '', message = text.trim() } = parseStatus(text) ?? {};
   // The name is ours alone: an Event that exists was made by a create whose answer was lost.
   if (status < 300 || reason === 'AlreadyExists') return { kind: 'written' };
-  if (status === 404) return { kind: 'missing' };
+  if (isMissingObject(answer)) return { kind: 'missing' };
   if (status === 429 || status >= 500) return { kind: 'failed', message, retryAfterMs: retryAfterMs(headers) };
   return { kind: 'refused', message };
 }

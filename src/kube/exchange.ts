@@ -20,6 +20,8 @@ export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
+  /** Of the body as it came, kept or not. */
+  bytes: number;
 }
 
 /** The deadline passed before the whole answer was there. */
@@ -60,9 +62,13 @@ export function exchange({ url, method, headers, body, agent, deadlineMs, clock,
       const chunks: Buffer[] = [];
       const take =
         onBody !== undefined && status >= 200 && status < 300 ? onBody : (chunk: Buffer) => chunks.push(chunk);
-      response.on('data', take);
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        take(chunk);
+      });
       response.on('error', fail);
-      response.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks) })));
+      response.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes })));
     });
     request.end(body);
   });

@@ -16,6 +16,8 @@ export interface PageAnswer {
   answer: Answer;
   /** A list in protobuf, which has been read; any other is the answer's text. */
   page?: WirePage;
+  /** It has a field that we do not know: it was read as JSON, and what comes after it had better be asked for so. */
+  isUnknown?: boolean;
 }
 
 /** Any HTTP answer resolves. Throws when there is none, or when it is malformed protobuf. */
@@ -34,11 +36,13 @@ export async function requestPage(transport: Transport, resource: Resource, quer
     }
   };
   const answer = await transport.request({ path, query, accept: acceptOf(resource), onBody });
-  if (problem instanceof UnknownFieldError) return requestPage(transport, inJson(resource), query);
+  if (problem instanceof UnknownFieldError) {
+    return { ...(await requestPage(transport, inJson(resource), query)), isUnknown: true };
+  }
   if (problem !== undefined) throw problem;
   if (answer.status !== 200) return { answer };
   const end = reader.end();
-  return end.kind === 'list'
-    ? { answer, page: { metadata: end.meta, items } }
-    : { answer: { ...answer, text: end.body.toString('utf8') } };
+  if (end.kind === 'list') return { answer, page: { metadata: end.meta, items } };
+  const { status, headers } = answer;
+  return { answer: { status, headers, text: end.body.toString('utf8') } };
 }

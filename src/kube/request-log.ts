@@ -13,11 +13,17 @@ export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: 
   if (body !== undefined) log(8, () => `request body: ${cut(body)}`);
 }
 
-export function logAnswer(log: RequestLog, method: string, url: URL, answer: Answer, ms: number): void {
-  const { status, headers, text, protobuf } = answer;
+/** @param answer bytes: of its body, which is not shown where it is protobuf or was read as it came */
+export function logAnswer(
+  log: RequestLog,
+  method: string,
+  url: URL,
+  { status, headers, text, bytes }: Answer & { bytes: number },
+  ms: number,
+): void {
   log(6, () => `${method} ${url} ${status} in ${Math.round(ms)} ms`);
   log(8, () => `answer headers: ${JSON.stringify(headers)}`);
-  log(8, () => `answer body: ${protobuf === undefined ? cut(text) : `${protobuf.length} bytes of protobuf`}`);
+  log(8, () => `answer body: ${text === '' ? `${bytes} bytes of ${headers['content-type']}` : cut(text)}`);
 }
 
 /** A watch: its lines are not shown. */

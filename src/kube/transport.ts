@@ -6,7 +6,7 @@
  * - a kept connection that was closed as it was used again: only requests marked `replayable`. Reads are, and so are
  *   writes guarded by resourceVersion, UID or a name of our own: done twice they end as a conflict or "gone", which
  *   callers expect. A create of the user's object is not: it would report its own object as somebody else's.
- * - 401 with credentials that can be renewed (exec plugin, token file): once, with fresh ones.
+ * - 401 with credentials that can be renewed (exec plugin, files of a token or a certificate): once, with fresh ones.
  *
  * A request has one deadline for all that, from when it has a place among those in flight. A write that waited, for a
  * place or for a busy server, is sent only if it still may be.
@@ -215,8 +215,9 @@ export class Transport {
       url,
       answering.then(({ status }) => status),
     );
-    const answer = toAnswer(await answering);
-    logAnswer(log, method, url, answer, clock.now() - start);
+    const reply = await answering;
+    const answer = toAnswer(reply);
+    logAnswer(log, method, url, { ...answer, bytes: reply.bytes }, clock.now() - start);
     return answer;
   }
 

@@ -18,7 +18,8 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
     async list(options) {
       try {
         const part = { limit: String(options.limit), continue: options.continue };
-        const { answer, page: read } = await requestPage(transport, resource, { ...query, ...part });
+        const { answer, page: read, isUnknown = false } = await requestPage(transport, resource, { ...query, ...part });
+        if (isUnknown) resource = inJson(resource);
         if (answer.status !== 200) return refused(answer);
         const page: WirePage | null = read ?? JSON.parse(answer.text);
         const { resourceVersion, continue: token } = page?.metadata ?? {};

@@ -49,13 +49,19 @@ describe('nodes in protobuf and in JSON', () => {
     await client.expect('POST', '/api/v1/nodes', { metadata: { name: 'without-status' } });
   });
 
-  async function open(t: TestContext, server: string, log: string[] = []): Promise<Connection> {
+  async function open(t: TestContext, server: string, log: string[] = [], dryRun = false): Promise<Connection> {
     const options = { env: {}, version: '0.0.0', log: (_level: number, text: () => string) => log.push(text()) };
     const realm = { server, dir: cluster().dir, authority: cluster().authority };
     const kubeconfig = await kubeconfigFor(realm, 'admin', { groups: ['system:masters'] });
-    const connection = await connect({ ...options, kubeconfig });
+    const connection = await connect({ ...options, kubeconfig, dryRun });
     t.after(() => connection.close());
     return connection;
+  }
+
+  async function expectNode(connection: Connection, name: string): Promise<Node> {
+    const node = await connection.cluster.getNode(name);
+    assert.ok(node);
+    return node;
   }
 
   /** Stands before the server, asks it for what `accept` makes of what is asked for, and changes what it answers. */
@@ -98,7 +104,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.deepEqual(await connection.cluster.listNodes(), expected);
     assert.equal(log.filter(line => line.includes(`Accept: ${PROTOBUF}`)).length, 3);
     for (const node of expected.slice(-5)) assert.deepEqual(await connection.cluster.getNode(node.name), node);
-    assert.ok(log.some(line => /^answer body: \d+ bytes of protobuf$/.test(line)));
+    assert.ok(log.some(line => /^answer body: [1-9]\d+ bytes of application\/vnd\.kubernetes\.protobuf$/.test(line)));
     assert.equal(await connection.cluster.getNode('nobody'), undefined);
   });
 
@@ -189,6 +195,18 @@ describe('nodes in protobuf and in JSON', () => {
     assert.equal(write.kind === 'written' && write.node.labels.json, 'yes');
   });
 
+  test('what says that it is protobuf and is not is no API server', async t => {
+    const { server } = await relay(
+      t,
+      type => type,
+      body => body.subarray(0, 20),
+    );
+    const connection = await open(t, server);
+    const problem = { name: 'NodepoolError', message: `what answers at ${server} is not a Kubernetes API server` };
+    await assert.rejects(connection.cluster.listNodes(), problem);
+    await assert.rejects(connection.cluster.getNode('plain'), problem);
+  });
+
   test('a field of a taint that we do not know is not lost: such a node is read in JSON', async t => {
     const taint = { key: 'future', value: MARK, effect: 'NoSchedule' };
     await raw(cluster()).expect('PATCH', '/api/v1/nodes/bare', { spec: { taints: [taint] } });
@@ -203,6 +221,16 @@ describe('nodes in protobuf and in JSON', () => {
     const { taints, resourceVersion } = bare;
     const write = await connection.cluster.patchNode('bare', { resourceVersion, labels: { team: 'a' }, taints });
     assert.equal(write.kind === 'written' && write.node.taints[0]?.value, MARK);
+
+    const dry = await open(t, server, [], true);
+    asked.length = 0;
+    const tried = await dry.cluster.patchNode('bare', { ...(await expectNode(dry, 'bare')), labels: { team: 'dry' } });
+    assert.equal(
+      tried.kind === 'written' && tried.node.labels.team,
+      'dry',
+      'the answer of a dry run cannot be read again',
+    );
+    assert.equal(asked.at(-1), 'application/json');
 
     const watched = connection.watch().nodes;
     const lines: { type: string; object: WireNode }[] = [];

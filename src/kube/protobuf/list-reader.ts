@@ -5,6 +5,8 @@ import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.
 
 /** At most, of a field's tag and its length. */
 const HEAD_BYTES = 10;
+/** An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
+const LONGEST_ITEM = 16 * 1024 * 1024;
 /** Fields of the envelope and of the list in it. */
 const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
 
@@ -50,6 +52,7 @@ export class ListReader {
         bytes = bytes.subarray(start);
         continue;
       }
+      if (length > LONGEST_ITEM) throw new Error(`an item of the list has more than ${LONGEST_ITEM} bytes`);
       needed = start + length;
       if (bytes.length < needed) break;
       if (this.#state === 'list') this.#take(field, bytes.subarray(start, needed), needed);

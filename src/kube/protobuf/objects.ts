@@ -41,7 +41,7 @@ const TAINT: Schema = {
 
 const NODE_SPEC: Schema = {
   4: { name: 'unschedulable', read: bool },
-  5: { name: 'taints', read: wholeMessage(TAINT), repeated: 'list' },
+  5: { name: 'taints', read: wholeMessage('a taint', TAINT), repeated: 'list' },
 };
 
 const NODE_CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };

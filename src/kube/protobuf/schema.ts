@@ -1,11 +1,14 @@
 /**
  * Reads protobuf messages by schemas that name only the fields that are used; all others are skipped unread. What comes
- * out is what JSON.parse gives of the same object, less those fields: strings that are empty are left out.
+ * out is what JSON.parse gives of the same object, less those fields. Zero values are left out: protobuf has them where
+ * JSON omits what is empty.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 
 /** Wire type of strings, bytes and messages. */
 const LENGTH_DELIMITED = 2;
+
+const ZERO: ReadonlySet<unknown> = new Set(['', 0, false, undefined]);
 
 export type Read = (reader: BinaryReader) => unknown;
 
@@ -40,8 +43,8 @@ export function message(schema: Schema): Read {
 }
 
 /** As message, for one that is written back: a field that is not in its schema would be lost. */
-export function wholeMessage(schema: Schema): Read {
-  return reader => readFields(schema, reader, endOf(reader), true);
+export function wholeMessage(what: string, schema: Schema): Read {
+  return reader => readFields(schema, reader, endOf(reader), what);
 }
 
 /** A message around a single field, its first, of which only that is kept. */
@@ -60,21 +63,23 @@ export function entry(read: Read): Read {
   return message({ 1: { name: 'key', read: text }, 2: { name: 'value', read } });
 }
 
-/** meta/v1 Time as JSON writes it, to the second. */
-export function time(reader: BinaryReader): string {
-  const seconds = Number(secondsOf(reader) ?? 0);
-  return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+/** meta/v1 Time as JSON writes it, to the second; an empty one is no time. */
+export function time(reader: BinaryReader): string | undefined {
+  const seconds = secondsOf(reader);
+  return seconds === undefined ? undefined : new Date(Number(seconds) * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 const secondsOf = around(reader => reader.int64());
 
-function readFields(schema: Schema, reader: BinaryReader, end: number, isWhole = false): object {
+/** @param whole what it is, when it must be known whole */
+function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: string): object {
   const object: Record<string, unknown> = {};
   while (reader.pos < end) {
     const tag = reader.uint32();
     const [number, wireType] = [tag >>> 3, tag & 7];
     const field = schema[number];
     if (field !== undefined) readInto(object, field, reader);
-    else if (isWhole) throw new UnknownFieldError(`field ${number} is not known`);
+    else if (whole !== undefined)
+      throw new UnknownFieldError(`${whole} has a field ${number}, which is not known: it is read as JSON`);
     else skip(reader, number, wireType);
   }
   if (reader.pos !== end) throw new RangeError('a field is longer than the message that it is in');
@@ -84,7 +89,7 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, isWhole =
 function readInto(object: Record<string, unknown>, { name, read, repeated }: Field, reader: BinaryReader): void {
   const value = read(reader);
   if (repeated === undefined) {
-    if (value !== '') object[name] = value;
+    if (!ZERO.has(value)) object[name] = value;
     return;
   }
   object[name] ??= repeated === 'list' ? [] : {};

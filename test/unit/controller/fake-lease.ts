@@ -25,6 +25,11 @@ export class FakeLease {
     return { kind: 'written', lease: this.lease };
   }
 
+  /** Somebody else writes a label: another version of the same record. */
+  touch(): void {
+    if (this.lease !== undefined) this.lease = { ...this.lease, resourceVersion: String(++this.#version) };
+  }
+
   remove(): void {
     this.lease = undefined;
   }

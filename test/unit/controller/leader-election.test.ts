@@ -39,6 +39,19 @@ describe('leader election', () => {
     });
   }
 
+  test('a renewal that hangs is given up after 5 s and tried again: it does not cost the lease', async () => {
+    const { clock, server, a } = await pair();
+    await clock.advance(1_999);
+    a.state.network = 'silent';
+    await clock.advance(1);
+    a.state.network = 'up';
+    await clock.advance(5_000 + 2_000);
+    assert.equal(server.writes.length, 2, 'the first, and the one after the hanging one');
+    await clock.advance(10_000);
+    assert.equal(a.elector.isLeader(), true);
+    assert.deepEqual(a.events, ['started']);
+  });
+
   test('a dead leader is followed within 18 s, whatever the draw', async () => {
     for (const draw of [0, 0.3, 0.7, 0.999]) {
       for (const life of [100, 1_900, 2_500, 3_999]) {
@@ -98,6 +111,16 @@ describe('leader election', () => {
     }
   });
 
+  test("what others write into the lease's metadata does not keep a dead leader's alive", async () => {
+    const { clock, server, a, b } = await pair();
+    a.state.network = 'silent';
+    for (let second = 0; second < 20; second += 5) {
+      server.touch();
+      await clock.advance(5_000);
+    }
+    assert.equal(b.elector.isLeader(), true);
+  });
+
   test('who lost the lease does not write it at the end', async () => {
     const { clock, server, a } = await pair();
     a.state.network = 'down';
@@ -130,7 +153,7 @@ describe('leader election', () => {
     });
     elector.run({ onStarted: () => {} });
     await clock.advance(10_000);
-    assert.equal(updates, 1);
+    assert.equal(updates, 2);
     assert.equal(elector.isLeader(), false);
     held.resolve();
     await settle();

@@ -59,6 +59,11 @@ describe('the bucket', () => {
 });
 
 describe('the longest of several', () => {
+  test('of none waits for nothing', () => {
+    const none = new MaxOf<string>([]);
+    assert.deepEqual([none.when('a'), none.retries('a')], [0, 0]);
+  });
+
   test('asks each of them every time', () => {
     const clock = new FakeClock();
     const limiter = new MaxOf([new ExponentialDelay(40, 1000), new Bucket(clock, 10, 2)]);

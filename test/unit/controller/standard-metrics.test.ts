@@ -20,6 +20,23 @@ function create() {
 }
 
 describe("the standard metrics have controller-runtime's names and labels", () => {
+  test('counters are there before anything is counted', () => {
+    const { metrics, value } = create();
+    metrics.controller('pools');
+    metrics.queue('pools');
+    const results = ['success', 'requeue_after', 'error'].map(result => `controller="pools",result="${result}"`);
+    const samples = [
+      ...results.map(labels => `controller_runtime_reconcile_total{${labels}}`),
+      'controller_runtime_reconcile_errors_total{controller="pools"}',
+      'controller_runtime_terminal_reconcile_errors_total{controller="pools"}',
+      'controller_runtime_active_workers{controller="pools"}',
+      'workqueue_depth{name="pools"}',
+      'workqueue_adds_total{name="pools"}',
+      'workqueue_retries_total{name="pools"}',
+    ];
+    assert.deepEqual(samples.map(value), Array(samples.length).fill('0'));
+  });
+
   test('reconciles by result, with their errors counted once more', () => {
     const { metrics, value } = create();
     const controller = metrics.controller('pools');

@@ -135,7 +135,20 @@ describe('the work queue', () => {
     await clock.advance(500);
     queue.done('a');
     queue.addRateLimited('a');
-    assert.deepEqual(seen, ['added', 'depth 1', 'depth 0', 'waited 2', 'worked 0.5', 'retried']);
+    assert.deepEqual(seen, ['added', 'depth 1', 'waited 2', 'depth 0', 'worked 0.5', 'retried']);
+  });
+
+  test('a key that is added while a worker has it counts as waiting from then on', async () => {
+    const { queue, seen } = create();
+    queue.add('a');
+    await take(queue);
+    seen.length = 0;
+    queue.add('a');
+    assert.deepEqual(seen, ['added', 'depth 1']);
+    queue.done('a');
+    assert.deepEqual(seen.slice(2), ['worked 0']);
+    await take(queue);
+    assert.deepEqual(seen.slice(3), ['waited 0', 'depth 0']);
   });
 
   test('tells at any time how long each worker has had its key', async () => {

@@ -183,6 +183,7 @@ describe('what cannot be used', () => {
   const table: [string, Omit<UserEntry, 'name'>, string][] = [
     ['no key', { certData: base64(client.cert) }, 'user "u" in /k has a client-certificate and no client-key'],
     ['no certificate', { keyData: base64(client.key) }, 'user "u" in /k has a client-key and no client-certificate'],
+    ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],
     ['a missing file', { tokenFile: '/no/token' }, 'cannot read the tokenFile of user "u", /no/token: no such file'],
   ];
   for (const [name, user, message] of table) {

@@ -83,7 +83,7 @@ test('the log hides credentials and cuts long bodies', () => {
   const lines: string[] = [];
   const log = (level: number, text: () => string) => lines.push(`${level} ${text()}`);
   logRequest(log, { authorization: 'Bearer secret', Accept: 'application/json' }, '{"a":1}');
-  const answer = { status: 200, headers: {}, text: 'x'.repeat(20_000) };
+  const answer = { status: 200, headers: {}, text: 'x'.repeat(20_000), bytes: 20_000 };
   logAnswer(log, 'GET', new URL('https://s/api'), answer, 12.4);
   assert.deepEqual(lines.slice(0, 4), [
     '8 request headers: authorization: <hidden>, Accept: application/json',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readLine } from '../../../../src/controller/wire.ts';
 import {
   decodeEnvelope,
   decodeNode,
@@ -41,6 +42,22 @@ describe('objects in protobuf are what JSON has of them', () => {
     });
   });
 
+  test('zero values are left out, as JSON omits them', () => {
+    const taint = encode({ 1: 'key', 2: '', 3: 'NoSchedule', 4: encode({}) });
+    const bare = encode({
+      1: encode({ 1: 'n', 2: '', 8: encode({}) }),
+      2: encode({ 1: '', 4: 0, 5: [taint] }),
+      3: encode({}),
+    });
+    assert.deepEqual(decodeNode(bare), {
+      metadata: { name: 'n' },
+      spec: { taints: [{ key: 'key', effect: 'NoSchedule' }] },
+      status: {},
+    });
+    const epoch = encode({ 1: encode({ 1: 'n', 8: encode({ 1: 0, 2: 0 }) }) });
+    assert.deepEqual(decodeNode(epoch), { metadata: { name: 'n', creationTimestamp: '1970-01-01T00:00:00Z' } });
+  });
+
   test('a pod: where it is', () => {
     const pod = encode({ 1: encode({ 1: 'p', 3: 'team', 5: 'u', 6: '9' }), 2: encode({ 1: '', 10: 'node-a' }) });
     assert.deepEqual(decodePod(pod), {
@@ -70,6 +87,8 @@ describe('objects in protobuf are what JSON has of them', () => {
     assert.deepEqual(decodeEnvelope(envelope('Status', status), decodeNode), expected);
     const event = frame('ERROR', envelope('Status', status)).subarray(4);
     assert.deepEqual(decodeWatchEvent(event, decodeNode), { type: 'ERROR', object: expected });
+    const expired = envelope('Status', encode({ 2: 'Failure', 3: 'too old', 4: 'Expired', 6: 410 }));
+    assert.deepEqual(readLine(decodeWatchEvent(frame('ERROR', expired).subarray(4), decodeNode)), { type: 'expired' });
   });
 
   test('a bookmark keeps its annotation', () => {
@@ -86,6 +105,10 @@ describe('what is not as it should be', () => {
   test('a taint with a field that we do not know is not read: written back, it would be lost', () => {
     const taint = encode({ 1: 'key', 3: 'NoSchedule', 9: 'new' });
     assert.throws(() => decodeNode(node('n', [taint])), UnknownFieldError);
+    assert.throws(
+      () => decodeNode(node('n', [taint])),
+      /^UnknownFieldError: a taint has a field 9, which is not known/,
+    );
   });
 
   test('fields that we do not know are skipped everywhere else', () => {

@@ -51,6 +51,25 @@ describe('a list', () => {
     }
   });
 
+  test('an item that is longer than any object ends it before it is held', () => {
+    const reader = new ListReader(() => {});
+    const head = Buffer.from([
+      ...Buffer.from('k8s\0'),
+      0x12,
+      0xff,
+      0xff,
+      0xff,
+      0xff,
+      0x0f,
+      0x12,
+      0xff,
+      0xff,
+      0xff,
+      0x7f,
+    ]);
+    assert.throws(() => reader.push(Buffer.concat([head, Buffer.alloc(20)])), /more than 16777216 bytes/);
+  });
+
   test('what does not begin as protobuf comes back as it is', () => {
     const json = Buffer.from(JSON.stringify({ kind: 'NodeList', items: ['x'.repeat(3_000)] }));
     for (const size of [1, 10, json.length]) {
