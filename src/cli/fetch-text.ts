@@ -1,9 +1,8 @@
 /** A text from the web, within limits of time and size. */
+import { LONGEST_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 const DEFAULT_DEADLINE_MS = 30_000;
-/** Timers of Node that are longer fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** No API server takes more in one request (`MaxRequestBodyBytes` of k8s.io/apiserver). */
 const MOST_BYTES = 3 * 1024 * 1024;
 

@@ -7,7 +7,7 @@ export interface Clock {
 }
 
 /** What setTimeout takes (24.8 days); it calls back at once for more. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Not guaranteed: a wait of more than 24.8 days; it ends then. */
 export const systemClock: Clock = {

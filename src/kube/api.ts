@@ -54,10 +54,13 @@ export class Api {
   /** Reads page by page and keeps only what `map` returns of each item. A token that expired starts it over, once. */
   async list<Item, T>(resource: Resource, map: (item: Item) => T, query: Query = {}): Promise<T[]> {
     const items: T[] = [];
+    let asked = resource;
     let restarted = false;
     for (let token: string | undefined; ; ) {
       const part = { ...query, limit: PAGE_SIZE, continue: token };
-      const { answer, page: read } = await requestPage(this.#transport, resource, part).catch(this.#unreadable);
+      const answered = await requestPage(this.#transport, asked, part).catch(this.#unreadable);
+      const { answer, page: read, isUnknown = false } = answered;
+      if (isUnknown) asked = inJson(asked);
       if (answer.status === 410 && token !== undefined && !restarted) {
         restarted = true;
         token = undefined;

@@ -1,9 +1,10 @@
 /** One GET whose answer is read as it comes, line by line, over node:http(s). */
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
+import { LONGEST_OBJECT } from './wire.ts';
 
-/** Characters of a line. An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
-const LONGEST_LINE = 16 * 1024 * 1024;
+/** Of a line, in characters. */
+const LONGEST_LINE = LONGEST_OBJECT;
 /** Bytes of a refusal; a Status has a few hundred. */
 const LONGEST_BODY = 1024 * 1024;
 

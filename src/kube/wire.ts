@@ -1,6 +1,6 @@
 /**
  * The API's objects as they travel: client-node's own types with its Dates turned back into the strings that JSON has.
- * Types only: importing the generated classes costs 400 ms, and their serializer drops fields it does not know.
+ * Types of them only: importing the generated classes costs 400 ms, and their serializer drops fields it does not know.
  */
 export type Wire<T> = T extends Date
   ? string
@@ -9,3 +9,6 @@ export type Wire<T> = T extends Date
     : T extends object
       ? { [Member in keyof T]: Wire<T[Member]> }
       : T;
+
+/** An object has 1.5 MiB at most in etcd; so many bytes or characters of one bound memory against anything else. */
+export const LONGEST_OBJECT = 16 * 1024 * 1024;

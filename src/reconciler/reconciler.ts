@@ -10,6 +10,7 @@ import type { Limiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { conflictMessages } from './conflicts.ts';
@@ -63,6 +64,7 @@ const MOST_STATUS_ATTEMPTS = 10;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #writer: NodeWriter;
+
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#writer = new NodeWriter(options);
@@ -100,14 +102,7 @@ export class Reconciler {
       failures: outcome.failures,
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    outcome.status = computeStatus(
-      pool,
-      observed,
-      this.#options
-        .now()
-        .toISOString()
-        .replace(/\.\d+Z$/, 'Z'),
-    );
+    outcome.status = computeStatus(pool, observed, timestamp(this.#options.now()));
     const alive = await this.#writeStatus(pool, outcome.status, outcome.moves.length > 0);
     await this.#tell(
       [

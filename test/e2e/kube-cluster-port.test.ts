@@ -1,23 +1,21 @@
 /** The port of the reconciler, and what concerns every write, against a real kube-apiserver. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { load } from 'js-yaml';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import type { Node, NodePool, RuntimeClass } from '../../src/nodepool/types.ts';
+import type { Node, RuntimeClass } from '../../src/nodepool/types.ts';
 import type { RawPool } from '../../src/operations/ports.ts';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
+import { createPool, pool, readDefinition } from './pools.ts';
 
 describe('the cluster port', () => {
   const cluster = useCluster({ audit: true });
   let connection: Connection;
 
   before(async () => {
-    const manifest = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
-    const definition = load(await readFile(manifest, 'utf8')) as Record<string, unknown>;
+    const definition = await readDefinition();
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
     await connection.definition.apply(definition, { dryRun: false });
@@ -25,15 +23,7 @@ describe('the cluster port', () => {
   });
   after(() => connection?.close());
 
-  function pool(name: string, more: Partial<NodePool> = {}): RawPool {
-    return { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec: {}, ...more };
-  }
-
-  async function created(body: RawPool): Promise<RawPool> {
-    const made = await connection.pools.create(body, { dryRun: false });
-    assert.equal(made.kind, 'created');
-    return made.pool;
-  }
+  const created = (body: RawPool) => createPool(connection, body);
 
   async function node(name: string): Promise<Node> {
     const found = await connection.cluster.getNode(name);

@@ -1,13 +1,12 @@
 /** The ports over the connection, against a real kube-apiserver. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { load } from 'js-yaml';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import type { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import type { RawPool } from '../../src/operations/ports.ts';
 import { useCluster } from '../cluster/harness.ts';
+import { createPool, pool, readDefinition } from './pools.ts';
 
 describe('the ports of a connection', () => {
   const cluster = useCluster();
@@ -17,20 +16,11 @@ describe('the ports of a connection', () => {
   before(async () => {
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    const manifest = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
-    definition = load(await readFile(manifest, 'utf8')) as Record<string, unknown>;
+    definition = await readDefinition();
   });
   after(() => connection?.close());
 
-  function pool(name: string, more: Partial<NodePool> = {}): RawPool {
-    return { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec: {}, ...more };
-  }
-
-  async function created(body: RawPool): Promise<RawPool> {
-    const made = await connection.pools.create(body, { dryRun: false });
-    assert.equal(made.kind, 'created');
-    return made.pool;
-  }
+  const created = (body: RawPool) => createPool(connection, body);
 
   test('the version of the server', async () => {
     assert.match(await connection.serverVersion(), /^v1\.\d+\.\d+/);

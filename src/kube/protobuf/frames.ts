@@ -1,10 +1,9 @@
 /** The frames of a watch in protobuf: each is a length in four bytes, and a message of so many. */
 import type { IncomingMessage } from 'node:http';
+import { LONGEST_OBJECT } from '../wire.ts';
 import { Chunks } from './chunks.ts';
 
 const HEAD_BYTES = 4;
-/** An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
-const LONGEST_FRAME = 16 * 1024 * 1024;
 
 /** Resolves at the end of the answer; throws when it breaks off, inside a frame or outside, or a frame is too long. */
 export async function readFrames(response: IncomingMessage, onFrame: (frame: Buffer) => void): Promise<void> {
@@ -15,7 +14,7 @@ export async function readFrames(response: IncomingMessage, onFrame: (frame: Buf
     let needed = HEAD_BYTES;
     while (bytes.length >= HEAD_BYTES) {
       const length = bytes.readUInt32BE(0);
-      if (length > LONGEST_FRAME) throw new Error(`a frame has more than ${LONGEST_FRAME} bytes`);
+      if (length > LONGEST_OBJECT) throw new Error(`a frame has more than ${LONGEST_OBJECT} bytes`);
       needed = HEAD_BYTES + length;
       if (bytes.length < needed) break;
       onFrame(bytes.subarray(HEAD_BYTES, needed));

@@ -1,12 +1,11 @@
 /** A list in protobuf, read while it comes: of 44 MB of nodes only the one that is being read is held. */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { LONGEST_OBJECT } from '../wire.ts';
 import { Chunks } from './chunks.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
 /** At most, of a field's tag and its length. */
 const HEAD_BYTES = 10;
-/** An object has 1.5 MiB at most in etcd; this bounds memory against anything else. */
-const LONGEST_ITEM = 16 * 1024 * 1024;
 /** Fields of the envelope and of the list in it. */
 const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
 
@@ -52,7 +51,7 @@ export class ListReader {
         bytes = bytes.subarray(start);
         continue;
       }
-      if (length > LONGEST_ITEM) throw new Error(`an item of the list has more than ${LONGEST_ITEM} bytes`);
+      if (length > LONGEST_OBJECT) throw new Error(`an item of the list has more than ${LONGEST_OBJECT} bytes`);
       needed = start + length;
       if (bytes.length < needed) break;
       if (this.#state === 'list') this.#take(field, bytes.subarray(start, needed), needed);

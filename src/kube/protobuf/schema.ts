@@ -4,6 +4,7 @@
  * JSON omits what is empty.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { timestamp } from '../../nodepool/timestamp.ts';
 
 /** Wire type of strings, bytes and messages. */
 const LENGTH_DELIMITED = 2;
@@ -66,7 +67,7 @@ export function entry(read: Read): Read {
 /** meta/v1 Time as JSON writes it, to the second; an empty one is no time. */
 export function time(reader: BinaryReader): string | undefined {
   const seconds = secondsOf(reader);
-  return seconds === undefined ? undefined : new Date(Number(seconds) * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+  return seconds === undefined ? undefined : timestamp(new Date(Number(seconds) * 1000));
 }
 const secondsOf = around(reader => reader.int64());
 
