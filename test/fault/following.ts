@@ -16,7 +16,7 @@ import { assertNeverBack } from './oracle.ts';
 import { startProxy } from './proxy.ts';
 import type { Test } from './world.ts';
 
-type Following = Awaited<ReturnType<typeof follow>>;
+export type Following = Awaited<ReturnType<typeof follow>>;
 
 interface Live {
   metadata: { name: string; uid: string; resourceVersion: string; labels: Record<string, string> };

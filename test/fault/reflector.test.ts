@@ -5,7 +5,7 @@ import { useCluster } from '../cluster/harness.ts';
 import { createNodes, deleteNodes, labelNode } from '../cluster/nodes.ts';
 import { until } from '../e2e/controller-world.ts';
 import { isList } from './asked.ts';
-import { follow, judge } from './following.ts';
+import { type Following, follow, judge } from './following.ts';
 import { row } from './row.ts';
 import { cutNextLine, endWith, forgeNextLine, holdWatches } from './streams.ts';
 import { answerWith } from './treatments.ts';
@@ -39,6 +39,16 @@ for (const how of ['RST', 'FIN'] as const) {
   );
 }
 
+/** Each before the next event of node a, which has to come through all the same. */
+async function forgeInTurn({ proxy, told }: Following, texts: readonly string[]): Promise<void> {
+  for (const [index, forged] of texts.entries()) {
+    const forging = forgeNextLine(proxy, forged);
+    await labelNode(cluster(), 'a', { round: String(index) });
+    await forging;
+    await until(() => told.length === 2 + index);
+  }
+}
+
 row(
   {
     fault: 'JSON that is no event',
@@ -48,13 +58,8 @@ row(
   async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
     const following = await follow(t, cluster(), true);
-    const { proxy, told, log, lists } = following;
-    for (const [index, forged] of ['{"hello":"world"}\n', '<html>\n'].entries()) {
-      const forging = forgeNextLine(proxy, forged);
-      await labelNode(cluster(), 'a', { round: String(index) });
-      await forging;
-      await until(() => told.length === 2 + index);
-    }
+    const { log, lists } = following;
+    await forgeInTurn(following, ['{"hello":"world"}\n', '<html>\n']);
     assert.match(log[0] ?? '', /no event; skipped/);
     assert.equal(log.length, 2);
     assert.equal(lists(), 1);
@@ -71,14 +76,9 @@ row(
   async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
     const following = await follow(t, cluster());
-    const { proxy, told, log, lists } = following;
+    const { log, lists } = following;
     // As a frame of protobuf: one of 5 bytes, and one that would never end.
-    for (const [index, forged] of ['\0\0\0\u0005hello', '<html>\n'].entries()) {
-      const forging = forgeNextLine(proxy, forged);
-      await labelNode(cluster(), 'a', { round: String(index) });
-      await forging;
-      await until(() => told.length === 2 + index);
-    }
+    await forgeInTurn(following, ['\0\0\0\u0005hello', '<html>\n']);
     assert.ok(log.length >= 2, log.join('\n'));
     assert.equal(lists(), 1);
     await judge(following, 'a');
