@@ -26,7 +26,7 @@ export const globalFlags = {
     aliases: ['v'],
     default: 0,
     min: 0,
-    summary: 'Log to stderr: 4 what a --watch does, 6 requests, 8 their headers and bodies, 9 stack traces.',
+    summary: 'Log to stderr: 4 what a --watch does, 6 requests, 8 headers and JSON bodies, 9 stack traces.',
     helpValue: 'N',
   }),
 };

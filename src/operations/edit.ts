@@ -144,8 +144,17 @@ function editable(pool: NodePool): Record<string, unknown> {
 }
 
 function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {
-  // Lines are counted as in the file that opens again, or is kept, with the reason at its head.
-  const pool = deps.decode('\n'.repeat(lineCount(head(new NodepoolError('input', '')))) + text);
+  try {
+    return decodePoolOf(text, original, deps);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
+    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, deps);
+  }
+}
+
+function decodePoolOf(text: string, original: RawPool, deps: TextEditDeps): NodePool {
+  const pool = deps.decode(text);
   if (pool.metadata.name !== original.metadata.name) {
     throw new NodepoolError(
       'input',

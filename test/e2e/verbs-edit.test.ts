@@ -89,8 +89,9 @@ test('an invalid edit opens again with the reason at its head, until it is valid
   const reasons = seen.map(text => text.split('\n').filter(line => /^# (error|next): /.test(line)));
   assert.deepEqual(reasons[0], []);
   assert.match(reasons[1]?.join('\n') ?? '', /^# error: nodepool gpu: spec\.labels\[tier\]: .*"a b"/);
-  assert.deepEqual(reasons[2], ['# error: edit:6: spec.lables: unknown field', '# next: did you mean spec.labels?']);
-  // The line is that of the file in the editor.
+  assert.deepEqual(reasons[2], ['# error: edit:7: spec.lables: unknown field', '# next: did you mean spec.labels?']);
+  // The lines are those of the file in the editor, whose head may have a line that says what to do next.
+  assert.equal(seen[2]?.split('\n').indexOf('apiVersion: nodes.lailin.xyz/v1'), 7 - 1);
   const line = Number(/^# error: edit:(\d+):\d+: not valid YAML: /.exec(reasons[3]?.join() ?? '')?.[1]);
   assert.match(seen[3]?.split('\n')[line - 1] ?? '', /tier: a: b/);
   assert.equal(seen[1], `${seen[1]?.slice(0, seen[1].indexOf('apiVersion'))}${BODY.replace('gold', 'a b')}`);
