@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { fileURLToPath } from 'node:url';
 import { start } from '../src/main.ts';
 
-await start();
+await start(fileURLToPath(new URL('..', import.meta.url)));

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 21)) {
@@ -8,5 +9,5 @@ if (major < 22 || (major === 22 && minor < 21)) {
 } else {
   module.enableCompileCache();
   const { start } = await import('../dist/main.js');
-  await start();
+  await start(fileURLToPath(new URL('..', import.meta.url)));
 }

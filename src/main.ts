@@ -1,5 +1,4 @@
 /** The composition root: joins the verbs, the manifest and the process. */
-import { fileURLToPath } from 'node:url';
 import { run } from '@oclif/core';
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
@@ -11,16 +10,15 @@ import { verbs } from './commands/index.ts';
 import { NodepoolError } from './nodepool/errors.ts';
 import { suggest } from './nodepool/suggest.ts';
 
-const program: Program = {
-  verbs,
-  manifest: manifest as unknown as Program['manifest'],
-  pjson,
-  root: fileURLToPath(new URL('..', import.meta.url)),
-};
+const program: Omit<Program, 'root'> = { verbs, manifest: manifest as unknown as Program['manifest'], pjson };
 
-/** Runs one command line (without node and script) and returns the exit code. Never throws; only a watch that was cut off exits by itself. */
-export async function main(argv: string[], io: Io): Promise<number> {
-  const config = await createConfig(program, io);
+/**
+ * Runs one command line (without node and script) and returns the exit code. Never throws; only a watch that was cut off
+ * exits by itself.
+ * @param root the directory in which manifests/ stands
+ */
+export async function main(argv: string[], io: Io, root: string): Promise<number> {
+  const config = await createConfig({ ...program, root }, io);
   const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;
   const subject = helpSubject(words);
   const verb = subject ?? words[0] ?? '';
@@ -45,8 +43,8 @@ export async function main(argv: string[], io: Io): Promise<number> {
   }
 }
 
-/** The whole program: the exit code is set, and node ends once stdout is drained and nothing is left to do. */
-export async function start(): Promise<void> {
+/** The whole program: the exit code is set, and the process ends once stdout is drained and nothing is left to do. */
+export async function start(root: string): Promise<void> {
   const io = processIo(process);
   // What nobody awaited has failed all the same.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
@@ -55,7 +53,7 @@ export async function start(): Promise<void> {
       process.exit(reportError(error, { io, argv, version: pjson.version, command: 'kubectl nodepool', flags: [] }));
     });
   }
-  process.exitCode = await main(process.argv.slice(2), io);
+  process.exitCode = await main(process.argv.slice(2), io, root);
 }
 
 function unknownVerb(verb: string, bin: string): NodepoolError {

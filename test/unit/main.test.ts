@@ -7,7 +7,7 @@ import { testIo } from './cli/test-io.ts';
 
 async function run(...argv: string[]) {
   const io = testIo();
-  const code = await main(argv, io);
+  const code = await main(argv, io, '');
   return { code, out: io.stdoutText(), err: io.stderrText() };
 }
 
