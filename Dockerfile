@@ -9,7 +9,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /src/package.json /src/oclif.manifest.json /src/LICENSE ./
 COPY --from=build /src/bin/kubectl-nodepool.js bin/
-COPY --from=build /src/dist dist/
+COPY --from=build /src/dist/npm dist/npm/
 COPY --from=build /src/manifests manifests/
 # Any user that is not root will do; the Deployment names this one.
 USER 65532:65532

@@ -8,6 +8,6 @@ if (major < 22 || (major === 22 && minor < 21)) {
   process.exitCode = 1;
 } else {
   module.enableCompileCache();
-  const { start } = await import('../dist/main.js');
+  const { start } = await import('../dist/npm/main.js');
   await start(fileURLToPath(new URL('..', import.meta.url)));
 }

@@ -14,7 +14,7 @@ import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { productCommand } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { bundle } from './build.ts';
+import { buildPackage } from './build.ts';
 
 /** Milliseconds for 99 of 100 changes. On a machine whose floor is above that, so much more than the floor. */
 const MOST_P99 = 100;
@@ -36,7 +36,7 @@ const [nodes, pools] = [Number(values.nodes), Number(values.pools)];
 const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
 const progress = process.stderr;
 await ensureBinaries(['etcd', 'kube-apiserver']);
-await step(progress, 'bundling kubectl-nodepool', bundle);
+await step(progress, 'bundling kubectl-nodepool', buildPackage);
 const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane({ audit: true }));
 try {
   const product = productCommand('bundle');

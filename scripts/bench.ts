@@ -18,7 +18,7 @@ import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { productCommand } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { bundle } from './build.ts';
+import { buildPackage } from './build.ts';
 
 /** What labels and taints from nothing may cost, in bare patches; beyond it the benchmark fails. */
 const MOST_RATIO = 1.5;
@@ -33,7 +33,7 @@ const { values } = parseArgs({
 const [nodes, pools, rounds] = [Number(values.nodes), Number(values.pools), Number(values.rounds)];
 const progress = process.stderr;
 await ensureBinaries(['etcd', 'kube-apiserver']);
-await step(progress, 'bundling kubectl-nodepool', bundle);
+await step(progress, 'bundling kubectl-nodepool', buildPackage);
 const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane());
 try {
   const specs = benchPools(pools);

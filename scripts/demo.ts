@@ -10,7 +10,7 @@ import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../test
 import { createNodes, type NodeSpec } from '../test/cluster/nodes.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
 import { step } from '../test/cluster/progress.ts';
-import { bundle } from './build.ts';
+import { buildPackage } from './build.ts';
 import { playFull } from './demo-full.ts';
 import { createShell, note, type Shell } from './demo-shell.ts';
 
@@ -43,7 +43,7 @@ async function demo(): Promise<number> {
   const progress = process.stderr;
   const more = values.full ? CONTROLLER_BINARIES : [];
   const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...more]);
-  await step(progress, 'bundling kubectl-nodepool', bundle);
+  await step(progress, 'bundling kubectl-nodepool', buildPackage);
   const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane());
   let controllers: Controllers | undefined;
   let kept = false;

@@ -12,7 +12,7 @@ import { makeStyle } from '../render/style.ts';
 import type { Connection } from './factory.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';
-import { onStopSignal } from './signals.ts';
+import { leaveSoon, onStopSignal } from './signals.ts';
 
 /** From which -v on the course of a watch is told, as for reconcile --watch. Troubles always are. */
 const INFO_VERBOSITY = 4;
@@ -113,6 +113,7 @@ async function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): P
     await follow({ ...changes, signal: over.signal }, { clock: systemClock, random: Math.random, log });
     return EXIT.done;
   } finally {
+    leaveSoon();
     end();
     io.stdout.off('error', stop);
   }

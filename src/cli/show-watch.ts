@@ -12,7 +12,7 @@ import type { Deps } from './factory.ts';
 import { createLog } from './log.ts';
 import { EXIT } from './report-error.ts';
 import { type Page, type Server, serve } from './serve.ts';
-import { onStopSignal } from './signals.ts';
+import { leaveSoon, onStopSignal } from './signals.ts';
 
 export interface WatchFlags {
   concurrency: number;
@@ -28,8 +28,6 @@ export interface WatchFlags {
 
 const LEASE = 'kubectl-nodepool';
 const REDRAW_MS = 500;
-/** For an error to be written. */
-const REPORT_MS = 1_000;
 /** What waits for a plugin that hangs fails after this, and is told; nobody may look at this process. */
 const LOGIN_LIMIT_MS = 60_000;
 
@@ -86,11 +84,8 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
     how = await manager.run();
     if (how === 'lost') log('error', 'the lease is lost: another process may reconcile now');
     if (how === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
-  } catch (error) {
-    // Who called reports it; what was cut off, a login that hangs above all, would keep the process after that.
-    setTimeout(() => process.exit(), REPORT_MS).unref();
-    throw error;
   } finally {
+    leaveSoon();
     clearInterval(redraw);
     end();
     live.stop();

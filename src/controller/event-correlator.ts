@@ -1,5 +1,6 @@
 /**
- * Decides which Event object tells of what happened, with client-go's numbers (tools/record/events_cache.go).
+ * Decides which Event object tells of what happened, as client-go does (tools/record/events_cache.go) with its numbers, but
+ * for the tenth event alike, which is still told on its own.
  * - The same again (object, type, reason, action and note) within 600 s counts up the Event that is there.
  * - Alike but for the note: ten are told one by one; more within 600 s share one Event, which shows the note of the
  *   first of them and counts.

@@ -11,6 +11,8 @@
  * - One renewal that hangs does not cost the lease: it is given up after 5 s and tried again.
  * - stop() hands the lease over: the next candidate leads within 3 s.
  *
+ * Not guaranteed: that a lease which somebody deletes makes no second leader: a candidate that never saw it takes it, and
+ * the leader learns so at its next renewal, as with client-go.
  * Not guaranteed: fencing. A write that was on its way when the process was halted may arrive after another leads. Who
  * asks isLeader() right before each write has 5 s for the write to arrive.
  */

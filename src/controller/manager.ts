@@ -2,8 +2,8 @@
  * Starts the parts of a controller process in order, and ends them in the reverse order.
  *
  * Start: the caches, until they have synced; then, with an elector, until this process leads; then the controllers.
- * First stop(): no key is begun any more, the running ones end, events are flushed, the lease is handed over; at most
- * 30 s, then as a second stop(). Second stop(): the running reconciles are told to abort, and nothing is waited for.
+ * First stop(): no key is begun any more, the running ones end, events are flushed for 5 s at most, the lease is handed
+ * over; at most 30 s in all, then as a second stop(). Second stop(): the running reconciles are told to abort, and nothing is waited for.
  * Lost lease: as a second stop().
  *
  * The lease is handed over only when no key runs any more: not after a second stop() and not after 30 s. It expires.
@@ -14,6 +14,8 @@ import type { LeadershipCallbacks } from './leader-election.ts';
 import { type Log, messageOf } from './log.ts';
 
 const STOP_MS = 30_000;
+/** An API server that takes no events is no reason to keep the lease. */
+const FLUSH_MS = 5_000;
 
 export interface ManagerOptions {
   caches: readonly { start(): void; synced(): Promise<void>; stop(): Promise<void> }[];
@@ -114,7 +116,8 @@ export class Manager {
   async #finish(deadline: number): Promise<'stopped'> {
     const { controllers, recorder, elector, caches, clock, log } = this.#options;
     await Promise.all(controllers.map(controller => controller.stop()));
-    if (recorder !== undefined && !(await recorder.flush(deadline - clock.now()))) log('warning', 'events were left');
+    const flushMs = Math.min(FLUSH_MS, deadline - clock.now());
+    if (recorder !== undefined && !(await recorder.flush(flushMs))) log('warning', 'events were left');
     recorder?.stop();
     await elector?.stop({ release: true });
     await Promise.all(caches.map(cache => cache.stop()));

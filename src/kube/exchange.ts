@@ -12,6 +12,8 @@ export interface Exchange {
   /** From the first byte sent to the last received; undefined waits for ever. */
   deadlineMs: number | undefined;
   clock: Clock;
+  /** Ends it, with an error. */
+  signal?: AbortSignal | undefined;
   /** Gets the body of a 2xx answer as it comes, which then is not kept. Must not throw. */
   onBody: ((chunk: Buffer) => void) | undefined;
 }
@@ -37,10 +39,20 @@ export class StaleSocketError extends Error {
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
 /** Rejects with DeadlineError, StaleSocketError, or what node:http gives. */
-export function exchange({ url, method, headers, body, agent, deadlineMs, clock, onBody }: Exchange): Promise<Reply> {
+export function exchange({
+  url,
+  method,
+  headers,
+  body,
+  agent,
+  deadlineMs,
+  clock,
+  signal,
+  onBody,
+}: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
-    const request = open(url, { method, headers, agent });
+    const request = open(url, { method, headers, agent, ...(signal === undefined ? {} : { signal }) });
     const expire = () => {
       reject(new DeadlineError());
       request.destroy();

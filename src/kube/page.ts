@@ -21,10 +21,15 @@ export interface PageAnswer {
 }
 
 /** Any HTTP answer resolves. Throws when there is none, or when it is malformed protobuf. */
-export async function requestPage(transport: Transport, resource: Resource, query: Query): Promise<PageAnswer> {
+export async function requestPage(
+  transport: Transport,
+  resource: Resource,
+  query: Query,
+  signal?: AbortSignal,
+): Promise<PageAnswer> {
   const path = pathOf(resource);
   const { decode } = resource;
-  if (decode === undefined) return { answer: await transport.request({ path, query }) };
+  if (decode === undefined) return { answer: await transport.request({ path, query, signal }) };
   const items: object[] = [];
   const reader = new ListReader(raw => items.push(decode(raw)));
   let problem: unknown;
@@ -35,9 +40,9 @@ export async function requestPage(transport: Transport, resource: Resource, quer
       problem = error;
     }
   };
-  const answer = await transport.request({ path, query, accept: acceptOf(resource), onBody });
+  const answer = await transport.request({ path, query, accept: acceptOf(resource), signal, onBody });
   if (problem instanceof UnknownFieldError) {
-    return { ...(await requestPage(transport, inJson(resource), query)), isUnknown: true };
+    return { ...(await requestPage(transport, inJson(resource), query, signal)), isUnknown: true };
   }
   if (problem !== undefined) throw problem;
   if (answer.status !== 200) return { answer };

@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 
-const LONGEST_DELAY_MS = 30_000;
 /** A server tells all it turns away the same delay: this much of it is added at most, so that they come back apart. */
 const MOST_JITTER = 0.2;
 
@@ -23,5 +22,5 @@ export function retryDelay(
 ): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const ms = retryAfterMs(headers);
-  return ms === undefined ? undefined : Math.min(ms, LONGEST_DELAY_MS) * (1 + MOST_JITTER * random);
+  return ms === undefined ? undefined : ms * (1 + MOST_JITTER * random);
 }

@@ -64,6 +64,8 @@ export interface Request {
   accept?: string;
   /** Gets the body of a 2xx answer as it comes; the answer has none then. Called for one sending at most; must not throw. */
   onBody?: (chunk: Buffer) => void;
+  /** Ends it, wherever it is, with an error. */
+  signal?: AbortSignal | undefined;
   /** Whether sending it twice does no harm; default: GETs are. */
   replayable?: boolean;
   /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
@@ -159,7 +161,8 @@ export class Transport {
       if (answer.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
         refused = session;
       } else if (delay !== undefined && retries++ < MOST_RETRIES && clock.now() + delay < ends) {
-        await sleep(clock, delay, this.#closed.signal);
+        const signals = [this.#closed.signal, request.signal].filter(signal => signal !== undefined);
+        await sleep(clock, delay, AbortSignal.any(signals));
       } else {
         return answer;
       }
@@ -167,8 +170,10 @@ export class Transport {
   }
 
   /** Since the request was asked for, time has passed. */
-  #checkMaySend({ method = 'GET', urgent = false }: Request): void {
-    if (this.#closed.signal.aborted) throw new NodepoolError('cluster', 'the connection was closed on our side');
+  #checkMaySend({ method = 'GET', urgent = false, signal }: Request): void {
+    if (this.#closed.signal.aborted || signal?.aborted) {
+      throw new NodepoolError('cluster', 'the request was given up on our side');
+    }
     if (method !== 'GET' && !urgent && this.#options.mayWrite?.() === false) {
       throw new NodepoolError('cluster', 'this process may not write any more: it has lost its lease');
     }
@@ -208,8 +213,8 @@ export class Transport {
     if (start >= ends) throw new DeadlineError();
     logRequest(log, headers, body);
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
-    const { onBody } = request;
-    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, onBody });
+    const { onBody, signal } = request;
+    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, signal, onBody });
     this.#count(
       method,
       url,

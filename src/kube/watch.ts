@@ -17,16 +17,17 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
   return {
     async list(options) {
       try {
-        const part = { limit: String(options.limit), continue: options.continue };
-        const { answer, page: read, isUnknown = false } = await requestPage(transport, resource, { ...query, ...part });
+        const { limit, continue: token, signal } = options;
+        const part = { ...query, limit: String(limit), continue: token };
+        const { answer, page: read, isUnknown = false } = await requestPage(transport, resource, part, signal);
         if (isUnknown) resource = inJson(resource);
         if (answer.status !== 200) return refused(answer);
         const page: WirePage | null = read ?? JSON.parse(answer.text);
-        const { resourceVersion, continue: token } = page?.metadata ?? {};
+        const { resourceVersion, continue: next } = page?.metadata ?? {};
         if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
         const items = page?.items ?? [];
         if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
-        return { kind: 'page', items, resourceVersion, continue: token || undefined };
+        return { kind: 'page', items, resourceVersion, continue: next || undefined };
       } catch (error) {
         return broken(error);
       }

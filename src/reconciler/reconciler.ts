@@ -102,17 +102,16 @@ export class Reconciler {
       failures: outcome.failures,
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    outcome.status = computeStatus(pool, observed, timestamp(this.#options.now()));
-    const alive = await this.#writeStatus(pool, outcome.status, outcome.moves.length > 0);
+    outcome.status = await this.#writeStatus(pool, observed, outcome.moves.length > 0);
     await this.#tell(
       [
         ...this.#moveEvents(outcome),
         ...runtimeClassEvents(pool, outcome.runtimeClass),
-        ...(alive ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
+        ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
       ],
       outcome,
     );
-    if (alive) return outcome;
+    if (outcome.status !== undefined) return outcome;
     // Deleted while its nodes were written: what it was given after somebody released it is let go again.
     const again = await this.reconcile(name);
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
@@ -137,6 +136,13 @@ export class Reconciler {
 
   /** The pool is gone without its finalizer having been honoured, or never had one. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
+    const { cluster, view, limit } = this.#options;
+    if (view.held(name).some(node => this.#writer.needsWrite(node.name))) {
+      // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
+      const pool = await limit(() => cluster.getPool(name));
+      if (pool !== undefined) view.setPool(pool);
+      if (view.pool(name) !== undefined) return this.reconcile(name);
+    }
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#settleNodes(name, outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
@@ -168,23 +174,31 @@ export class Reconciler {
   }
 
   /**
-   * Writes the status if it differs. False when the pool is gone, is being deleted, or another one has its name now.
+   * Writes the status if it differs, and gives it. Undefined when the pool is gone, is being deleted, or another one has
+   * its name now.
    * @param wroteNodes then it is looked at even if the status stays: a deletion may have crossed the node writes. Where
    * the view is followed that enqueues the pool again, and a request for every repaired node is saved.
    */
-  async #writeStatus(pool: NodePool, status: NodePoolStatus, wroteNodes: boolean): Promise<boolean> {
-    const { cluster, limit, sleep, isFollowed = false } = this.#options;
-    const { name } = pool.metadata;
-    if (deepEqual(pool.status, status)) {
-      return !wroteNodes || isFollowed || this.#isStill(pool, await limit(() => cluster.getPool(name)));
-    }
+  async #writeStatus(pool: NodePool, observed: Observation, wroteNodes: boolean): Promise<NodePoolStatus | undefined> {
+    const { cluster, view, limit, now, sleep, isFollowed = false } = this.#options;
+    const { metadata, spec } = pool;
+    const { name, generation = 0 } = metadata;
     let current = pool;
     for (let attempt = 1; attempt <= MOST_STATUS_ATTEMPTS; attempt++) {
+      // What was observed belongs to the spec that was read; the conditions of others to the status as it is now.
+      const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
+      if (deepEqual(current.status, status)) {
+        if (attempt > 1 || !wroteNodes || isFollowed) return status;
+        return this.#isStill(pool, await limit(() => cluster.getPool(name))) ? status : undefined;
+      }
+      view.expectStatus(name, status);
       const write = await limit(() => cluster.patchStatus(current, status));
-      if (write.kind === 'written') return this.#isStill(pool, write.pool);
+      if (write.kind === 'written') return this.#isStill(pool, write.pool) ? status : undefined;
       await sleep(conflictDelay(attempt, Math.random()));
       const latest = write.kind === 'gone' ? undefined : await limit(() => cluster.getPool(name));
-      if (!this.#isStill(pool, latest) || latest === undefined) return false;
+      if (!this.#isStill(pool, latest) || latest === undefined) return undefined;
+      // Another process has reconciled a later spec: its word stands.
+      if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return latest.status;
       current = latest;
     }
     throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);

@@ -15,7 +15,7 @@ import { type Claim, PoolIndex, sameClaims } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
-import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
 export interface ViewObserver {
   /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
@@ -37,6 +37,7 @@ export class View {
   /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
   readonly #concerned = new Map<string, Set<string>>();
   readonly #gone = new Lru<string, true>(MOST_GONE);
+  readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ViewObserver | undefined;
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
@@ -127,13 +128,24 @@ export class View {
     this.#pools.set(name, pool);
     if (moves) this.#index = undefined;
     if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
+    const expected = this.#expected.get(name);
+    if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
     this.#observer.concerned(neighbours);
     this.#observer.concerned(moves ? this.neighbours(name) : [name]);
+  }
+
+  /**
+   * The status that is about to be written: to see it, in the answer or in the cache, is no news. Else a status that
+   * says how a write failed would have the pool tried again at once, for as long as it fails in new words.
+   */
+  expectStatus(pool: string, status: NodePoolStatus): void {
+    this.#expected.set(pool, status);
   }
 
   /** @param uid of the one that is gone: another one of that name stays */
   removePool(name: string, uid: string | undefined): void {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
+    this.#expected.delete(name);
     const neighbours = this.#observer === undefined ? [] : this.neighbours(name);
     this.#pools.delete(name);
     this.#index = undefined;
@@ -250,6 +262,12 @@ interface Versioned {
 /** Whether both are one state of one object: the echo of what an answer told, or the other way round. */
 function isSame(before: Versioned | undefined, after: Versioned): boolean {
   return before?.uid === after.uid && before?.resourceVersion === after.resourceVersion;
+}
+
+/** Of the spec the generation tells. */
+function isAlikeButStatus(before: NodePool | undefined, after: NodePool): boolean {
+  const rest = ({ metadata }: NodePool) => ({ ...metadata, resourceVersion: '', managedFields: [] });
+  return before !== undefined && deepEqual(rest(before), rest(after));
 }
 
 /** Whether no pool could tell the two apart. */

@@ -79,7 +79,8 @@ function assetVariable(name: Binary): string {
   return `TEST_ASSET_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function cacheFolder(env: NodeJS.ProcessEnv): string {
+/** Where what was made or brought stays for the next run. */
+export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'kubectl-nodepool');
 }
 
@@ -87,7 +88,7 @@ function cachedPath(name: Binary, env: NodeJS.ProcessEnv): string {
   return join(cacheFolder(env), `${process.platform}-${process.arch}`, VERSIONS[name], name);
 }
 
-async function isExecutable(path: string): Promise<boolean> {
+export async function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(
     () => true,
     () => false,

@@ -106,7 +106,7 @@ describe('the manager', () => {
     assert.deepEqual(done, ['controller stopping']);
     finished.resolve();
     await settle();
-    assert.deepEqual(done, ['controller stopping', 'flushed within 20000', ...GRACEFUL]);
+    assert.deepEqual(done, ['controller stopping', 'flushed within 5000', ...GRACEFUL]);
     assert.equal(end(), 'stopped');
     assert.equal(clock.pending, 0);
   });

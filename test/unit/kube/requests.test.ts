@@ -27,7 +27,7 @@ test('only 429 and 503 with Retry-After are sent again', () => {
     retryDelay({ status, headers: value === undefined ? {} : { 'retry-after': value } }, 0);
   assert.equal(delay(429, '1'), 1000);
   assert.equal(delay(503, '0'), 0);
-  assert.equal(delay(429, '3600'), 30_000);
+  assert.equal(delay(429, '3600'), 3_600_000);
   assert.equal(delay(429), undefined);
   assert.equal(delay(503, 'Wed, 21 Oct 2026 07:28:00 GMT'), undefined);
   assert.equal(delay(500, '1'), undefined);

@@ -165,6 +165,24 @@ test('a write that waited is sent only if it still may be; reads and what is urg
   assert.equal(sends(), before + 22, 'ten times again, each');
 });
 
+test('a request that is given up ends at once and leaves its place', async t => {
+  const server = createServer(socket => {
+    socket.on('error', () => {});
+    socket.on('data', data => {
+      if (String(data).startsWith('GET /answers')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+  });
+  const { transport } = await transportTo(t, server, { concurrency: 1, deadlineMs: 0 });
+  const given = new AbortController();
+  const hanging = transport.request({ path: '/hangs', signal: given.signal });
+  const queued = transport.request({ path: '/hangs', signal: given.signal });
+  const next = transport.request({ path: '/answers' });
+  setTimeout(() => given.abort(), 50);
+  await assert.rejects(hanging);
+  await assert.rejects(queued, { message: 'the request was given up on our side' });
+  assert.equal((await next).status, 200);
+});
+
 test('close() ends the waiting: nothing is sent any more', async t => {
   const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
   const { transport, sends } = await turnedAway(t, options);
@@ -173,7 +191,7 @@ test('close() ends the waiting: nothing is sent any more', async t => {
   // Its answer is there, and it waits to go again.
   await new Promise(resolve => setTimeout(resolve, 50));
   transport.close();
-  for (const request of requests) await assert.rejects(request, { message: 'the connection was closed on our side' });
+  for (const request of requests) await assert.rejects(request, { message: 'the request was given up on our side' });
   assert.equal(sends(), 1);
 });
 

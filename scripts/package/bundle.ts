@@ -1,0 +1,38 @@
+/** Bundles the program with esbuild: one start-up file and one chunk for each verb and for what several of them use. */
+import { fileURLToPath } from 'node:url';
+import { build, type Metafile } from 'esbuild';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Packages written for CommonJS expect these three, which an ES module does not have. */
+const COMMONJS = [
+  "import { createRequire as $createRequire } from 'node:module';",
+  "import { fileURLToPath as $fileURLToPath } from 'node:url';",
+  'const require = $createRequire(import.meta.url);',
+  'const __filename = $fileURLToPath(import.meta.url);',
+  "const __dirname = $fileURLToPath(new URL('.', import.meta.url));",
+].join('\n');
+
+/**
+ * Not minified: a stack trace in a bug report is to be read, and neither start-up nor memory gained by it.
+ * @param entry below the project's root
+ * @param outdir what it holds is overwritten, and nothing is removed
+ */
+export async function bundle(entry: string, outdir: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entry],
+    outdir,
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    banner: { js: COMMONJS },
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  return metafile;
+}

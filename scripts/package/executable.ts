@@ -1,0 +1,41 @@
+/** Makes the executable of a platform: the bundle and manifests/, compiled together with Bun's runtime for it. */
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bunOf } from './bun.ts';
+import { bundle, ROOT } from './bundle.ts';
+import { mustRun } from './must-run.ts';
+import { hostTarget, nameOf, programOf, type Target } from './targets.ts';
+
+const FLAGS = [
+  '--compile',
+  '--format=esm',
+  // Each verb's chunk stays a module of its own, whose bytecode is read when the verb runs.
+  '--splitting',
+  '--bytecode',
+  // Files of the folder it happens to be started in are none of its business.
+  '--no-compile-autoload-dotenv',
+  '--no-compile-autoload-bunfig',
+  '--asset=manifests',
+];
+
+/**
+ * Writes dist/bin/OS-ARCH/kubectl-nodepool[.exe] and gives its path. The same sources give the same bytes, in whatever
+ * folder they are: Bun sees nothing but what is copied into a folder of its own, by relative paths.
+ */
+export async function buildExecutable(target: Target): Promise<string> {
+  const [compiler, runtime] = await Promise.all([bunOf(hostTarget()), bunOf(target)]);
+  const folder = join(ROOT, 'dist', 'bin', nameOf(target));
+  const work = await mkdtemp(join(tmpdir(), 'nodepool-build-'));
+  try {
+    await bundle('bin/executable.ts', work);
+    await cp(join(ROOT, 'manifests'), join(work, 'manifests'), { recursive: true });
+    const goal = [`--target=bun-${target.bun}`, `--compile-executable-path=${runtime}`, '--outfile', programOf(target)];
+    await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });
+    await mkdir(folder, { recursive: true });
+    await cp(join(work, programOf(target)), join(folder, programOf(target)));
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return join(folder, programOf(target));
+}

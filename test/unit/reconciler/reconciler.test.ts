@@ -1,0 +1,117 @@
+/** The whole of it is tried on a real API server (test/e2e, test/fault); here is what needs its answers at a moment's choice. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
+import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const ROLE = { 'node-role.kubernetes.io/worker': '' };
+const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] };
+
+/** A reconciler whose requests answer as told, and what is seen of it. */
+function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>) {
+  const view = new View(pools, nodes, []);
+  const told: string[] = [];
+  view.observe({ concerned: names => told.push(...names), nodeGone: () => {} });
+  const cluster = { createEvent: async () => {}, ...answers } as ClusterPort;
+  const now = () => new Date('2026-01-01T00:00:00Z');
+  const options = { cluster, view, limit: <T>(work: () => Promise<T>) => work(), now, sleep: async () => {} };
+  return { view, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
+}
+
+/** As the server answers a status write: a later resourceVersion. */
+function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
+  const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
+  return { ...pool, status, metadata: { ...pool.metadata, resourceVersion } };
+}
+
+test('a status of its own enqueues nothing, whether its answer or the cache is first: a failure in new words would spin', async () => {
+  let failures = 0;
+  for (const first of ['answer', 'cache'] as const) {
+    const { view, told, reconciler } = create(
+      [aPool({ labels: { tier: 'gold' } }, METADATA)],
+      [aNode({ name: 'a', labels: ROLE })],
+      {
+        patchNode: async () => {
+          throw new NodepoolError('cluster', `cannot patch Node "a": connection ${failures++} reset`);
+        },
+        patchStatus: async (pool, status): Promise<PoolWrite> => {
+          const written = withStatus(pool, status);
+          if (first === 'cache') view.setPool(structuredClone(written));
+          return { kind: 'written', pool: written };
+        },
+      },
+    );
+    const [before, after] = [await reconciler.reconcile('worker'), await reconciler.reconcile('worker')];
+    assert.notDeepEqual(before.status?.conditions, after.status?.conditions);
+    assert.deepEqual(told, [], first);
+    const pool = view.pool('worker') ?? assert.fail();
+    view.setPool(withStatus(pool, { ...(pool.status ?? assert.fail()), nodeCount: 7 }));
+    assert.deepEqual(told, ['worker'], 'what somebody else wrote into it is put right');
+  }
+});
+
+test('a record of a pool that is not known yet: the pool is asked for before its node is let go', async () => {
+  const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
+  const node = aNode({ name: 'a', labels: { ...ROLE, tier: 'gold' }, record });
+  const pool = aPool({ labels: { tier: 'gold' } }, METADATA);
+  const { view, reconciler } = create([], [node], {
+    getPool: async () => pool,
+    patchStatus: async (read, status) => ({ kind: 'written', pool: withStatus(read, status) }),
+  });
+  const outcome = await reconciler.reconcile('worker');
+  assert.deepEqual([outcome.kind, outcome.moves, outcome.status?.nodeCount], ['reconciled', [], 1]);
+  assert.equal(view.pool('worker')?.status?.nodeCount, 1);
+});
+
+test('a pool that is really gone is asked for once, and its node is let go', async () => {
+  const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
+  let asked = 0;
+  const { reconciler } = create([], [aNode({ name: 'a', labels: { tier: 'gold' }, record })], {
+    getPool: async () => {
+      asked += 1;
+      return undefined;
+    },
+    patchNode: async () => ({ kind: 'written', node: aNode({ name: 'a', resourceVersion: '8' }) }),
+  });
+  const { kind, moves } = await reconciler.reconcile('worker');
+  assert.deepEqual(
+    [kind, moves.map(({ node, from, to }) => [node, from, to])],
+    ['released', [['a', 'worker', undefined]]],
+  );
+  assert.equal((await reconciler.reconcile('worker')).moves.length, 0);
+  assert.equal(asked, 1);
+});
+
+test('a status that meets another write is made anew from what is there, and gives way to a later spec’s', async () => {
+  const billed = {
+    type: 'Billed',
+    status: 'True',
+    reason: 'X',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  } as const;
+  const pool = aPool({}, METADATA);
+  for (const observedGeneration of [1, 2]) {
+    const latest: NodePool = {
+      ...withStatus(pool, { status: 503, nodeCount: 9, observedGeneration, conditions: [billed] as never }),
+      metadata: { ...pool.metadata, resourceVersion: '11', generation: observedGeneration },
+    };
+    const written: NodePoolStatus[] = [];
+    const { reconciler } = create([pool], [aNode({ name: 'a', labels: ROLE, record: recordOf({ pool: 'worker' }) })], {
+      getPool: async () => latest,
+      patchStatus: async (read, status): Promise<PoolWrite> => {
+        if (read.metadata.resourceVersion !== '11') return { kind: 'conflict' };
+        written.push(status);
+        return { kind: 'written', pool: withStatus(read, status) };
+      },
+    });
+    const { status } = await reconciler.reconcile('worker');
+    assert.ok(status?.conditions?.some(({ type }) => String(type) === 'Billed'));
+    assert.equal(written.length, observedGeneration === 1 ? 1 : 0);
+    assert.equal(status?.nodeCount, observedGeneration === 1 ? 1 : 9);
+  }
+});
