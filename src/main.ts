@@ -1,8 +1,8 @@
 /** The composition root: joins the verbs, the manifest and the process. */
-import { run } from '@oclif/core';
+import { run } from '@oclif/core/run';
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
-import { helpSubject, ProgramHelp } from './cli/help.ts';
+import { helpSubject } from './cli/help-subject.ts';
 import { type Io, processIo } from './cli/io.ts';
 import { createConfig, type Program } from './cli/plugin.ts';
 import { EXIT, reportError } from './cli/report-error.ts';
@@ -26,6 +26,7 @@ export async function main(argv: string[], io: Io, root: string): Promise<number
   try {
     if (subject !== '' && command === undefined) throw unknownVerb(verb, config.bin);
     if (subject !== undefined) {
+      const { ProgramHelp } = await import('./cli/help.ts');
       const help = new ProgramHelp(config, verbs, io);
       await (command === undefined ? help.showRootHelp() : help.showVerbHelp(command));
       return EXIT.done;

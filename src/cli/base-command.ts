@@ -2,7 +2,8 @@
  * The frame of a verb: parses, makes the dependencies, runs, closes. A verb states its flags and args, and implements
  * execute(). Errors pass through: src/main.ts turns them into a line and an exit code (see report-error.ts).
  */
-import { Command, type Interfaces } from '@oclif/core';
+import { Command } from '@oclif/core/command';
+import type * as Interfaces from '@oclif/core/interfaces';
 import { createFactory, type Deps } from './factory.ts';
 import { globalFlags } from './flags.ts';
 import type { Io } from './io.ts';

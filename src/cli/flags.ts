@@ -1,5 +1,6 @@
 /** The flags that every verb has, and the shapes of those that several share. */
-import { Args, Flags } from '@oclif/core';
+import * as Args from '@oclif/core/args';
+import * as Flags from '@oclif/core/flags';
 import type { DryRun } from '../operations/ports.ts';
 
 /** The definition's name in messages, as kubectl writes it. */

@@ -1,5 +1,8 @@
 /** The help screens: verbs in groups, and a verb's examples before its flags. */
-import { type Command, CommandHelp, type Config, Help, type Interfaces } from '@oclif/core';
+import type { Command } from '@oclif/core/command';
+import type { Config } from '@oclif/core/config';
+import { CommandHelp, Help } from '@oclif/core/help';
+import type * as Interfaces from '@oclif/core/interfaces';
 import type { Io } from './io.ts';
 import type { VerbTable } from './plugin.ts';
 
@@ -7,17 +10,6 @@ import type { VerbTable } from './plugin.ts';
 const MAX_WIDTH = 100;
 
 const ORDER = ['USAGE', 'DESCRIPTION', 'EXAMPLES', 'ARGUMENTS', 'FLAGS', 'FLAG DESCRIPTIONS'];
-
-/** What is asked for when these arguments ask for help: a verb, '' for the whole program; undefined when they do not. */
-export function helpSubject(argv: string[]): string | undefined {
-  const end = argv.indexOf('--');
-  const own = end < 0 ? argv : argv.slice(0, end);
-  const words = own.filter(arg => !arg.startsWith('-'));
-  if (argv.length === 0) return '';
-  if (own[0] === 'help') return words[1] ?? '';
-  if (own.includes('--help') || own.includes('-h')) return own[0]?.startsWith('-') ? '' : own[0];
-  return undefined;
-}
 
 class VerbHelp extends CommandHelp {
   protected override sections() {

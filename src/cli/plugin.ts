@@ -2,7 +2,9 @@
  * The program as one ready oclif plugin: its verbs are known from the manifest and each one's module is imported when it
  * runs. oclif searches no directories, so sources, bundle and single-file executable behave alike.
  */
-import { type Command, Config, type Interfaces } from '@oclif/core';
+import type { Command } from '@oclif/core/command';
+import { Config } from '@oclif/core/config';
+import type * as Interfaces from '@oclif/core/interfaces';
 import type { RunOptions } from './base-command.ts';
 import type { Io } from './io.ts';
 

@@ -1,5 +1,5 @@
 /** The flags that state a pool's spec, for create and edit. */
-import { Flags } from '@oclif/core';
+import * as Flags from '@oclif/core/flags';
 import type { SpecEdits } from '../nodepool/edits.ts';
 import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../nodepool/flag-syntax.ts';
 import type { NodePoolSpec } from '../nodepool/types.ts';

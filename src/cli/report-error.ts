@@ -1,6 +1,6 @@
 /** Turns whatever ended a run into lines on stderr and an exit code. */
 import { stripVTControlCharacters } from 'node:util';
-import { Errors } from '@oclif/core';
+import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { errorLine } from './error-line.ts';

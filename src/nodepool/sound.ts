@@ -5,14 +5,14 @@
  */
 import type { FieldError } from './field-error.ts';
 import { isObject } from './json.ts';
-import { CONDITION_SCHEMA, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
-import { readTyped } from './typed.ts';
+import { CONDITION_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
+import { fits, readTyped } from './typed.ts';
 import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from './types.ts';
 
 /** @param raw with metadata as the server has it: those of any object are checked there */
 export function soundPool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
-  const spec = readTyped(raw.spec ?? {}, SPEC_SCHEMA, 'spec', { errors, unknownFields: 'dropped' }) ?? {};
+  const spec = read(raw.spec ?? {}, SPEC_SCHEMA, 'spec', errors) ?? {};
   const { status: _status, ...rest } = raw;
   const status = soundStatus(raw.status);
   return {
@@ -25,11 +25,11 @@ export function soundPool<P extends NodePool>(raw: P): P {
 
 /** It is computed anew in any case: what is wrong with it is nobody's to mend. */
 function soundStatus(raw: unknown): NodePoolStatus | undefined {
-  const read = readTyped(raw, STATUS_SCHEMA, 'status', { errors: [], unknownFields: 'dropped' });
-  if (!isObject(read)) return undefined;
-  const { conditions, allocatable } = read;
+  const status = read(raw, STATUS_SCHEMA);
+  if (!isObject(status)) return undefined;
+  const { conditions, allocatable } = status;
   return {
-    ...(read as unknown as NodePoolStatus),
+    ...(status as unknown as NodePoolStatus),
     ...(isObject(allocatable)
       ? { allocatable: Object.fromEntries(Object.entries(allocatable).map(([name, value]) => [name, String(value)])) }
       : {}),
@@ -41,12 +41,17 @@ function soundStatus(raw: unknown): NodePoolStatus | undefined {
 function soundConditions(raw: unknown[]): Condition[] {
   const sound = new Map<string, Condition>();
   for (const item of raw) {
-    const read = readTyped(item, CONDITION_SCHEMA, '', { errors: [], unknownFields: 'dropped' });
-    if (!isObject(read)) continue;
-    const { lastTransitionTime, ...rest } = read as unknown as Condition;
+    const condition = read(item, CONDITION_SCHEMA);
+    if (!isObject(condition)) continue;
+    const { lastTransitionTime, ...rest } = condition as unknown as Condition;
     if (!/^(True|False|Unknown)$/.test(rest.status) || sound.has(rest.type)) continue;
     const isTime = !Number.isNaN(Date.parse(lastTransitionTime));
     sound.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
   }
   return [...sound.values()];
+}
+
+/** Nearly all of them are sound, and to see that takes a third of the time of a copy. */
+function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = []): unknown {
+  return fits(value, schema) ? value : readTyped(value, schema, path, { errors, unknownFields: 'dropped' });
 }

@@ -45,6 +45,33 @@ export function readTyped(value: unknown, schema: Schema, path: string, reading:
   }
 }
 
+/** Whether readTyped() would give the value itself: all of it has the right type, and nothing is null or unknown. */
+export function fits(value: unknown, schema: Schema): boolean {
+  switch (schema.type) {
+    case 'any':
+      return true;
+    case 'object': {
+      const { fields, required = [] } = schema;
+      if (!isObject(value) || !required.every(name => Object.hasOwn(value, name))) return false;
+      return Object.entries(value).every(([name, item]) => {
+        const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+        return field !== undefined && item !== null && item !== undefined && fits(item, field);
+      });
+    }
+    case 'map':
+      return isObject(value) && Object.values(value).every(item => fits(item, schema.of));
+    case 'list':
+      return Array.isArray(value) && value.every(item => fits(item, schema.of));
+    case 'string':
+    case 'boolean':
+      return typeof value === schema.type;
+    case 'integer':
+      return Number.isSafeInteger(value);
+    case 'scalar':
+      return typeof value === 'string' || typeof value === 'number';
+  }
+}
+
 function readObject(
   value: Record<string, unknown>,
   { fields, required = [] }: Extract<Schema, { type: 'object' }>,

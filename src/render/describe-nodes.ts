@@ -3,9 +3,10 @@ import type { Change } from '../nodepool/plan.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { labelsText, resourceCell } from './cells.ts';
+import { renderGrid } from './grid.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import type { Cell } from './table.ts';
 import { formatAge } from './time.ts';
 
 export interface DescribedNode {
@@ -24,11 +25,10 @@ export function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, 
   if (nodes.length === 0) return ['Nodes:  0'];
   const many = nodes.length > MOST_SHOWN;
   const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_SHOWN) : nodes;
-  const dashes = COLUMNS.map(column => '-'.repeat(column.length));
   const rows = shown.map(described => row(described, now, style));
   return [
     `Nodes:  ${countsText(nodes)}`,
-    renderTable(COLUMNS, [dashes, ...rows], { dense: true, indent: '  ' }),
+    renderGrid(COLUMNS, rows),
     ...(many ? [moreText(pool, nodes.length - MOST_SHOWN)] : []),
   ];
 }

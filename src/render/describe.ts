@@ -7,6 +7,7 @@ import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
 import { NONE, pairs, shorten, statusPaint } from './cells.ts';
 import { type DescribedNode, nodesSection } from './describe-nodes.ts';
 import { describeEvents, type EventRow } from './events.ts';
+import { renderGrid } from './grid.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -147,8 +148,7 @@ function tolerationText({ key = '', operator = 'Equal', value, effect, toleratio
 
 function section(title: string, { columns, rows }: Table): string[] {
   if (rows.length === 0) return [`${title}:  ${NONE}`];
-  const dashes = columns.map(column => '-'.repeat(column.length));
-  return [`${title}:`, renderTable(columns, [dashes, ...rows], { dense: true, indent: '  ' })];
+  return [`${title}:`, renderGrid(columns, rows)];
 }
 
 function fields(rows: Field[], indent = ''): string {

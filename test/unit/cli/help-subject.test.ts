@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { helpSubject } from '../../../src/cli/help.ts';
+import { helpSubject } from '../../../src/cli/help-subject.ts';
 
 describe('what help is asked for', () => {
   const cases: [argv: string[], expected: string | undefined][] = [
