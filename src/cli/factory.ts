@@ -16,7 +16,7 @@ export interface ConnectOptions {
   /** Longest wait for a login but the first, in milliseconds. */
   loginLimitMs?: number;
   /** Gets warnings, and the lines of `-v` about requests, in place of stderr. */
-  log?: (level: 'warning' | 'info', text: string) => void;
+  log?: (level: 'warning' | 'debug', text: string) => void;
   /** Asked right before each write but those of leases; when false, it fails. */
   mayWrite?: () => boolean;
 }
@@ -72,7 +72,7 @@ export function createFactory(
       log: (level: number, text: () => string) => {
         if (level > flags.verbosity) return;
         const isWarning = level === 0;
-        if (options.log !== undefined) options.log(isWarning ? 'warning' : 'info', text());
+        if (options.log !== undefined) options.log(isWarning ? 'warning' : 'debug', text());
         else io.err(isWarning ? `warning: ${text()}` : text());
       },
       env: io.env,

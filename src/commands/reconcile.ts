@@ -30,14 +30,19 @@ ${EXIT_STATUS}`;
     concurrency: concurrencyFlag,
     'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
     watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
-    resync: Flags.string({ ...WATCH, default: '10m', summary: 'Look at every pool this often.', helpValue: 'TIME' }),
+    resync: Flags.string({
+      ...WATCH,
+      defaultHelp: '10m',
+      summary: 'Look at every pool this often.',
+      helpValue: 'TIME',
+    }),
     'leader-elect': Flags.boolean({
       ...WATCH,
       summary: 'Reconcile only while holding a lease: for several processes.',
     }),
     'leader-elect-namespace': Flags.string({
       ...WATCH,
-      default: 'kube-system',
+      defaultHelp: 'kube-system',
       summary: 'Namespace of the lease kubectl-nodepool.',
       helpValue: 'NAME',
     }),
@@ -54,7 +59,7 @@ ${EXIT_STATUS}`;
     'log-format': Flags.option({
       ...WATCH,
       options: ['text', 'json'] as const,
-      default: 'text' as const,
+      defaultHelp: 'text',
       summary: 'Lines of the log.',
       helpValue: 'text|json',
     })(),
@@ -67,16 +72,25 @@ ${EXIT_STATUS}`;
   ): Promise<number> {
     const { concurrency, 'dry-run': dryRun } = flags;
     if (flags.watch) return watch(flags, args.name ?? [], deps);
+    refuseWatchFlags(flags);
     const connection = await deps.connect({ dryRun, concurrency });
     const podCounts = flags['pod-counts'];
     return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts }, deps, connection);
   }
 }
 
+/** Without --watch they would do nothing, and who runs one process of several with --leader-elect relies on it. */
+function refuseWatchFlags(flags: FlagsOf<typeof Reconcile>): void {
+  for (const [name, { helpGroup }] of Object.entries(Reconcile.flags)) {
+    if (helpGroup !== WATCH.helpGroup || !flags[name as keyof typeof flags]) continue;
+    throw new NodepoolError('usage', `--${name} is for --watch`, 'add --watch, or leave it out');
+  }
+}
+
 async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: Deps): Promise<number> {
   if (names.length > 0) throw new NodepoolError('usage', '--watch looks after all pools', 'leave out the names');
   if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
-  const resyncMs = parseDuration(flags.resync, '--resync');
+  const resyncMs = parseDuration(flags.resync ?? '10m', '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
   const { showWatch } = await import('../cli/show-watch.ts');
   const options = {
@@ -84,10 +98,10 @@ async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: De
     resyncMs,
     podCounts: flags['pod-counts'],
     leaderElect: flags['leader-elect'],
-    leaderElectNamespace: flags['leader-elect-namespace'],
+    leaderElectNamespace: flags['leader-elect-namespace'] ?? 'kube-system',
     metricsAddress: flags['metrics-bind-address'],
     healthAddress: flags['health-probe-bind-address'],
-    logFormat: flags['log-format'],
+    logFormat: flags['log-format'] ?? 'text',
     verbosity: flags.verbosity,
   };
   return showWatch(options, deps);

@@ -85,7 +85,7 @@ export class Controller<K extends string = string> {
   }
 
   async #handle(key: K): Promise<void> {
-    const { queue, reconcile, clock, metrics } = this.#options;
+    const { queue, reconcile, clock, log, metrics } = this.#options;
     const start = clock.now();
     metrics?.active(++this.#active);
     let result: ReconcileResult;
@@ -95,7 +95,9 @@ export class Controller<K extends string = string> {
       result = { kind: 'error', error };
     }
     metrics?.active(--this.#active);
-    metrics?.reconciled(result.kind, (clock.now() - start) / 1000);
+    const ms = clock.now() - start;
+    metrics?.reconciled(result.kind, ms / 1000);
+    log('debug', `${this.name}: ${key} ${result.kind} after ${Math.round(ms)} ms`, { controller: this.name, key });
     switch (result.kind) {
       case 'done':
         return queue.forget(key);
@@ -104,7 +106,7 @@ export class Controller<K extends string = string> {
         return queue.addAfter(key, result.ms);
       case 'error':
         queue.addRateLimited(key);
-        return this.#report(key, result.error, `failed ${queue.retries(key)} times, it is tried again`);
+        return this.#report(key, result.error, `failed, attempt ${queue.retries(key)}; it is tried again`);
       case 'terminalError':
         queue.forget(key);
         return this.#report(key, result.error, 'failed; it is not tried again before something changes');

@@ -74,7 +74,7 @@ export class Recorder {
   event(input: EventInput): void {
     const { type, reason, regarding, note } = input;
     const { kind, name } = regarding;
-    this.#options.log('info', `event ${type} ${reason} of ${kind} ${name}: ${note}`, {
+    this.#options.log(type === 'Warning' ? 'warning' : 'info', `event ${type} ${reason} of ${kind} ${name}: ${note}`, {
       type,
       reason,
       kind,

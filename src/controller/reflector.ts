@@ -150,6 +150,7 @@ export class Reflector<T> {
     const { source, clock, random } = this.#options;
     const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
     const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
+    this.#log('debug', `watching from resourceVersion ${this.#version}, for ${timeoutSeconds} s`);
     const start = clock.now();
     const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
     return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {

@@ -76,7 +76,7 @@ export function refusal(
     case 403:
       return forbidden(asked, cannot, reason);
     case 404:
-      return notFound(asked, status, subject, server);
+      return notFound(asked, status, subject, server, cannot);
     case 409:
       return status?.reason === 'AlreadyExists'
         ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
@@ -153,7 +153,17 @@ function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError 
   );
 }
 
-function notFound({ resource }: Asked, status: Status | undefined, subject: string, server: string): NodepoolError {
+function notFound(
+  { resource, name }: Asked,
+  status: Status | undefined,
+  subject: string,
+  server: string,
+  cannot: string,
+): NodepoolError {
+  if (status?.name !== undefined && name !== undefined && status.name !== name) {
+    // The namespace that it was to be created in.
+    return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create it, or name another');
+  }
   if (status?.name !== undefined) return new NodepoolError('cluster', `${subject} not found`);
   if (resource === NODE_POOLS) {
     return new NodepoolError(

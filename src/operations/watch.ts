@@ -13,7 +13,8 @@ import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { API_VERSION, CONTROLLER, type NodePool } from '../nodepool/types.ts';
+import { STATUS_WORDS } from '../nodepool/status.ts';
+import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
 import { Feed } from '../reconciler/feed.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
@@ -119,6 +120,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     async reconcile(name): Promise<ReconcileResult> {
       const outcome = await reconciler.reconcile(name);
       if (hasChanged(outcome)) deps.onChanged(outcome);
+      if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
       const [failure] = outcome.failures;
       return failure === undefined ? { kind: 'done' } : { kind: 'error', error: new NodepoolError('cluster', failure) };
@@ -136,8 +138,15 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   return { manager, state };
 }
 
-function hasChanged({ kind, moves, runtimeClass }: PoolOutcome): boolean {
-  return kind === 'released' || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
+function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
+  const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
+  return kind === 'released' || wrote;
+}
+
+function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
+  const word = STATUS_WORDS[status];
+  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${nodeCount} nodes ready`;
+  return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }
 
 /** `host_random`, as client-go's candidates call themselves. */

@@ -48,6 +48,8 @@ export interface PoolOutcome {
   /** `released`: the pool is being deleted, or is gone already, and its nodes were let go. */
   kind: 'reconciled' | 'released';
   status: NodePoolStatus | undefined;
+  /** Whether the status was written: it differed. */
+  statusWritten: boolean;
   /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
   moves: NodeMove[];
   runtimeClass: RuntimeClassOutcome;
@@ -102,7 +104,7 @@ export class Reconciler {
       failures: outcome.failures,
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    outcome.status = await this.#writeStatus(pool, observed, outcome.moves.length > 0);
+    outcome.status = await this.#writeStatus(pool, observed, outcome);
     await this.#tell(
       [
         ...this.#moveEvents(outcome),
@@ -176,10 +178,11 @@ export class Reconciler {
   /**
    * Writes the status if it differs, and gives it. Undefined when the pool is gone, is being deleted, or another one has
    * its name now.
-   * @param wroteNodes then it is looked at even if the status stays: a deletion may have crossed the node writes. Where
-   * the view is followed that enqueues the pool again, and a request for every repaired node is saved.
+   * @param outcome told whether it was written. If nodes were, the pool is looked at even if the status stays: a deletion
+   * may have crossed the node writes. Where the view is followed that enqueues the pool again, and a request for every
+   * repaired node is saved.
    */
-  async #writeStatus(pool: NodePool, observed: Observation, wroteNodes: boolean): Promise<NodePoolStatus | undefined> {
+  async #writeStatus(pool: NodePool, observed: Observation, outcome: PoolOutcome): Promise<NodePoolStatus | undefined> {
     const { cluster, view, limit, now, sleep, isFollowed = false } = this.#options;
     const { metadata, spec } = pool;
     const { name, generation = 0 } = metadata;
@@ -188,11 +191,12 @@ export class Reconciler {
       // What was observed belongs to the spec that was read; the conditions of others to the status as it is now.
       const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
       if (deepEqual(current.status, status)) {
-        if (attempt > 1 || !wroteNodes || isFollowed) return status;
+        if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return status;
         return this.#isStill(pool, await limit(() => cluster.getPool(name))) ? status : undefined;
       }
       view.expectStatus(name, status);
       const write = await limit(() => cluster.patchStatus(current, status));
+      outcome.statusWritten = write.kind === 'written';
       if (write.kind === 'written') return this.#isStill(pool, write.pool) ? status : undefined;
       await sleep(conflictDelay(attempt, Math.random()));
       const latest = write.kind === 'gone' ? undefined : await limit(() => cluster.getPool(name));
@@ -237,6 +241,7 @@ function nothingDone(pool: string): PoolOutcome {
     pool,
     kind: 'reconciled',
     status: undefined,
+    statusWritten: false,
     moves: [],
     runtimeClass: { kind: 'unchanged' },
     failures: [],

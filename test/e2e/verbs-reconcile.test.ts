@@ -98,6 +98,13 @@ worker  200  1 node (1 joined)                         cpu 4  memory 2.9Gi
   assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
 });
 
+test('reconcile: flags of a process that stays are refused without --watch', async () => {
+  for (const [flag, ...value] of [['--leader-elect'], ['--resync', '5m'], ['--log-format', 'text']] as const) {
+    const text = `error: ${flag} is for --watch; next: add --watch, or leave it out`;
+    await refused(['reconcile', flag, ...value], 2, `${text}\nSee 'kubectl nodepool reconcile --help'.`);
+  }
+});
+
 test('reconcile --dry-run tells the same and writes nothing', async () => {
   await world.nodes({ name: 'a', labels: role('gpu') });
   await world.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite, readAudit } from '../cluster/audit.ts';
+import { setReady } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually, startWatching } from './watching.ts';
 import { role, taintsOf, useWorld } from './world.ts';
@@ -59,6 +60,35 @@ test('what happens to nodes, pools and RuntimeClasses is answered', async t => {
 
   assert.equal(await watching.end(), 0, 'Ctrl-C ends it well');
   assert.match(watching.log(), /event Normal Node\w+ of NodePool one: /);
+});
+
+test('a status that changes is a line of the log, whatever was written beside it', async t => {
+  await world.nodes({ name: 'a', labels: role('one') });
+  await world.pool('one');
+  const watching = await startWatching(t, world.cluster(), '--log-format', 'json', '-v', '4');
+  await eventually('it is reconciled', async () => (await world.getPool('one'))?.status?.status === 200);
+  await setReady(world.cluster(), 'a', false);
+  await eventually('its node is not ready', async () => (await world.getPool('one'))?.status?.status === 503);
+  await eventually('that is told', () => watching.log().includes('"readyNodeCount":0'));
+  const entries = watching
+    .log()
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  const told = entries.filter(({ message }) => message.startsWith('status of nodepool one: '));
+  assert.deepEqual(
+    told.map(({ level, pool, status, nodeCount, readyNodeCount }) => [level, pool, status, nodeCount, readyNodeCount]),
+    [
+      ['info', 'one', 200, 1, 1],
+      ['info', 'one', 503, 1, 0],
+    ],
+  );
+  assert.equal(told[1]?.message, 'status of nodepool one: 503 NotReady, 0 of 1 nodes ready');
+  assert.ok(
+    entries.some(({ level, key }) => level === 'debug' && key === 'one'),
+    '-v 4 tells of each reconcile',
+  );
+  assert.equal(await watching.end(), 0);
 });
 
 test('heartbeats and images cause no write', async t => {
@@ -190,11 +220,11 @@ test('-v: requests from 6 on, what is in them from 8 on', async t => {
   await world.nodes({ name: 'a', labels: role('one') });
   await world.pool('one', { labels: { tier: 'one' } });
   const seen = {
-    watches: / info {4}GET https:\S+watch=true\S* 200, streaming$/m,
-    requests: / info {4}PATCH https:\S+ 200 in \d+ ms$/m,
-    headers: / info {4}request headers: /m,
-    bodies: / info {4}request body: .*"tier":"one"/m,
-    answers: / info {4}answer body: /m,
+    watches: / debug {3}GET https:\S+watch=true\S* 200, streaming$/m,
+    requests: / debug {3}PATCH https:\S+ 200 in \d+ ms$/m,
+    headers: / debug {3}request headers: /m,
+    bodies: / debug {3}request body: .*"tier":"one"/m,
+    answers: / debug {3}answer body: /m,
   };
   const shownAt = async (verbosity: number) => {
     const watching = await startWatching(t, world.cluster(), '-v', String(verbosity));

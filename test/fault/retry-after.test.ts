@@ -8,7 +8,8 @@ import { answerWith } from './treatments.ts';
 import { useFaults } from './world.ts';
 
 const world = useFaults();
-const SECONDS = 2;
+/** Longer than the back-off could be by chance. */
+const SECONDS = 5;
 /** A pool's finalizer is set by whoever needs it first: two requests for it may be under way at once. */
 const isOfMany = ({ method, path }: Asked) => method === 'PATCH' && /\/nodepools\/[^/]+$/.test(path);
 

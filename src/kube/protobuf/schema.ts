@@ -9,8 +9,6 @@ import { timestamp } from '../../nodepool/timestamp.ts';
 /** Wire type of strings, bytes and messages. */
 const LENGTH_DELIMITED = 2;
 
-const ZERO: ReadonlySet<unknown> = new Set(['', 0, false, undefined]);
-
 export type Read = (reader: BinaryReader) => unknown;
 
 interface Field {
@@ -76,12 +74,12 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: s
   const object: Record<string, unknown> = {};
   while (reader.pos < end) {
     const tag = reader.uint32();
-    const [number, wireType] = [tag >>> 3, tag & 7];
+    const number = tag >>> 3;
     const field = schema[number];
     if (field !== undefined) readInto(object, field, reader);
     else if (whole !== undefined)
       throw new UnknownFieldError(`${whole} has a field ${number}, which is not known: it is read as JSON`);
-    else skip(reader, number, wireType);
+    else skip(reader, number, tag & 7);
   }
   if (reader.pos !== end) throw new RangeError('a field is longer than the message that it is in');
   return object;
@@ -90,7 +88,7 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: s
 function readInto(object: Record<string, unknown>, { name, read, repeated }: Field, reader: BinaryReader): void {
   const value = read(reader);
   if (repeated === undefined) {
-    if (!ZERO.has(value)) object[name] = value;
+    if (value !== '' && value !== 0 && value !== false && value !== undefined) object[name] = value;
     return;
   }
   object[name] ??= repeated === 'list' ? [] : {};

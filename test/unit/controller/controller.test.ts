@@ -9,14 +9,14 @@ const DONE: ReconcileResult = { kind: 'done' };
 function create(reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult>, workers = 2) {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock });
-  const [log, results]: [string[], string[]] = [[], []];
+  const [log, debug, results]: [string[], string[], string[]] = [[], [], []];
   const controller = new Controller({
     name: 'test',
     queue,
     workers,
     reconcile,
     clock,
-    log: (level, message) => log.push(`${level} ${message}`),
+    log: (level, message) => (level === 'debug' ? debug : log).push(`${level} ${message}`),
     metrics: {
       workers: () => {},
       active: () => {},
@@ -24,7 +24,7 @@ function create(reconcile: (key: string, signal: AbortSignal) => Promise<Reconci
     },
   });
   controller.start();
-  return { clock, queue, controller, log, results };
+  return { clock, queue, controller, log, debug, results };
 }
 
 /** Reconciles that end when they are told to. */
@@ -60,7 +60,7 @@ describe('a controller', () => {
 
   test('an error and a throw come again, later each time, until done forgets them', async () => {
     let calls = 0;
-    const { clock, queue, log, results } = create(async () => {
+    const { clock, queue, log, debug, results } = create(async () => {
       calls += 1;
       if (calls === 1) return { kind: 'error', error: new Error('first') };
       if (calls === 2) throw new Error('second');
@@ -77,10 +77,11 @@ describe('a controller', () => {
     assert.equal(calls, 3);
     assert.equal(queue.retries('a'), 0);
     assert.deepEqual(log, [
-      'error test: a failed 1 times, it is tried again: first',
-      'error test: a failed 2 times, it is tried again: second',
+      'error test: a failed, attempt 1; it is tried again: first',
+      'error test: a failed, attempt 2; it is tried again: second',
     ]);
     assert.deepEqual(results, ['error 0', 'error 0', 'done 0']);
+    assert.equal(debug.at(-1), 'debug test: a done after 0 ms');
     await clock.advance(10_000_000);
     assert.equal(calls, 3);
   });

@@ -25,7 +25,7 @@ export function create(random = () => 0) {
     store: new Store<Thing>(),
     clock,
     random,
-    log: (level, message) => log.push(`${level} ${message}`),
+    log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`),
   });
   reflector.subscribe(event => {
     if (event.type === 'deleted') told.push(`deleted ${event.tombstone.item.key} ${event.tombstone.kind}`);
