@@ -4,11 +4,12 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
 import { type Asked, isMissingObject, parseStatus, refusal } from './errors.ts';
-import { requestPage, type WirePage } from './page.ts';
+import { askPage, type WirePage } from './page.ts';
 import { decodeEnvelope } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
+import type { Query } from './request.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
-import type { Query, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
@@ -51,26 +52,29 @@ export class Api {
     return read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
   }
 
-  /** Reads page by page and keeps only what `map` returns of each item. A token that expired starts it over, once. */
+  /**
+   * Reads page by page and keeps only what `map` returns of each item. While one page is read the next is on its way. A
+   * token that expired starts it over, once.
+   */
   async list<Item, T>(resource: Resource, map: (item: Item) => T, query: Query = {}): Promise<T[]> {
     const items: T[] = [];
     let asked = resource;
-    let restarted = false;
-    for (let token: string | undefined; ; ) {
-      const part = { ...query, limit: PAGE_SIZE, continue: token };
-      const answered = await requestPage(this.#transport, asked, part).catch(this.#unreadable);
-      const { answer, page: read, isUnknown = false } = answered;
+    const ask = (token?: string) => askPage(this.#transport, asked, { ...query, limit: PAGE_SIZE, continue: token });
+    let page = ask();
+    for (let restarted = false; ; ) {
+      const ahead = page.next.then(token => (token === undefined ? undefined : ask(token)));
+      const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
       if (isUnknown) asked = inJson(asked);
-      if (answer.status === 410 && token !== undefined && !restarted) {
+      if (answer.status === 410 && page.isLater && !restarted) {
         restarted = true;
-        token = undefined;
         items.length = 0;
+        page = ask();
         continue;
       }
-      const page = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
-      for (const item of (page.items ?? []) as Item[]) items.push(map(item));
-      token = page.metadata?.continue || undefined;
-      if (token === undefined) return items;
+      const { items: found, metadata } = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
+      for (const item of (found ?? []) as Item[]) items.push(map(item));
+      if (!metadata?.continue) return items;
+      page = (await ahead) ?? ask(metadata.continue);
     }
   }
 

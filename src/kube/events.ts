@@ -5,8 +5,8 @@ import type { EventsPort, PoolEventRecord } from '../operations/ports.ts';
 import type { PoolEvent } from '../reconciler/ports.ts';
 import type { Api } from './api.ts';
 import { eventBody, type WireEvent } from './event-body.ts';
+import type { Query } from './request.ts';
 import { EVENTS, NODE_POOLS } from './resource.ts';
-import type { Query } from './transport.ts';
 
 export interface EventSource {
   hostname: string;

@@ -1,6 +1,8 @@
 /** One HTTP request and its whole answer over node:http(s). Knows nothing of Kubernetes, retries or errors' wording. */
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import type { Clock } from '../controller/clock.ts';
 
 export interface Exchange {
@@ -75,13 +77,20 @@ export function exchange({
       const take =
         onBody !== undefined && status >= 200 && status < 300 ? onBody : (chunk: Buffer) => chunks.push(chunk);
       let bytes = 0;
-      response.on('data', (chunk: Buffer) => {
+      const content = unpacked(response);
+      content.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         take(chunk);
       });
       response.on('error', fail);
-      response.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes })));
+      if (content !== response) content.on('error', fail);
+      content.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes })));
     });
     request.end(body);
   });
+}
+
+/** The content as it was before it was packed for the way. */
+function unpacked(response: http.IncomingMessage): Readable {
+  return response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip({ chunkSize: 65536 })) : response;
 }

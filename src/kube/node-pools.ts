@@ -4,8 +4,8 @@ import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../operations/ports.ts';
 import type { PoolWrite } from '../reconciler/ports.ts';
 import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched } from './api.ts';
+import type { Query } from './request.ts';
 import { NODE_POOLS } from './resource.ts';
-import type { Query } from './transport.ts';
 
 /** `status` and `finalizers` for the reconciler. */
 export class NodePools {

@@ -3,8 +3,8 @@ import type { V1Node } from '@kubernetes/client-node';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../nodepool/types.ts';
 import type { NodePatch, NodeWrite } from '../reconciler/ports.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
+import type { Query } from './request.ts';
 import { NODES } from './resource.ts';
-import type { Query } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 export type WireNode = Wire<V1Node>;

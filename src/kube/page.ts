@@ -3,8 +3,9 @@ import type { Answer } from './answer.ts';
 import { ListReader } from './protobuf/list-reader.ts';
 import type { ListMeta } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
+import type { Query } from './request.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
-import type { Query, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 export interface WirePage {
   metadata?: ListMeta;
@@ -20,18 +21,25 @@ export interface PageAnswer {
   isUnknown?: boolean;
 }
 
+export interface PageOptions {
+  signal?: AbortSignal;
+  /** Gets what the list says of itself as soon as it is there: in protobuf, before the items. */
+  onMeta?: (meta: ListMeta) => void;
+}
+
 /** Any HTTP answer resolves. Throws when there is none, or when it is malformed protobuf. */
 export async function requestPage(
   transport: Transport,
   resource: Resource,
   query: Query,
-  signal?: AbortSignal,
+  { signal, onMeta }: PageOptions = {},
 ): Promise<PageAnswer> {
   const path = pathOf(resource);
   const { decode } = resource;
   if (decode === undefined) return { answer: await transport.request({ path, query, signal }) };
   const items: object[] = [];
-  const reader = new ListReader(raw => items.push(decode(raw)));
+  const onItem = (raw: Uint8Array) => items.push(decode(raw));
+  const reader = new ListReader({ onItem, ...(onMeta === undefined ? {} : { onMeta }) });
   let problem: unknown;
   const onBody = (chunk: Buffer) => {
     try {
@@ -42,7 +50,10 @@ export async function requestPage(
   };
   const answer = await transport.request({ path, query, accept: acceptOf(resource), signal, onBody });
   if (problem instanceof UnknownFieldError) {
-    return { ...(await requestPage(transport, inJson(resource), query, signal)), isUnknown: true };
+    return {
+      ...(await requestPage(transport, inJson(resource), query, signal === undefined ? {} : { signal })),
+      isUnknown: true,
+    };
   }
   if (problem !== undefined) throw problem;
   if (answer.status !== 200) return { answer };
@@ -50,4 +61,22 @@ export async function requestPage(
   if (end.kind === 'list') return { answer, page: { metadata: end.meta, items } };
   const { status, headers } = answer;
   return { answer: { status, headers, text: end.body.toString('utf8') } };
+}
+
+export interface AskedPage {
+  answered: Promise<PageAnswer>;
+  /** The token of the next page, as soon as it is known; undefined when it is not before the page is there. */
+  next: Promise<string | undefined>;
+  /** Whether it is not the first: its token may have expired. */
+  isLater: boolean;
+}
+
+/** As requestPage(), without waiting. */
+export function askPage(transport: Transport, resource: Resource, query: Query): AskedPage {
+  const next = Promise.withResolvers<string | undefined>();
+  const answered = requestPage(transport, resource, query, { onMeta: meta => next.resolve(meta.continue) });
+  const nothing = () => next.resolve(undefined);
+  // Who waits for the page hears of its failure; of the one that was asked for ahead nobody may.
+  answered.then(nothing, nothing);
+  return { answered, next: next.promise, isLater: query.continue !== undefined };
 }

@@ -2,8 +2,8 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { PodPlace } from '../operations/ports.ts';
 import type { Api } from './api.ts';
+import type { Query } from './request.ts';
 import { PODS } from './resource.ts';
-import type { Query } from './transport.ts';
 import type { Wire } from './wire.ts';
 
 /** Those that take one of their node's places: scheduled, and neither Succeeded nor Failed. */

@@ -2,8 +2,8 @@
 import type { RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type Api, JSON_PATCH } from './api.ts';
+import type { Query } from './request.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
-import type { Query } from './transport.ts';
 
 export class RuntimeClasses {
   readonly #api: Api;

@@ -20,6 +20,7 @@ import { connectionError } from './connection-error.ts';
 import type { Credentials } from './credentials.ts';
 import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
+import type { Request } from './request.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
 import { endIdleSockets, type Session, Sessions } from './session.ts';
@@ -31,6 +32,8 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 export const DEFAULT_CONCURRENCY = 32;
 /** client-go's bound (`maxRetries` of its rest.Request). */
 const MOST_RETRIES = 10;
+
+const LOOPBACK = /^(localhost|127\..*|\[::1\])$/;
 
 export interface TransportOptions {
   access: Access;
@@ -47,29 +50,6 @@ export interface TransportOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Asked right before each sending of a write that is not urgent; when false, it fails. */
   mayWrite?: () => boolean;
-}
-
-export type Query = Record<string, string | undefined>;
-
-export interface Request {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Absolute, below the server's own path: `/api/v1/nodes`. */
-  path: string;
-  query?: Query;
-  /** Sent as JSON. */
-  body?: unknown;
-  /** Default `application/json`. */
-  contentType?: string;
-  /** Default `application/json`. */
-  accept?: string;
-  /** Gets the body of a 2xx answer as it comes; the answer has none then. Called for one sending at most; must not throw. */
-  onBody?: (chunk: Buffer) => void;
-  /** Ends it, wherever it is, with an error. */
-  signal?: AbortSignal | undefined;
-  /** Whether sending it twice does no harm; default: GETs are. */
-  replayable?: boolean;
-  /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
-  urgent?: boolean;
 }
 
 export class Transport {
@@ -209,6 +189,8 @@ export class Transport {
       headers['Content-Type'] = request.contentType ?? 'application/json';
       headers['Content-Length'] = Buffer.byteLength(body);
     }
+    // A list of nodes shrinks to a tenth, as for kubectl; on one machine that only costs both sides time.
+    if (request.onBody !== undefined && !LOOPBACK.test(url.hostname)) headers['Accept-Encoding'] = 'gzip';
     const start = clock.now();
     if (start >= ends) throw new DeadlineError();
     logRequest(log, headers, body);

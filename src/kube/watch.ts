@@ -6,10 +6,11 @@ import { requestPage, type WirePage } from './page.ts';
 import { readFrames } from './protobuf/frames.ts';
 import { decodeWatchEvent, isProtobuf } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
+import type { Query } from './request.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { readBody, readLines } from './stream.ts';
-import type { Query, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** @param query narrows every list and watch, as `{ fieldSelector }` does */
 export function listWatch(transport: Transport, asked: Resource, query: Query = {}): Source {
@@ -19,7 +20,7 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
       try {
         const { limit, continue: token, signal } = options;
         const part = { ...query, limit: String(limit), continue: token };
-        const { answer, page: read, isUnknown = false } = await requestPage(transport, resource, part, signal);
+        const { answer, page: read, isUnknown = false } = await requestPage(transport, resource, part, { signal });
         if (isUnknown) resource = inJson(resource);
         if (answer.status !== 200) return refused(answer);
         const page: WirePage | null = read ?? JSON.parse(answer.text);

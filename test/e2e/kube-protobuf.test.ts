@@ -65,7 +65,12 @@ describe('nodes in protobuf and in JSON', () => {
   }
 
   /** Stands before the server, asks it for what `accept` makes of what is asked for, and changes what it answers. */
-  async function relay(t: TestContext, accept: (asked: string) => string, change = (body: Buffer) => body) {
+  async function relay(
+    t: TestContext,
+    accept: (asked: string) => string,
+    change = (body: Buffer) => body,
+    onEnd = () => {},
+  ) {
     const { server, ca, admin } = cluster();
     const agent = new Agent({ ca, ...admin });
     const asked: string[] = [];
@@ -76,7 +81,10 @@ describe('nodes in protobuf and in JSON', () => {
       const up = request(new URL(incoming.url ?? '', server), { method, agent, headers: passed }, answer => {
         outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
         answer.on('data', chunk => outgoing.write(change(chunk)));
-        answer.on('end', () => outgoing.end());
+        answer.on('end', () => {
+          onEnd();
+          outgoing.end();
+        });
       });
       up.on('error', () => outgoing.destroy());
       outgoing.on('close', () => up.destroy());
@@ -106,6 +114,40 @@ describe('nodes in protobuf and in JSON', () => {
     for (const node of expected.slice(-5)) assert.deepEqual(await connection.cluster.getNode(node.name), node);
     assert.ok(log.some(line => /^answer body: [1-9]\d+ bytes of application\/vnd\.kubernetes\.protobuf$/.test(line)));
     assert.equal(await connection.cluster.getNode('nobody'), undefined);
+  });
+
+  test('from another machine it comes compressed; from this one it does not', async t => {
+    const { server } = await relay(t, accept => accept);
+    for (const [address, encoding] of [
+      [server, undefined],
+      // The same address, which does not look like it.
+      [server.replace('127.0.0.1', '[::ffff:127.0.0.1]'), 'gzip'],
+    ] as const) {
+      const log: string[] = [];
+      const connection = await open(t, address, log);
+      assert.deepEqual(await connection.cluster.listNodes(), await inJson());
+      const [first = ''] = log.filter(line => line.startsWith('answer headers: '));
+      assert.equal(JSON.parse(first.slice('answer headers: '.length))['content-encoding'], encoding);
+    }
+  });
+
+  test('one page is asked for while the one before it is read, and no more', async t => {
+    let [underWay, most] = [0, 0];
+    const { server, asked } = await relay(
+      t,
+      accept => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        return accept;
+      },
+      body => body,
+      () => {
+        underWay -= 1;
+      },
+    );
+    const connection = await open(t, server);
+    assert.equal((await connection.cluster.listNodes()).length, 1_104);
+    assert.deepEqual([asked.length, most], [3, 2]);
   });
 
   test('the answer to a patch, a conflict, and one that meets nothing', async t => {

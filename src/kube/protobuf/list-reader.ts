@@ -1,7 +1,6 @@
 /** A list in protobuf, read while it comes: of 44 MB of nodes only the one that is being read is held. */
-import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { LONGEST_OBJECT } from '../wire.ts';
-import { Chunks } from './chunks.ts';
+import { Chunks, type Used } from './chunks.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
 /** At most, of a field's tag and its length. */
@@ -9,56 +8,61 @@ const HEAD_BYTES = 10;
 /** Fields of the envelope and of the list in it. */
 const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
 
+export interface ListHandler {
+  /** Gets the message of each item; the bytes are not its to keep. */
+  onItem(raw: Uint8Array): unknown;
+  /** What the list says of itself: it comes before the items. */
+  onMeta?(meta: ListMeta): void;
+}
+
 export class ListReader {
-  readonly #onItem: (raw: Uint8Array) => void;
-  readonly #chunks = new Chunks();
+  readonly #handler: ListHandler;
+  readonly #chunks = new Chunks(bytes => this.#read(bytes, HEAD_BYTES));
   #state: 'start' | 'envelope' | 'list' | 'other' = 'start';
   /** Bytes of the list that have not been read; undefined before it begins. */
   #left: number | undefined;
   #meta: ListMeta = {};
 
-  /** @param onItem gets the message of each item; the bytes are not its to keep */
-  constructor(onItem: (raw: Uint8Array) => void) {
-    this.#onItem = onItem;
+  constructor(handler: ListHandler) {
+    this.#handler = handler;
   }
 
   push(chunk: Buffer): void {
-    const bytes = this.#chunks.push(chunk);
-    if (bytes !== undefined) this.#read(bytes, HEAD_BYTES);
+    this.#chunks.push(chunk);
   }
 
   /** To be called after the last chunk. What does not begin as protobuf comes back as it is. Throws when it is cut off. */
   end(): { kind: 'list'; meta: ListMeta } | { kind: 'other'; body: Buffer } {
-    this.#read(this.#chunks.rest(), 1);
-    const rest = this.#chunks.rest();
+    const left = this.#chunks.rest();
+    const rest = left.subarray(this.#read(left, 1).used);
     if (this.#state === 'other' || this.#state === 'start') return { kind: 'other', body: rest };
     if (rest.length > 0 || this.#left !== 0) throw new Error('the list broke off');
     return { kind: 'list', meta: this.#meta };
   }
 
   /** @param ahead bytes that have to be there for a head to be read: fewer only where no more come */
-  #read(all: Buffer, ahead: number): void {
-    let bytes = all;
-    if (this.#state === 'start' && bytes.length >= MAGIC_BYTES) {
+  #read(bytes: Buffer, ahead: number): Used {
+    let at = 0;
+    if (this.#state === 'start') {
+      if (bytes.length < MAGIC_BYTES) return { used: 0, needed: MAGIC_BYTES };
       this.#state = hasMagic(bytes) ? 'envelope' : 'other';
-      if (this.#state === 'envelope') bytes = bytes.subarray(MAGIC_BYTES);
+      if (this.#state === 'envelope') at = MAGIC_BYTES;
     }
-    let needed = this.#state === 'other' ? Number.POSITIVE_INFINITY : ahead;
-    while ((this.#state === 'envelope' || this.#state === 'list') && bytes.length >= ahead) {
-      const { field, start, length } = headOf(bytes);
+    if (this.#state === 'other') return { used: 0, needed: Number.POSITIVE_INFINITY };
+    while (bytes.length >= at + ahead) {
+      const { field, start, length } = headAt(bytes, at);
       if (this.#state === 'envelope' && field === ENVELOPE_RAW) {
         this.#begin(length);
-        bytes = bytes.subarray(start);
+        at = start;
         continue;
       }
       if (length > LONGEST_OBJECT) throw new Error(`an item of the list has more than ${LONGEST_OBJECT} bytes`);
-      needed = start + length;
-      if (bytes.length < needed) break;
-      if (this.#state === 'list') this.#take(field, bytes.subarray(start, needed), needed);
-      bytes = bytes.subarray(needed);
-      needed = ahead;
+      const end = start + length;
+      if (bytes.length < end) return { used: at, needed: end - at };
+      if (this.#state === 'list') this.#take(field, bytes.subarray(start, end), end - at);
+      at = end;
     }
-    this.#chunks.keep(bytes, needed);
+    return { used: at, needed: ahead };
   }
 
   #begin(length: number): void {
@@ -67,16 +71,30 @@ export class ListReader {
   }
 
   #take(field: number, message: Buffer, size: number): void {
-    if (field === LIST_META) this.#meta = decodeListMeta(message);
-    else if (field === LIST_ITEM) this.#onItem(message);
+    if (field === LIST_META) {
+      this.#meta = decodeListMeta(message);
+      this.#handler.onMeta?.(this.#meta);
+    } else if (field === LIST_ITEM) this.#handler.onItem(message);
     this.#left = (this.#left ?? 0) - size;
     if (this.#left === 0) this.#state = 'envelope';
   }
 }
 
-function headOf(bytes: Buffer): { field: number; start: number; length: number } {
-  const reader = new BinaryReader(bytes);
-  const field = reader.uint32() >>> 3;
-  const length = reader.uint32();
-  return { field, start: reader.pos, length };
+/** Of a field that starts there: its number, where its content starts, and how long that is. */
+function headAt(bytes: Buffer, at: number): { field: number; start: number; length: number } {
+  const tag = varintAt(bytes, at);
+  const length = varintAt(bytes, tag.end);
+  return { field: tag.value >>> 3, start: length.end, length: length.value };
+}
+
+/** Seven bits a byte, the lowest first, the eighth set in all but the last. */
+function varintAt(bytes: Buffer, start: number): { value: number; end: number } {
+  let value = 0;
+  for (let at = start, weight = 1; at < start + HEAD_BYTES / 2; at++, weight *= 128) {
+    const byte = bytes[at];
+    if (byte === undefined) throw new Error('the list broke off');
+    value += (byte & 127) * weight;
+    if (byte < 128) return { value, end: at + 1 };
+  }
+  throw new RangeError('a field has a head that is too long');
 }

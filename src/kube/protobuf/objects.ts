@@ -3,8 +3,9 @@
  * and k8s.io/apimachinery (meta/v1, runtime), which never give a number a second meaning.
  */
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
+import { RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
-import { around, bool, bytes, decode, entry, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
+import { around, bool, bytes, decode, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
 
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
@@ -27,9 +28,13 @@ const META: Schema = {
   5: { name: 'uid', read: text },
   6: { name: 'resourceVersion', read: text },
   8: { name: 'creationTimestamp', read: time },
-  11: { name: 'labels', read: entry(text), repeated: 'map' },
-  12: { name: 'annotations', read: entry(text), repeated: 'map' },
+  11: { name: 'labels', read: text, repeated: 'map' },
+  12: { name: 'annotations', read: text, repeated: 'map' },
 };
+
+/** Some annotations of a node are long. The second is that of a bookmark, which comes as an object of the kind it is about. */
+const USED_OF_NODES = new Set([RECORD_ANNOTATION, 'k8s.io/initial-events-end']);
+const NODE_META: Schema = { ...META, 12: { name: 'annotations', read: text, repeated: 'map', only: USED_OF_NODES } };
 
 /** Written back as a whole list. */
 const TAINT: Schema = {
@@ -47,12 +52,12 @@ const NODE_SPEC: Schema = {
 const NODE_CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };
 
 const NODE_STATUS: Schema = {
-  2: { name: 'allocatable', read: entry(around(text)), repeated: 'map' },
+  2: { name: 'allocatable', read: around(text), repeated: 'map' },
   4: { name: 'conditions', read: message(NODE_CONDITION), repeated: 'list' },
 };
 
 const NODE: Schema = {
-  1: { name: 'metadata', read: message(META) },
+  1: { name: 'metadata', read: message(NODE_META) },
   2: { name: 'spec', read: message(NODE_SPEC) },
   3: { name: 'status', read: message(NODE_STATUS) },
 };

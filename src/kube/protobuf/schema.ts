@@ -8,14 +8,18 @@ import { timestamp } from '../../nodepool/timestamp.ts';
 
 /** Wire type of strings, bytes and messages. */
 const LENGTH_DELIMITED = 2;
+/** Of an entry of a map. */
+const [KEY_TAG, VALUE_TAG] = [(1 << 3) | LENGTH_DELIMITED, (2 << 3) | LENGTH_DELIMITED];
 
 export type Read = (reader: BinaryReader) => unknown;
 
 interface Field {
   name: string;
   read: Read;
-  /** As one of many, or by its key (then it is read by entry()). */
+  /** As one of many, or by its key. */
   repeated?: 'list' | 'map';
+  /** Of a map, the keys that are kept. */
+  only?: ReadonlySet<string>;
 }
 
 /** By the number of the field. */
@@ -28,8 +32,25 @@ export class UnknownFieldError extends Error {
 
 /** @throws when the message is cut off or malformed, or with UnknownFieldError */
 export function decode(schema: Schema, bytes: Uint8Array): object {
-  const reader = new BinaryReader(bytes);
+  const reader = new Reader(bytes);
   return readFields(schema, reader, reader.len);
+}
+
+/** Strings are most of what is read, and a Buffer makes them five times as fast as the reader's own in Bun. */
+class Reader extends BinaryReader {
+  readonly #buffer: Buffer;
+
+  constructor(bytes: Uint8Array) {
+    super(bytes);
+    this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  override string(): string {
+    const end = endOf(this);
+    const start = this.pos;
+    this.pos = end;
+    return this.#buffer.toString('utf8', start, end);
+  }
 }
 
 export const text: Read = reader => reader.string();
@@ -50,16 +71,6 @@ export function wholeMessage(what: string, schema: Schema): Read {
 export function around(read: Read): Read {
   const schema = { 1: { name: 'value', read } };
   return reader => (readFields(schema, reader, endOf(reader)) as { value?: unknown }).value;
-}
-
-interface Entry {
-  key?: string;
-  value?: unknown;
-}
-
-/** Of a field that is `repeated: 'map'`. */
-export function entry(read: Read): Read {
-  return message({ 1: { name: 'key', read: text }, 2: { name: 'value', read } });
 }
 
 /** meta/v1 Time as JSON writes it, to the second; an empty one is no time. */
@@ -85,18 +96,35 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: s
   return object;
 }
 
-function readInto(object: Record<string, unknown>, { name, read, repeated }: Field, reader: BinaryReader): void {
-  const value = read(reader);
-  if (repeated === undefined) {
-    if (value !== '' && value !== 0 && value !== false && value !== undefined) object[name] = value;
+function readInto(object: Record<string, unknown>, field: Field, reader: BinaryReader): void {
+  const { name, read, repeated } = field;
+  if (repeated === 'map') {
+    object[name] ??= {};
+    readEntry(object[name] as Record<string, unknown>, field, reader);
     return;
   }
-  object[name] ??= repeated === 'list' ? [] : {};
-  if (repeated === 'list') (object[name] as unknown[]).push(value);
-  else {
-    const { key = '', value: item = '' } = value as Entry;
-    (object[name] as Record<string, unknown>)[key] = item;
+  const value = read(reader);
+  if (repeated === 'list') {
+    object[name] ??= [];
+    (object[name] as unknown[]).push(value);
+  } else if (value !== '' && value !== 0 && value !== false && value !== undefined) object[name] = value;
+}
+
+/** A message of a key, its first field, and a value, its second. Writers put the key first, as the format's rules say. */
+function readEntry(map: Record<string, unknown>, { read, only }: Field, reader: BinaryReader): void {
+  const end = endOf(reader);
+  let key = '';
+  let value: unknown = '';
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === KEY_TAG) {
+      key = reader.string();
+      if (only?.has(key) === false) reader.pos = end;
+    } else if (tag === VALUE_TAG) value = read(reader);
+    else skip(reader, tag >>> 3, tag & 7);
   }
+  if (reader.pos !== end) throw new RangeError('a field is longer than the message that it is in');
+  if (only?.has(key) !== false) map[key] = value;
 }
 
 /** Where the message that comes next ends. */

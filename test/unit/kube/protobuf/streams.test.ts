@@ -14,7 +14,7 @@ function pieces(bytes: Buffer, size: number): Buffer[] {
 
 function readList(chunks: Buffer[]) {
   const names: (string | undefined)[] = [];
-  const reader = new ListReader(raw => names.push(decodeNode(raw).metadata?.name));
+  const reader = new ListReader({ onItem: raw => names.push(decodeNode(raw).metadata?.name) });
   for (const chunk of chunks) reader.push(chunk);
   return { names, end: reader.end() };
 }
@@ -33,7 +33,7 @@ describe('a list', () => {
 
   test('gives its items as they come', () => {
     const names: (string | undefined)[] = [];
-    const reader = new ListReader(raw => names.push(decodeNode(raw).metadata?.name));
+    const reader = new ListReader({ onItem: raw => names.push(decodeNode(raw).metadata?.name) });
     reader.push(body.subarray(0, body.length - 1_000));
     assert.deepEqual(names, ['a']);
   });
@@ -52,7 +52,7 @@ describe('a list', () => {
   });
 
   test('an item that is longer than any object ends it before it is held', () => {
-    const reader = new ListReader(() => {});
+    const reader = new ListReader({ onItem: () => {} });
     const head = Buffer.from([
       ...Buffer.from('k8s\0'),
       0x12,

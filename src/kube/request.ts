@@ -1,0 +1,24 @@
+/** What is asked of the transport. */
+
+export type Query = Record<string, string | undefined>;
+
+export interface Request {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Absolute, below the server's own path: `/api/v1/nodes`. */
+  path: string;
+  query?: Query;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Default `application/json`. */
+  contentType?: string;
+  /** Default `application/json`. */
+  accept?: string;
+  /** Gets the body of a 2xx answer as it comes; the answer has none then. Called for one sending at most; must not throw. */
+  onBody?: (chunk: Buffer) => void;
+  /** Ends it, wherever it is, with an error. */
+  signal?: AbortSignal | undefined;
+  /** Whether sending it twice does no harm; default: GETs are. */
+  replayable?: boolean;
+  /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
+  urgent?: boolean;
+}
