@@ -65,6 +65,7 @@ const PACKAGES: Record<string, string[]> = {
   chalk: ['render'],
   'js-yaml': ['cli', 'kube'],
   ora: ['cli'],
+  'string-width': ['render'],
 };
 
 const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;

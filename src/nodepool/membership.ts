@@ -15,11 +15,16 @@ export interface Claim {
   losers: string[];
 }
 
+/** Texts of records that are remembered: those of a big cluster where no two are alike. */
+const MOST_RECORDS = 10_000;
+
 /** All pools, arranged so that one node's claim costs a look-up per label of the node, not one per pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
-  /** By one `key=value` of the pool's selector; the rest of the selector is checked on a hit. */
-  readonly #byPair = new Map<string, NodePool[]>();
+  /** By key and value of one label of the pool's selector; the rest of the selector is checked on a hit. */
+  readonly #byLabel = new Map<string, Map<string, NodePool[]>>();
+  /** By their text: the nodes of a pool mostly carry the same. */
+  readonly #records = new Map<string, AppliedRecord>();
   /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
   readonly #keepers = new Set<string>();
 
@@ -32,9 +37,11 @@ export class PoolIndex {
       }
       const first = Object.entries(membershipSelector(pool))[0];
       if (first === undefined) continue;
-      const pair = `${first[0]}=${first[1]}`;
-      const sharing = this.#byPair.get(pair);
-      if (sharing === undefined) this.#byPair.set(pair, [pool]);
+      const [key, value] = first;
+      const values = this.#byLabel.get(key) ?? new Map<string, NodePool[]>();
+      this.#byLabel.set(key, values);
+      const sharing = values.get(value);
+      if (sharing === undefined) values.set(value, [pool]);
       else sharing.push(pool);
     }
   }
@@ -51,7 +58,7 @@ export class PoolIndex {
    */
   claim(node: Node): Claim {
     const matching = this.#matching(node);
-    const record = parseRecord(node.record) ?? impliedRecord(node, matching);
+    const record = this.#recordOf(node) ?? impliedRecord(node, matching);
     const able = matching
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => metadata.name)
@@ -61,10 +68,20 @@ export class PoolIndex {
     return { record, owner, losers: able.filter(name => name !== owner) };
   }
 
+  #recordOf({ record: raw }: Node): AppliedRecord | undefined {
+    if (raw === undefined) return undefined;
+    const known = this.#records.get(raw);
+    if (known !== undefined) return known;
+    const record = parseRecord(raw);
+    if (this.#records.size >= MOST_RECORDS) this.#records.clear();
+    if (record !== undefined) this.#records.set(raw, record);
+    return record;
+  }
+
   #matching(node: Node): NodePool[] {
     const found: NodePool[] = [];
     for (const [key, value] of Object.entries(node.labels)) {
-      for (const pool of this.#byPair.get(`${key}=${value}`) ?? []) {
+      for (const pool of this.#byLabel.get(key)?.get(value) ?? []) {
         if (matchesLabels(membershipSelector(pool), node.labels)) found.push(pool);
       }
     }

@@ -59,6 +59,7 @@ export function planNode(
 ): NodePlan {
   const plan: NodePlan = { node, owner: owner?.metadata.name, previous: record?.pool, changes: [], patch: undefined };
   if (record === undefined && owner === undefined) return plan;
+  if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return plan;
 
   const leaving = record !== undefined && record.pool !== owner?.metadata.name;
   const labels = merge(
@@ -83,6 +84,21 @@ export function planNode(
     };
   }
   return plan;
+}
+
+/** Whether there is nothing to plan, as on nearly all nodes; false where only a merge can tell. */
+function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePool): boolean {
+  if (record.pool !== metadata.name || spec.unmanaged === 'Remove') return false;
+  const [labels, taints] = [Object.entries(spec.labels ?? {}), spec.taints ?? []];
+  if (record.labels.size !== labels.length || record.taints.size !== taints.length) return false;
+  const hasLabels = labels.every(
+    ([key, value]) => node.labels[key] === value && record.labels.get(key)?.value === value,
+  );
+  const hasTaints = taints.every(({ key, effect, value = '' }) => {
+    const isLive = (live: Taint) => live.key === key && live.effect === effect && (live.value ?? '') === value;
+    return record.taints.get(taintId({ key, effect }))?.value === value && node.taints.some(isLive);
+  });
+  return hasLabels && hasTaints && formatRecord(record) === node.record;
 }
 
 interface SlotWrite {

@@ -72,8 +72,18 @@ function isTaintId(id: string): boolean {
   return keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
 
-/** Writes the annotation: the same record always gives the same bytes. */
+const formatted = new WeakMap<AppliedRecord, string>();
+
+/** Writes the annotation: the same record always gives the same bytes. Of one that many nodes share, only once. */
 export function formatRecord(record: AppliedRecord): string {
+  const known = formatted.get(record);
+  if (known !== undefined) return known;
+  const text = format(record);
+  formatted.set(record, text);
+  return text;
+}
+
+function format(record: AppliedRecord): string {
   const displaced = {
     ...section('labels', record.labels, slot => slot.displaced),
     ...section('taints', record.taints, slot => slot.displaced),

@@ -12,8 +12,10 @@ export class Chunks {
   #pieces: Buffer[] = [];
   #length = 0;
   #needed = 1;
+  /** What lies across two pieces, one after the other. */
+  #joined = Buffer.alloc(0);
 
-  /** @param read takes what it can from the start of the bytes */
+  /** @param read takes what it can from the start of the bytes, which are not its to keep */
   constructor(read: (bytes: Buffer) => Used) {
     this.#read = read;
   }
@@ -23,7 +25,7 @@ export class Chunks {
     // The end of what lies across, one step for its head and one for its body.
     while (this.#length > 0 && this.#length + rest.length >= this.#needed) {
       const missing = this.#needed - this.#length;
-      this.#take(Buffer.concat([...this.#pieces, rest.subarray(0, missing)]));
+      this.#take(this.#join(rest.subarray(0, missing)));
       rest = rest.subarray(missing);
     }
     if (this.#length === 0) this.#take(rest);
@@ -39,6 +41,14 @@ export class Chunks {
     const { used, needed } = this.#read(bytes);
     [this.#pieces, this.#length, this.#needed] = [[], 0, needed];
     this.#keep(bytes.subarray(used));
+  }
+
+  #join(last: Buffer): Buffer {
+    if (this.#joined.length < this.#needed) this.#joined = Buffer.allocUnsafe(this.#needed * 2);
+    let at = 0;
+    // A piece may lie in there itself, from the last time: copy() moves it.
+    for (const piece of [...this.#pieces, last]) at += piece.copy(this.#joined, at);
+    return this.#joined.subarray(0, at);
   }
 
   #keep(piece: Buffer): void {
