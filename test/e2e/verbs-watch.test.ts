@@ -5,7 +5,6 @@ import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
-import { run } from '../cluster/run.ts';
 import { type Following, start as startOn } from './following.ts';
 import { verbsOf } from './verbs.ts';
 import { eventually } from './watching.ts';
@@ -227,27 +226,4 @@ test('without the permission to watch it ends, and says what to ask for; one poo
   await watching.has(1);
   await label('own', { x: 'y' });
   await watching.has(2);
-});
-
-/** What keeps caches and works on them; small helpers beside them are everybody's. */
-const RUNTIME =
-  /src\/controller\/(reflector|pager|store|work-queue|controller|manager|recorder|leader-election)\.ts$/gm;
-/** Writes what is loaded to stderr. */
-const TELL_LOADS = `data:text/javascript,import { registerHooks } from 'node:module';
-registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context); } });`;
-
-test('only a watch loads the runtime of controllers', {
-  skip: process.env.NODEPOOL_TEST_BIN !== undefined,
-}, async t => {
-  await world.pool('a');
-  const [program, ...args] = productCommand();
-  const command = [`--import=${TELL_LOADS}`, ...args] as const;
-  const env = { ...process.env, KUBECONFIG: cluster().kubeconfig };
-  const runtime = (text: string) => [...text.matchAll(RUNTIME)].map(([, file]) => file);
-  for (const verb of ['get', 'events']) {
-    const { stderr } = await run(program, [...command, verb], { env });
-    assert.deepEqual(runtime(stderr), [], verb);
-  }
-  const watching = start(t, [program, ...command, 'get', '-w']);
-  await eventually('a watch does', () => runtime(watching.stderr()).includes('reflector'));
 });
