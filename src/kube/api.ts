@@ -59,7 +59,10 @@ export class Api {
   async list<Item, T>(resource: Resource, map: (item: Item) => T, query: Query = {}): Promise<T[]> {
     const items: T[] = [];
     let asked = resource;
-    const ask = (token?: string) => askPage(this.#transport, asked, { ...query, limit: PAGE_SIZE, continue: token });
+    const ask = (token?: string) => {
+      const part = { ...query, limit: PAGE_SIZE, continue: token };
+      return askPage(this.#transport, asked, part, item => map(item as Item));
+    };
     let page = ask();
     for (let restarted = false; ; ) {
       const ahead = page.next.then(token => (token === undefined ? undefined : ask(token)));
@@ -72,7 +75,7 @@ export class Api {
         continue;
       }
       const { items: found, metadata } = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
-      for (const item of (found ?? []) as Item[]) items.push(map(item));
+      for (const item of (found ?? []) as unknown[]) items.push(read === undefined ? map(item as Item) : (item as T));
       if (!metadata?.continue) return items;
       page = (await ahead) ?? ask(metadata.continue);
     }

@@ -15,7 +15,7 @@ export interface WirePage {
 
 export interface PageAnswer {
   answer: Answer;
-  /** A list in protobuf, which has been read; any other is the answer's text. */
+  /** A list in protobuf, which has been read, of its items what was to be kept; any other is the answer's text. */
   page?: WirePage;
   /** It has a field that we do not know: it was read as JSON, and what comes after it had better be asked for so. */
   isUnknown?: boolean;
@@ -25,6 +25,8 @@ export interface PageOptions {
   signal?: AbortSignal;
   /** Gets what the list says of itself as soon as it is there: in protobuf, before the items. */
   onMeta?: (meta: ListMeta) => void;
+  /** What is kept of an item in protobuf, at once: held for a page's time, 500 of them would outlive the youngest heap. */
+  keep?: (item: object) => unknown;
 }
 
 /** Any HTTP answer resolves. Throws when there is none, or when it is malformed protobuf. */
@@ -32,13 +34,13 @@ export async function requestPage(
   transport: Transport,
   resource: Resource,
   query: Query,
-  { signal, onMeta }: PageOptions = {},
+  { signal, onMeta, keep = item => item }: PageOptions = {},
 ): Promise<PageAnswer> {
   const path = pathOf(resource);
   const { decode } = resource;
   if (decode === undefined) return { answer: await transport.request({ path, query, signal }) };
-  const items: object[] = [];
-  const onItem = (raw: Uint8Array) => items.push(decode(raw));
+  const items: unknown[] = [];
+  const onItem = (raw: Uint8Array) => items.push(keep(decode(raw)));
   const reader = new ListReader({ onItem, ...(onMeta === undefined ? {} : { onMeta }) });
   let problem: unknown;
   const onBody = (chunk: Buffer) => {
@@ -72,9 +74,14 @@ export interface AskedPage {
 }
 
 /** As requestPage(), without waiting. */
-export function askPage(transport: Transport, resource: Resource, query: Query): AskedPage {
+export function askPage(
+  transport: Transport,
+  resource: Resource,
+  query: Query,
+  keep: (item: object) => unknown,
+): AskedPage {
   const next = Promise.withResolvers<string | undefined>();
-  const answered = requestPage(transport, resource, query, { onMeta: meta => next.resolve(meta.continue) });
+  const answered = requestPage(transport, resource, query, { onMeta: meta => next.resolve(meta.continue), keep });
   const nothing = () => next.resolve(undefined);
   // Who waits for the page hears of its failure; of the one that was asked for ahead nobody may.
   answered.then(nothing, nothing);
