@@ -8,13 +8,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
+import { KREW_BINARIES } from '../test/package/krew.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Test files at once: each of the others than unit starts a control plane. */
 const CONCURRENCY = 2;
 
 const patterns = process.argv.slice(2);
-const files = globSync('test/{unit,contract,e2e,fault,bench}/**/*.test.ts', { cwd: ROOT })
+const files = globSync('test/{unit,contract,e2e,fault,bench,package}/**/*.test.ts', { cwd: ROOT })
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
   .sort();
 if (files.length === 0) {
@@ -23,8 +24,12 @@ if (files.length === 0) {
 }
 if (files.some(file => !file.startsWith('test/unit/'))) {
   // Here, and not in a test, where making them would take longer than it may.
-  const workloads = files.some(file => readFileSync(join(ROOT, file), 'utf8').includes('/cluster/controllers.ts'));
-  const programs = ['etcd', 'kube-apiserver', 'kubectl', ...(workloads ? CONTROLLER_BINARIES : [])] as const;
+  const anyImports = (module: string) => files.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
+  const programs = [
+    ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
+    ...(anyImports('/cluster/controllers.ts') ? CONTROLLER_BINARIES : []),
+    ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
+  ];
   await ensureBinaries(programs).catch((error: Error) => {
     process.stderr.write(`${error.message}\n`);
     process.exit(1);

@@ -1,10 +1,11 @@
 /** Makes the executable of a platform: the bundle and manifests/, compiled together with Bun's runtime for it. */
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bunOf } from './bun.ts';
 import { bundle, ROOT } from './bundle.ts';
 import { mustRun } from './must-run.ts';
+import { signAdHoc, signatureFault } from './signature.ts';
 import { hostTarget, nameOf, programOf, type Target } from './targets.ts';
 
 const FLAGS = [
@@ -26,16 +27,27 @@ const FLAGS = [
 export async function buildExecutable(target: Target): Promise<string> {
   const [compiler, runtime] = await Promise.all([bunOf(hostTarget()), bunOf(target)]);
   const folder = join(ROOT, 'dist', 'bin', nameOf(target));
+  const path = join(folder, programOf(target));
   const work = await mkdtemp(join(tmpdir(), 'nodepool-build-'));
   try {
     await bundle('bin/executable.ts', work);
     await cp(join(ROOT, 'manifests'), join(work, 'manifests'), { recursive: true });
     const goal = [`--target=bun-${target.bun}`, `--compile-executable-path=${runtime}`, '--outfile', programOf(target)];
     await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });
+    if (target.os === 'darwin') await sign(join(work, programOf(target)));
     await mkdir(folder, { recursive: true });
-    await cp(join(work, programOf(target)), join(folder, programOf(target)));
+    // A program that runs cannot be written over, but replaced.
+    const ready = `${path}.${process.pid}`;
+    await cp(join(work, programOf(target)), ready);
+    await rename(ready, path);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-  return join(folder, programOf(target));
+  return path;
+}
+
+/** Bun 1.4.5 signs what it makes for Apple's processors, and leaves its own runtime's signature in what it makes for Intel's. */
+async function sign(path: string): Promise<void> {
+  const file = await readFile(path);
+  if (signatureFault(file) !== undefined) await writeFile(path, signAdHoc(file));
 }

@@ -2,6 +2,13 @@
 import { createServer } from 'node:http';
 import { NodepoolError } from '../nodepool/errors.ts';
 
+/** In words of our own: those of Node and of Bun differ. */
+const WHY_NOT: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'something listens there already',
+  EADDRNOTAVAIL: 'this machine does not have it',
+  EACCES: 'that takes more rights',
+};
+
 export interface Page {
   status: number;
   contentType: string;
@@ -27,10 +34,9 @@ export async function serve(address: string, flag: string, pages: Record<string,
     response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) }).end(body);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', error => {
-      reject(
-        new NodepoolError('input', `${flag} ${address}: ${error.message}`, 'choose another address', { cause: error }),
-      );
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const reason = `${WHY_NOT[cause.code ?? ''] ?? cause.message} (${cause.code})`;
+      reject(new NodepoolError('input', `${flag} ${address}: ${reason}`, 'choose another address', { cause }));
     });
     server.listen(port, host, resolve);
   });

@@ -4,6 +4,7 @@ import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Clock } from '../controller/clock.ts';
+import { destroyOnAbort } from './abort.ts';
 
 export interface Exchange {
   url: URL;
@@ -54,7 +55,8 @@ export function exchange({
 }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
-    const request = open(url, { method, headers, agent, ...(signal === undefined ? {} : { signal }) });
+    const request = open(url, { method, headers, agent });
+    if (signal !== undefined) destroyOnAbort(request, signal);
     const expire = () => {
       reject(new DeadlineError());
       request.destroy();

@@ -1,6 +1,7 @@
 /** One GET whose answer is read as it comes, line by line, over node:http(s). */
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
+import { destroyOnAbort } from './abort.ts';
 import { LONGEST_OBJECT } from './wire.ts';
 
 /** Of a line, in characters. */
@@ -20,9 +21,10 @@ export interface StreamRequest {
 export function openStream({ url, headers, agent, signal }: StreamRequest): Promise<IncomingMessage> {
   const { request: open } = url.protocol === 'http:' ? http : https;
   return new Promise((resolve, reject) => {
-    const request = open(url, { method: 'GET', headers, agent, signal });
+    const request = open(url, { method: 'GET', headers, agent });
     request.on('error', reject);
     request.on('response', resolve);
+    destroyOnAbort(request, signal);
     request.end();
   });
 }

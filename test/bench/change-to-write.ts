@@ -64,7 +64,8 @@ export async function startFloor({ server, ca, admin }: ControlPlane): Promise<(
     child.once('exit', code => reject(new Error(`bare-answers.ts ended with ${code}`)));
   });
   return () =>
-    new Promise(resolve => {
+    new Promise((resolve, reject) => {
+      if (child.exitCode !== null) reject(new Error(`bare-answers.ts ended early, with ${child.exitCode}`));
       child.removeAllListeners('exit').once('exit', () => resolve());
       child.kill();
     });
@@ -81,7 +82,10 @@ export async function drift(cluster: ControlPlane, nodes: number, perSecond: num
     const labels = { [LABEL]: `drift-${index}` };
     // A step that is no divisor of the pools' number: neighbours in time are in different pools.
     const name = nodeName((index * 7) % nodes);
-    under.push(barePatch(agent, server, name, { metadata: { labels } }, CHANGER));
+    const change = barePatch(agent, server, name, { metadata: { labels } }, CHANGER);
+    // Told below, by Promise.all.
+    change.catch(() => {});
+    under.push(change);
   }
   await Promise.all(under);
   agent.destroy();

@@ -3,7 +3,8 @@ import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { createNodes } from '../cluster/nodes.ts';
 
-const POOL_LABEL = 'bench.example.com/pool';
+/** What the pools select their nodes by. */
+export const POOL_LABEL = 'bench.example.com/pool';
 
 export function nodeName(index: number): string {
   return `node-${String(index).padStart(6, '0')}`;
@@ -27,9 +28,10 @@ export function benchPools(count: number): NodePool[] {
   });
 }
 
-export async function createBenchNodes(cluster: ControlPlane, nodes: number, pools: number): Promise<void> {
-  const specs = Array.from({ length: nodes }, (_, index) => {
-    return { name: nodeName(index), labels: { [POOL_LABEL]: `pool-${index % pools}` } };
+/** @param from how many of them there are already */
+export async function createBenchNodes(cluster: ControlPlane, nodes: number, pools: number, from = 0): Promise<void> {
+  const specs = Array.from({ length: nodes - from }, (_, index) => {
+    return { name: nodeName(from + index), labels: { [POOL_LABEL]: `pool-${(from + index) % pools}` } };
   });
   await createNodes(cluster, specs);
 }

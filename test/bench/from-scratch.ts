@@ -1,5 +1,7 @@
-/** Labels and taints for every node from nothing: the product against the bare patches, on the same server, in turn. */
+/** Labels and taints for every node from nothing: what it is measured with. */
 import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { planNode } from '../../src/nodepool/plan.ts';
 import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
@@ -10,8 +12,8 @@ import { nodeName } from './cluster.ts';
 export const CONNECTIONS = 32;
 const BARE = fileURLToPath(new URL('bare-patches.ts', import.meta.url));
 
-/** Seconds of one whole process that sends only the patches that a reconcile from nothing would send. */
-export async function timeBarePatches(cluster: ControlPlane, pools: NodePool[], nodes: number): Promise<number> {
+/** A process that sends only the patches which a reconcile from nothing would send: its command, and what it reads. */
+export async function barePatches(cluster: ControlPlane, pools: NodePool[], nodes: number) {
   const patches = Array.from({ length: nodes }, (_, index) => {
     const pool = pools[index % pools.length];
     const name = nodeName(index);
@@ -21,14 +23,15 @@ export async function timeBarePatches(cluster: ControlPlane, pools: NodePool[], 
     return { name, body: { metadata, spec: { taints: patch?.taints } } };
   });
   const { server, ca, admin } = cluster;
-  const order = JSON.stringify({ server, ca, ...admin, connections: CONNECTIONS, patches });
-  return (await timed(process.execPath, [BARE], cluster, order)).seconds;
+  const stdin = join(cluster.dir, 'bare-patches.json');
+  await writeFile(stdin, JSON.stringify({ server, ca, ...admin, connections: CONNECTIONS, patches }));
+  return { command: [process.execPath, BARE], stdin };
 }
 
 /** Seconds of one whole `kubectl-nodepool reconcile`, and what it printed. */
 export function timeReconcile(cluster: ControlPlane, command: [string, ...string[]]) {
   const [program, ...args] = command;
-  return timed(program, [...args, 'reconcile', '--concurrency', String(CONNECTIONS)], cluster, '');
+  return timed(program, [...args, 'reconcile', '--concurrency', String(CONNECTIONS)], cluster);
 }
 
 /** Takes off all that either of them put on: the next round starts from nothing. */
@@ -80,16 +83,15 @@ interface Timed {
   stdout: string;
 }
 
-function timed(program: string, args: string[], cluster: ControlPlane, stdin: string): Promise<Timed> {
+function timed(program: string, args: string[], cluster: ControlPlane): Promise<Timed> {
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' };
   const start = performance.now();
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let stdout = '';
     child.stdout.setEncoding('utf8').on('data', chunk => {
       stdout += chunk;
     });
-    child.stdin.end(stdin);
     child.on('error', reject);
     child.on('close', code => {
       const seconds = (performance.now() - start) / 1000;

@@ -17,6 +17,8 @@ const SOURCES: Record<Binary, { module: string; package: string }> = {
   'kube-scheduler': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
   kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
+  krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
+  'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
 };
 
 /** Without Go in the PATH it does nothing. A failing build throws, with the end of what Go said. */

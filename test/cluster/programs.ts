@@ -1,4 +1,4 @@
-/** The programs a control plane is made of. */
+/** The programs a control plane is made of, and krew, which installs plugins. */
 import type { ProgressStream } from './progress.ts';
 
 /** Each program's release: what is built, and what the cache is keyed by. */
@@ -9,6 +9,8 @@ export const VERSIONS = {
   'kube-scheduler': 'v1.36.3',
   etcd: 'v3.7.3',
   kwok: 'v0.8.0',
+  krew: 'v0.5.0',
+  'validate-krew-manifest': 'v0.5.0',
 } as const;
 
 export type Binary = keyof typeof VERSIONS;

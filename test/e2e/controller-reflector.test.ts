@@ -203,8 +203,8 @@ async function start(
     clock: systemClock,
     random: Math.random,
     log: (level, message) => {
-      lines.push(message);
-      if (level !== 'info') problems.push(message);
+      if (level !== 'debug') lines.push(message);
+      if (level === 'warning' || level === 'error') problems.push(message);
     },
   });
   reflector.subscribe(event => told.push(describeEvent(event)));

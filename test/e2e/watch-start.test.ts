@@ -26,8 +26,9 @@ const entries = (log: string): Entry[] =>
     .split('\n')
     .map(line => JSON.parse(line));
 
-test('--log-format json: why it does not start is one entry of the log, with the exit code of text', async () => {
+test('--log-format json: why it does not start is one entry of the log, with the exit code of text', async t => {
   const busy = createServer().listen(0, '127.0.0.1');
+  t.after(() => busy.close());
   await new Promise(resolve => busy.once('listening', resolve));
   const { port } = busy.address() as AddressInfo;
   const bob = await kubeconfigFor(cluster(), 'bob');
@@ -51,7 +52,6 @@ test('--log-format json: why it does not start is one entry of the log, with the
     assert.equal(text.code, code);
     assert.match(text.stderr, /^error: /);
   }
-  busy.close();
 });
 
 test('--log-format json: no definition', async t => {

@@ -1,0 +1,37 @@
+/** Puts a run into its page of docs/, with a plot: benchmarks.md, or scale.md if the cluster was large. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../package/bundle.ts';
+import { plot } from './plot.ts';
+import { asMarkdown, missed, type Report, tables } from './report.ts';
+
+const [BEGIN, END] = ['<!-- bench: begin -->', '<!-- bench: end -->'];
+
+export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
+  const path = join(ROOT, 'docs', `${name}.md`);
+  const page = readFileSync(path, 'utf8');
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`${path} has no place for the tables`);
+  writeFileSync(path, `${before}${BEGIN}\n\n${pageText(report, name)}\n\n${END}${after}`);
+  const { nodes, pools, day } = report;
+  const caption = `${nodes.toLocaleString('en')} nodes in ${pools} pools, ${day}.`;
+  writeFileSync(join(ROOT, 'docs', `${name}.svg`), plot(report.races, caption));
+}
+
+function pageText(report: Report, name: string): string {
+  const { day, machine, versions, nodes, pools } = report;
+  const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const misses = missed(report);
+  return [
+    `${day}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
+    `${machine.processor}, ${machine.cores} cores, ${machine.memory} GiB, ${machine.system}; ${programs.join(', ')}.`,
+    'API server, etcd and what is measured share the machine.',
+    '',
+    `![Time of each command in times of its peer](${name}.svg)`,
+    '',
+    misses.length === 0 ? 'Every target was met.' : ['Missed:', '', ...misses.map(miss => `- ${miss}`)].join('\n'),
+    '',
+    tables(report).map(asMarkdown).join('\n\n'),
+  ].join('\n');
+}

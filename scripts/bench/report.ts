@@ -1,0 +1,117 @@
+/** What a benchmark says: the results as JSON has them, and as tables for people. */
+import type { Figure } from '../../test/bench/figure.ts';
+import type { RaceResult, Result } from '../../test/bench/race.ts';
+import { median } from '../../test/bench/statistics.ts';
+import type { Machine } from './machine.ts';
+
+export interface Report {
+  day: string;
+  machine: Machine;
+  versions: Record<string, string>;
+  nodes: number;
+  pools: number;
+  rounds: number;
+  races: RaceResult[];
+  figures: { title: string; figures: Figure[] }[];
+}
+
+/** A table: a title, the heads of its columns, and rows. */
+export interface Table {
+  title: string;
+  heads: string[];
+  rows: string[][];
+}
+
+export function tables({ races, figures }: Report): Table[] {
+  return [...races.map(raceTable), ...figures.map(figureTable)];
+}
+
+function raceTable({ title, peer, others }: RaceResult): Table {
+  return {
+    title: `${title}: ${rounds(peer)}`,
+    heads: ['', 'time', 'spread', 'ratio', 'target', 'CPU', 'peak memory', 'target'],
+    rows: [peer, ...others].map(result => {
+      const { name, limits, samples, ratio } = result;
+      const seconds = samples.map(sample => sample.seconds);
+      const [least, middle, most] = [Math.min(...seconds), median(seconds), Math.max(...seconds)];
+      const rss = median(samples.map(sample => sample.rss));
+      return [
+        name,
+        time(middle),
+        `${time(least)} - ${time(most)}`,
+        number(ratio),
+        target(ratio, limits.ratio, ''),
+        time(median(samples.map(sample => sample.cpu))),
+        `${rss.toFixed(0)} MB`,
+        target(rss, limits.rss, ' MB'),
+      ];
+    }),
+  };
+}
+
+function figureTable({ title, figures }: { title: string; figures: Figure[] }): Table {
+  return {
+    title,
+    heads: ['', 'measured', 'target'],
+    rows: figures.map(({ name, value, unit, most }) => {
+      const after = unit === '' ? '' : ` ${unit}`;
+      return [name, `${number(value)}${after}`, target(value, most, after)];
+    }),
+  };
+}
+
+/** The targets that were missed, a line each. */
+export function missed({ races, figures }: Report): string[] {
+  const ofRaces = races.flatMap(({ others }) =>
+    others.flatMap(({ name, limits, samples, ratio }) => [
+      ...miss(`${name}: ratio`, ratio, limits.ratio, ''),
+      ...miss(`${name}: peak memory`, median(samples.map(sample => sample.rss)), limits.rss, ' MB'),
+    ]),
+  );
+  const ofFigures = figures.flatMap(({ title, figures }) =>
+    figures.flatMap(({ name, value, unit, most }) => miss(`${title}: ${name}`, value, most, ` ${unit}`.trimEnd())),
+  );
+  return [...ofRaces, ...ofFigures];
+}
+
+function miss(what: string, value: number, most: number | undefined, unit: string): string[] {
+  if (isMet(value, most)) return [];
+  return [`${what} ${number(value)}${unit}, at most ${number(most ?? 0)}${unit}`];
+}
+
+/** What was not measured meets nothing. */
+export function isMet(value: number, most: number | undefined): boolean {
+  return most === undefined || value <= most;
+}
+
+function target(value: number, most: number | undefined, unit: string): string {
+  if (most === undefined) return '';
+  return `${number(most)}${unit}, ${isMet(value, most) ? 'met' : 'missed'}`;
+}
+
+function rounds({ samples }: Result): string {
+  return samples.length === 1 ? '1 round' : `${samples.length} rounds`;
+}
+
+function time(seconds: number): string {
+  return seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(2)} s`;
+}
+
+/** Three digits are what the measurement bears. */
+export function number(value: number): string {
+  return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
+}
+
+export function asText({ title, heads, rows }: Table): string {
+  const all = [heads, ...rows];
+  const widths = heads.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0)));
+  const line = (row: string[]) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)));
+  return [title, ...all.map(row => line(row).join('  ').trimEnd())].join('\n');
+}
+
+export function asMarkdown({ title, heads, rows }: Table): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  const rule = heads.map((_, column) => (column === 0 ? '---' : '---:'));
+  return [`### ${title}`, '', line(heads), line(rule), ...rows.map(line)].join('\n');
+}

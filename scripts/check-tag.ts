@@ -1,0 +1,19 @@
+/** `node scripts/check-tag.ts TAG`: fails unless the tag is this version's and CHANGELOG.md has its date. Prints its section. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import pjson from '../package.json' with { type: 'json' };
+
+const CHANGELOG = fileURLToPath(new URL('../CHANGELOG.md', import.meta.url));
+
+/** What CHANGELOG.md says of the release with this tag. Throws when it is not ready. */
+export function releaseNotes(tag: string, changelog: string): string {
+  if (tag !== `v${pjson.version}`) throw new Error(`the tag ${tag} is not v${pjson.version}, package.json's version`);
+  const [, ...sections] = changelog.split(/^## /m);
+  const section = sections.find(text => text.startsWith(`[${pjson.version}] `));
+  if (section === undefined) throw new Error(`CHANGELOG.md has no section [${pjson.version}]`);
+  const [heading = '', ...lines] = section.split('\n');
+  if (!/ - \d{4}-\d{2}-\d{2}$/.test(heading)) throw new Error(`CHANGELOG.md: "## ${heading}" has no date`);
+  return `${lines.join('\n').trim()}\n`;
+}
+
+if (import.meta.main) process.stdout.write(releaseNotes(process.argv[2] ?? '', readFileSync(CHANGELOG, 'utf8')));

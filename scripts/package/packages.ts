@@ -1,0 +1,49 @@
+/** The npm packages whose code is in a bundle. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundle, ROOT } from './bundle.ts';
+
+export interface Package {
+  name: string;
+  version: string;
+  /** What its package.json says: an SPDX expression. */
+  license: string;
+  /** The packages it asks for, by name. */
+  dependencies: readonly string[];
+  /** Below the project's root, as in package-lock.json. */
+  folder: string;
+  /** What of it is in the bundle. */
+  bytes: number;
+}
+
+interface PackageJson {
+  name: string;
+  version: string;
+  license: string;
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+}
+
+const OF_PACKAGE = /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//;
+
+/** Those of which at least a byte is in the bundle that begins at `entry`, by name. */
+export async function bundledPackages(entry: string): Promise<Package[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'nodepool-packages-'));
+  const { outputs } = await bundle(entry, folder).finally(() => rm(folder, { recursive: true, force: true }));
+  const bytes = new Map<string, number>();
+  for (const [path, { bytesInOutput }] of Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs))) {
+    const from = OF_PACKAGE.exec(path)?.[1];
+    if (from !== undefined) bytes.set(from, (bytes.get(from) ?? 0) + bytesInOutput);
+  }
+  const packages = [...bytes].filter(([, size]) => size > 0).map(([from, size]) => readPackage(from, size));
+  const key = ({ name, version }: Package) => `${name}@${version}`;
+  return (await Promise.all(packages)).sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+async function readPackage(folder: string, bytes: number): Promise<Package> {
+  const text = await readFile(join(ROOT, folder, 'package.json'), 'utf8');
+  const { name, version, license, dependencies, optionalDependencies } = JSON.parse(text) as PackageJson;
+  const asked = Object.keys({ ...dependencies, ...optionalDependencies });
+  return { name, version, license, dependencies: asked, folder, bytes };
+}

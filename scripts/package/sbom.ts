@@ -1,0 +1,109 @@
+/**
+ * The bill of materials, CycloneDX 1.5: what is in the bundle and, in the executables alone, Bun. `npm sbom` lists what
+ * package.json asks for, which is more, and gives a random number and a time.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pjson from '../../package.json' with { type: 'json' };
+import { BUN_PARTS } from './bun-parts.ts';
+import { ROOT } from './bundle.ts';
+import type { Package } from './packages.ts';
+import { BUN_VERSION } from './targets.ts';
+
+export const SBOM_FILE = `${pjson.name}-v${pjson.version}.cdx.json`;
+
+const BUN = `pkg:npm/bun@${BUN_VERSION}`;
+
+/** @param packages what is in the bundle */
+export async function sbom(packages: readonly Package[]): Promise<string> {
+  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const self = { name: pjson.name, version: pjson.version };
+  const document = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': purl(self),
+        ...self,
+        description: pjson.description,
+        licenses: [{ license: { id: pjson.license } }],
+        purl: purl(self),
+        externalReferences: [{ type: 'vcs', url: pjson.repository.url }],
+      },
+    },
+    components: [
+      ...packages.map(one => ({
+        type: 'library',
+        'bom-ref': purl(one),
+        name: one.name,
+        version: one.version,
+        hashes: hashes(lock.packages[one.folder]?.integrity),
+        licenses: [licenseChoice(one.license)],
+        purl: purl(one),
+      })),
+      bun(),
+    ],
+    dependencies: [
+      { ref: purl(self), dependsOn: [...packages.filter(isDirect).map(purl), BUN] },
+      ...packages.map(one => ({ ref: purl(one), dependsOn: dependenciesOf(one, packages).map(purl) })),
+      { ref: BUN },
+    ],
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function bun(): object {
+  return {
+    type: 'framework',
+    'bom-ref': BUN,
+    name: 'bun',
+    version: BUN_VERSION,
+    description: 'The runtime, in the executables alone',
+    licenses: [{ license: { id: 'MIT' } }],
+    purl: BUN,
+    components: BUN_PARTS.map(({ name, licenses, source, commit }) => ({
+      type: 'library',
+      name,
+      ...(commit !== undefined && { version: commit }),
+      licenses: (licenses.length === 0 ? ['several'] : licenses).map(license => ({ license: { name: license } })),
+      externalReferences: [{ type: 'website', url: source }],
+    })),
+  };
+}
+
+function isDirect({ name, folder }: Package): boolean {
+  return folder === `node_modules/${name}` && name in pjson.devDependencies;
+}
+
+/** Those it asks for that are in the bundle: of several versions the one that Node would find from its folder. */
+function dependenciesOf({ folder, dependencies }: Package, packages: readonly Package[]): Package[] {
+  const byFolder = new Map(packages.map(one => [one.folder, one]));
+  return dependencies.flatMap(name => {
+    const parts = `${folder}/`.split('node_modules/');
+    const places = parts
+      .map((_, at) => `${parts.slice(0, at + 1).join('node_modules/')}node_modules/${name}`)
+      .reverse();
+    return places.flatMap(place => byFolder.get(place) ?? []).slice(0, 1);
+  });
+}
+
+function purl({ name, version }: { name: string; version: string }): string {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
+}
+
+function licenseChoice(license: string): object {
+  return license.includes(' ') ? { expression: license } : { license: { id: license } };
+}
+
+/** package-lock.json has them in base 64, CycloneDX wants hexadecimal. */
+function hashes(integrity = ''): object[] {
+  const [algorithm, base64] = integrity.split('-');
+  return algorithm === 'sha512' && base64 !== undefined
+    ? [{ alg: 'SHA-512', content: Buffer.from(base64, 'base64').toString('hex') }]
+    : [];
+}

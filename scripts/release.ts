@@ -1,0 +1,32 @@
+/** `npm run release`: makes all that is published of this version, in dist/release. */
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { writeArchive } from './package/archive.ts';
+import { ROOT } from './package/bundle.ts';
+import { checksums, sha256Of } from './package/checksums.ts';
+import { buildExecutable } from './package/executable.ts';
+import { KREW_FILE, krewManifest } from './package/krew.ts';
+import { executableLicenses } from './package/licenses.ts';
+import { packNpm } from './package/npm.ts';
+import { bundledPackages } from './package/packages.ts';
+import { SBOM_FILE, sbom } from './package/sbom.ts';
+import { TARGETS } from './package/targets.ts';
+
+const folder = join(ROOT, 'dist', 'release');
+await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+
+const packages = await bundledPackages('bin/executable.ts');
+const licenses = await executableLicenses(packages);
+const archives = [];
+for (const target of TARGETS) {
+  const path = await writeArchive(target, await buildExecutable(target), licenses, folder);
+  console.log(`${relative(ROOT, path)} ${((await stat(path)).size / 1024 ** 2).toFixed(0)} MiB`);
+  archives.push({ target, path, sha256: await sha256Of(path) });
+}
+const npm = await packNpm(folder);
+await writeFile(join(folder, KREW_FILE), krewManifest(archives));
+await writeFile(join(folder, SBOM_FILE), await sbom(packages));
+const files = [...archives.map(({ path }) => path), npm.path, join(folder, KREW_FILE), join(folder, SBOM_FILE)];
+await writeFile(join(folder, 'SHA256SUMS'), await checksums(files));
+console.log(`${[npm.path, KREW_FILE, SBOM_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`);

@@ -1,0 +1,72 @@
+/**
+ * The quick part of `npm run bench` on a small cluster. Limits are twice what is usual, and hold for the least CPU time of
+ * some runs by turns: what else the machine does cannot break them.
+ */
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { buildExecutable } from '../../scripts/package/executable.ts';
+import { hostTarget } from '../../scripts/package/targets.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { useCluster } from '../cluster/harness.ts';
+import { run } from '../cluster/run.ts';
+import { benchPools, createBenchNodes } from './cluster.ts';
+import { countWrites, recreatePools, timeReconcile } from './from-scratch.ts';
+import { measuredEnvironment } from './measure.ts';
+import { type Race, type Result, runRace } from './race.ts';
+import { type Programs, readNodes, readPools, startUp } from './races.ts';
+
+const [NODES, POOLS, ROUNDS] = [300, 20, 5];
+const BUILD_MS = 300_000;
+/** MB; it is the target for 5,000 nodes. */
+const MOST_MEMORY = 110;
+
+const cluster = useCluster();
+let programs: Programs;
+let env: Record<string, string>;
+
+before(
+  async () => {
+    const { kubectl } = await ensureBinaries(['kubectl']);
+    programs = { kubectl: [kubectl], executable: [await buildExecutable(hostTarget())] };
+  },
+  { timeout: BUILD_MS },
+);
+
+test('start-up: less CPU than kubectl', async () => {
+  env = await measuredEnvironment(cluster());
+  await race(startUp(programs, env), 1);
+});
+
+test('the table of pools', async () => {
+  const [program] = programs.executable;
+  assert.equal((await run(program, ['install'], { env })).code, 0);
+  await createBenchNodes(cluster(), NODES, POOLS);
+  await recreatePools(cluster(), benchPools(POOLS));
+  await timeReconcile(cluster(), programs.executable);
+  await race(readPools(programs, env, false), 1.6);
+});
+
+test('nothing to do: nothing is written, and memory is bounded', async () => {
+  const start = await countWrites(cluster());
+  const others = await race(readNodes(programs, env, false), 3);
+  assert.equal((await countWrites(cluster())) - start, 0);
+  for (const { name, samples } of others) {
+    const least = Math.min(...samples.map(({ rss }) => rss));
+    assert.ok(least < MOST_MEMORY, `${name}: ${least} MB`);
+  }
+});
+
+/** @param most the CPU time of each, in times of the peer's */
+async function race(what: Race, most: number): Promise<Result[]> {
+  const { peer, others } = await runRace(what, ROUNDS);
+  assert.notEqual(others.length, 0);
+  for (const other of others) {
+    const ratio = leastCpu(other) / leastCpu(peer);
+    assert.ok(ratio < most, `${other.name}: ${ratio.toFixed(2)} x ${peer.name}, at most ${most}`);
+  }
+  return others;
+}
+
+function leastCpu({ samples }: Result): number {
+  return Math.min(...samples.map(({ cpu }) => cpu));
+}

@@ -1,0 +1,86 @@
+/** Programs measured in turn against one of them, the peer. */
+import { run } from '../cluster/run.ts';
+import { measure, type Sample } from './measure.ts';
+import { ratio } from './statistics.ts';
+
+export type Command = [string, ...string[]];
+
+/** Most that is allowed. */
+export interface Limits {
+  /** Its time, in times of the peer. */
+  ratio?: number;
+  /** Its memory, in MB. */
+  rss?: number;
+}
+
+export interface Contender {
+  name: string;
+  limits: Limits;
+  /** Before anything is measured: fills caches, and looks whether it does what it should. */
+  warmUp?(): Promise<void>;
+  run(): Promise<Sample>;
+}
+
+export interface Race {
+  title: string;
+  peer: Contender;
+  others: Contender[];
+}
+
+export interface Result {
+  name: string;
+  limits: Limits;
+  samples: Sample[];
+  /** Of its time to the peer's. */
+  ratio: number;
+}
+
+export interface RaceResult {
+  title: string;
+  peer: Result;
+  others: Result[];
+}
+
+/** A command that ends with 0 and says what `says` matches. */
+export function contender(
+  name: string,
+  command: Command,
+  env: Record<string, string>,
+  says: RegExp,
+  limits: Limits = {},
+): Contender {
+  const [program, ...args] = command;
+  return {
+    name,
+    limits,
+    async warmUp() {
+      const { code, stdout, stderr } = await run(program, args, { env });
+      if (code !== 0 || !says.test(stdout)) throw new Error(`${name}: ${code}\n${stdout}${stderr}`);
+    },
+    run: () => measure({ command, env }),
+  };
+}
+
+/** One run of each a round; each round begins with the next one. */
+export async function runRace({ title, peer, others }: Race, rounds: number): Promise<RaceResult> {
+  const all = [peer, ...others].map(contender => ({ contender, samples: [] as Sample[] }));
+  for (const { contender } of all) await contender.warmUp?.();
+  for (let round = 0; round < rounds; round++) {
+    const first = round % all.length;
+    for (const { contender, samples } of [...all.slice(first), ...all.slice(0, first)]) {
+      samples.push(await contender.run());
+    }
+  }
+  const [peers = [], ...rest] = all.map(({ samples }) => samples);
+  return {
+    title,
+    peer: resultOf(peer, peers, peers),
+    others: others.map((other, index) => resultOf(other, rest[index] ?? [], peers)),
+  };
+}
+
+/** The ratio is that of the rounds which both ran. */
+export function resultOf({ name, limits }: Contender, samples: Sample[], peers: Sample[]): Result {
+  const seconds = (all: Sample[]) => all.map(sample => sample.seconds);
+  return { name, limits, samples, ratio: ratio(seconds(samples), seconds(peers)) };
+}

@@ -1,0 +1,71 @@
+/** What is measured against kubectl. */
+import { buildPackage } from '../../scripts/build.ts';
+import { buildExecutable } from '../../scripts/package/executable.ts';
+import { hostTarget } from '../../scripts/package/targets.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { productCommand } from '../cluster/product.ts';
+import { type Command, contender, type Limits, type Race } from './race.ts';
+
+export interface Programs {
+  kubectl: Command;
+  executable: Command;
+  /** The npm package's program, on Node; none: it is not measured. */
+  npm?: Command;
+}
+
+export async function buildPrograms(): Promise<Required<Programs>> {
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  await buildPackage();
+  return { kubectl: [kubectl], executable: [await buildExecutable(hostTarget())], npm: productCommand('bundle') };
+}
+
+type Environment = Record<string, string>;
+
+const EXECUTABLE = 'executable';
+const NPM = 'npm package';
+
+/** No request is sent. */
+export function startUp({ kubectl, executable, npm }: Programs, env: Environment): Race {
+  const [version, usage] = [/^Client Version: /, /^USAGE$/m];
+  const [most, npmMost]: Limits[] = [{ ratio: 0.75 }, { ratio: 3 }];
+  return {
+    title: 'Start-up',
+    peer: contender('kubectl version --client', [...kubectl, 'version', '--client'], env, version),
+    others: [
+      contender(`${EXECUTABLE}: version --client`, [...executable, 'version', '--client'], env, version, most),
+      contender(`${EXECUTABLE}: --help`, [...executable, '--help'], env, usage, most),
+      contender(`${EXECUTABLE}: get --help`, [...executable, 'get', '--help'], env, usage, most),
+      ...(npm ? [contender(`${NPM}: version --client`, [...npm, 'version', '--client'], env, version, npmMost)] : []),
+    ],
+  };
+}
+
+/** @param held whether the cluster is of the size that the limits are for */
+export function readPools({ kubectl, executable, npm }: Programs, env: Environment, held: boolean): Race {
+  const table = /^NAME +STATUS .*\npool-0 /;
+  return {
+    title: 'The table of pools',
+    peer: contender('kubectl get nodepools', [...kubectl, 'get', 'nodepools'], env, table),
+    others: [
+      contender(`${EXECUTABLE}: get`, [...executable, 'get'], env, table, held ? { ratio: 0.85 } : {}),
+      ...(npm ? [contender(`${NPM}: get`, [...npm, 'get'], env, table, held ? { ratio: 3 } : {})] : []),
+    ],
+  };
+}
+
+/** All nodes are read, and nothing is to be written. */
+export function readNodes({ kubectl, executable, npm }: Programs, env: Environment, held: boolean): Race {
+  const most: Limits = held ? { ratio: 0.6, rss: 110 } : {};
+  const done = /^pool-0 +200 .*\(unchanged\)/;
+  const same = /^$/;
+  return {
+    title: 'Every node read, nothing to do',
+    peer: contender('kubectl get nodes', [...kubectl, 'get', 'nodes'], env, /^NAME +STATUS .*\nnode-/),
+    others: [
+      contender(`${EXECUTABLE}: reconcile`, [...executable, 'reconcile'], env, done, most),
+      contender(`${EXECUTABLE}: diff`, [...executable, 'diff'], env, same, most),
+      ...(npm ? [contender(`${NPM}: reconcile`, [...npm, 'reconcile'], env, done)] : []),
+      ...(npm ? [contender(`${NPM}: diff`, [...npm, 'diff'], env, same)] : []),
+    ],
+  };
+}

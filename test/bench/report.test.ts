@@ -1,0 +1,108 @@
+/** Whether a benchmark says so when it was too slow. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plot } from '../../scripts/bench/plot.ts';
+import { asText, missed, type Report, tables } from '../../scripts/bench/report.ts';
+import { extrapolation, growth } from './growth.ts';
+import { type Contender, type RaceResult, resultOf, runRace } from './race.ts';
+import { median, ratio } from './statistics.ts';
+
+const sample = (seconds: number, rss = 50) => ({ seconds, cpu: seconds, rss });
+
+test('median', () => {
+  assert.equal(median([3, 1, 2]), 2);
+  assert.equal(median([4, 1, 2, 3]), 2.5);
+  assert.ok(Number.isNaN(median([])));
+});
+
+test('a ratio is that of the rounds which both ran', () => {
+  assert.equal(ratio([2, 30, 8], [1, 10, 2]), 3);
+  assert.equal(ratio([2, 30, 8], [4]), 0.5);
+  assert.ok(Number.isNaN(ratio([], [1])));
+});
+
+test('every round begins with the next one', async () => {
+  const order: string[] = [];
+  const contender = (name: string): Contender => ({
+    name,
+    limits: {},
+    async run() {
+      order.push(name);
+      return sample(name === 'b' ? 2 : 1);
+    },
+  });
+  const race = { title: '', peer: contender('a'), others: [contender('b'), contender('c')] };
+  const { peer, others } = await runRace(race, 3);
+  assert.equal(order.join(''), 'abcbcacab');
+  assert.deepEqual(
+    [peer, ...others].map(({ name, ratio }) => `${name} ${ratio}`),
+    ['a 1', 'b 2', 'c 1'],
+  );
+});
+
+function report(seconds: number, rss: number, p99: number): Report {
+  const run = async () => sample(1);
+  const peers = [sample(1), sample(1)];
+  const slow = { name: 'executable: get', limits: { ratio: 0.85, rss: 110 }, run };
+  const race: RaceResult = {
+    title: 'Pools',
+    peer: resultOf({ name: 'kubectl', limits: {}, run }, peers, peers),
+    others: [resultOf(slow, [sample(seconds, rss), sample(seconds, rss)], peers)],
+  };
+  const machine = { processor: 'a <processor>', cores: 2, memory: 8, system: 'Linux' };
+  return {
+    ...{ day: '2000-01-01', machine, versions: {}, nodes: 1, pools: 1, rounds: 2, races: [race] },
+    figures: [{ title: 'watch', figures: [{ name: 'p99', value: p99, unit: 'ms', most: 50 }] }],
+  };
+}
+
+test('what is within its limits is not named', () => {
+  assert.deepEqual(missed(report(0.85, 110, 50)), []);
+});
+
+test('what missed a target is named, and so is what was not measured', () => {
+  assert.deepEqual(missed(report(0.9, 120, Number.NaN)), [
+    'executable: get: ratio 0.90, at most 0.85',
+    'executable: get: peak memory 120 MB, at most 110 MB',
+    'watch: p99 NaN ms, at most 50 ms',
+  ]);
+});
+
+test('the tables', () => {
+  assert.deepEqual(tables(report(0.9, 100, 20)).map(asText), [
+    [
+      'Pools: 2 rounds',
+      '                   time           spread  ratio        target     CPU  peak memory       target',
+      'kubectl          1.00 s  1.00 s - 1.00 s      1                1.00 s        50 MB',
+      'executable: get  900 ms  900 ms - 900 ms   0.90  0.85, missed  900 ms       100 MB  110 MB, met',
+    ].join('\n'),
+    ['watch', '     measured      target', 'p99     20 ms  50 ms, met'].join('\n'),
+  ]);
+});
+
+test('the plot: what missed its target has another colour', () => {
+  const bars = (seconds: number) => plot(report(seconds, 100, 20).races, 'a < b').match(/<rect class="(\w+)" x/)?.[1];
+  assert.equal(bars(0.85), 'executable');
+  assert.equal(bars(0.9), 'missed');
+  assert.match(plot([], 'a < b'), /a &lt; b/);
+});
+
+test('growth, and the line through two sizes', () => {
+  const race = (seconds: number, rss: number): RaceResult => {
+    const [peer, other] = ['kubectl', 'ours'].map(name => {
+      return resultOf({ name, limits: {}, run: async () => sample(0) }, [sample(seconds, rss)], [sample(seconds, rss)]);
+    });
+    assert.ok(peer && other);
+    return { title: '', peer, others: [other] };
+  };
+  const [tenth, all] = [race(1, 60), race(5.5, 960)];
+  assert.deepEqual(growth(tenth, all).slice(2), [
+    { name: 'ours: time', value: 5.5, unit: 'x', most: 11 },
+    { name: 'ours: peak memory', value: 16, unit: 'x', most: 11 },
+  ]);
+  const figures = extrapolation(50_000, tenth, all).filter(({ name }) => name.startsWith('ours, 100,000'));
+  assert.deepEqual(
+    figures.map(({ value }) => value),
+    [10.5, 1960],
+  );
+});

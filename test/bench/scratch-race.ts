@@ -1,0 +1,81 @@
+/** The same labels and taints on every node, from nothing, by turns: bare patches, this program, and loops over kubectl. */
+import type { NodePool } from '../../src/nodepool/types.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { POOL_LABEL } from './cluster.ts';
+import { barePatches, CONNECTIONS, recreatePools, reset } from './from-scratch.ts';
+import { measure, measuredEnvironment, type Sample } from './measure.ts';
+import { type Command, type Contender, type RaceResult, resultOf, runRace } from './race.ts';
+import type { Programs } from './races.ts';
+
+export interface Scratch {
+  pools: NodePool[];
+  nodes: number;
+  rounds: number;
+  /** Runs `kubectl label` and `kubectl taint` as well, once: they take minutes. */
+  withKubectl: boolean;
+  /** Whether the cluster is of the size that the limits are for. */
+  held: boolean;
+}
+
+/** Against the bare patches, and against kubectl. */
+export async function fromScratch(
+  cluster: ControlPlane,
+  { kubectl, executable, npm }: Programs,
+  { pools, nodes, rounds, withKubectl, held }: Scratch,
+): Promise<RaceResult[]> {
+  const env = await measuredEnvironment(cluster);
+  const bare = await barePatches(cluster, pools, nodes);
+  const afresh = (name: string, run: () => Promise<Sample>, most?: number): Contender => ({
+    name,
+    limits: most === undefined || !held ? {} : { ratio: most },
+    async run() {
+      await reset(cluster, pools, nodes);
+      await recreatePools(cluster, pools);
+      return run();
+    },
+  });
+  const reconcile = ([program, ...args]: Command) => {
+    const command = [program, ...args, 'reconcile', '--concurrency', String(CONNECTIONS)];
+    return () => measure({ command, env });
+  };
+  const ours = afresh('executable: reconcile', reconcile(executable), 1.15);
+  const race = await runRace(
+    {
+      title: `Labels and taints from nothing, ${CONNECTIONS} connections`,
+      peer: afresh('bare merge patches', () => measure({ ...bare, env })),
+      others: [ours, ...(npm ? [afresh('npm package: reconcile', reconcile(npm))] : [])],
+    },
+    rounds,
+  );
+  const reconciled = race.others[0]?.samples.slice(0, 1) ?? [];
+  if (!withKubectl) return [race];
+
+  const loop = afresh('kubectl label and kubectl taint', () => kubectlLoop(kubectl, pools, env));
+  const looped = [await loop.run()];
+  const against: RaceResult = {
+    title: 'The same by kubectl, pool after pool',
+    peer: resultOf(loop, looped, looped),
+    others: [resultOf(afresh(ours.name, ours.run, 1 / 6), reconciled, looped)],
+  };
+  return [race, against];
+}
+
+/** Two commands a pool; the times add up. */
+async function kubectlLoop(kubectl: Command, pools: NodePool[], env: Record<string, string>): Promise<Sample> {
+  const total: Sample = { seconds: 0, cpu: 0, rss: 0 };
+  for (const { metadata, spec } of pools) {
+    const select = ['-l', `${POOL_LABEL}=${metadata.name}`];
+    const labels = Object.entries(spec.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+    const taints = (spec.taints ?? []).map(({ key, value = '', effect }) => `${key}=${value}:${effect}`);
+    for (const args of [
+      ['label', 'nodes', ...select, ...labels],
+      ['taint', 'nodes', ...select, ...taints],
+    ]) {
+      const { seconds, cpu, rss } = await measure({ command: [...kubectl, ...args], env });
+      total.seconds += seconds;
+      total.cpu += cpu;
+      total.rss = Math.max(total.rss, rss);
+    }
+  }
+  return total;
+}

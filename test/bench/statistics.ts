@@ -1,0 +1,13 @@
+/** What samples say. */
+
+export function median(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (index: number) => sorted[index] ?? Number.NaN;
+  return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2;
+}
+
+/** Median of the ratios round by round: what the machine did between rounds cancels out. */
+export function ratio(samples: readonly number[], peer: readonly number[]): number {
+  const rounds = Math.min(samples.length, peer.length);
+  return median(samples.slice(0, rounds).map((sample, round) => sample / (peer[round] ?? Number.NaN)));
+}

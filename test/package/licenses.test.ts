@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bunOf } from '../../scripts/package/bun.ts';
+import { BUN_PARTS } from '../../scripts/package/bun-parts.ts';
+import { bundleLicenses, executableLicenses, forbidden } from '../../scripts/package/licenses.ts';
+import { bundledPackages, type Package } from '../../scripts/package/packages.ts';
+import { hostTarget } from '../../scripts/package/targets.ts';
+import { run } from '../cluster/run.ts';
+
+const packages = await bundledPackages('bin/executable.ts');
+
+const fake = (change: Partial<Package>): Package => ({
+  name: 'fake',
+  version: '1.0.0',
+  license: 'MIT',
+  dependencies: [],
+  folder: 'node_modules/chalk',
+  bytes: 1,
+  ...change,
+});
+
+test('all that is bundled is found, and under a licence that is allowed', () => {
+  const names = packages.map(({ name }) => name);
+  for (const name of ['@kubernetes/client-node', '@oclif/core', 'js-yaml', '@bufbuild/protobuf']) {
+    assert.ok(names.includes(name), name);
+  }
+  assert.deepEqual(forbidden(packages), []);
+});
+
+test('every package is named above a text that has its holder', async () => {
+  const sections = (await bundleLicenses(packages)).split(`${'-'.repeat(80)}\n`).slice(1);
+  for (const { name, version, license } of packages) {
+    const own = sections.filter(section =>
+      section.split('\n\n', 1)[0]?.split('\n').includes(`${name} ${version} (${license})`),
+    );
+    assert.equal(own.length, 1, name);
+    assert.ok((own[0] ?? '').length > 300, name);
+    // Some are under a text that names nobody.
+    if (license !== 'Unlicense' && license !== 'BlueOak-1.0.0') assert.match(own[0] ?? '', /copyright/i, name);
+  }
+});
+
+test('another licence is refused, and none at all', async () => {
+  await assert.rejects(bundleLicenses([fake({ license: 'GPL-3.0-only' })]), /fake is under GPL-3.0-only/);
+  assert.deepEqual(forbidden([fake({ license: '(MIT OR GPL-2.0-only)' })]), ['fake is under (MIT OR GPL-2.0-only)']);
+  await assert.rejects(
+    bundleLicenses([fake({ folder: 'node_modules/@bufbuild/protobuf' })]),
+    /fake has no licence file/,
+  );
+});
+
+test('the executables say what Bun is made of, and how to change it', async () => {
+  const text = await executableLicenses(packages);
+  for (const { name, source } of BUN_PARTS) assert.ok(text.includes(`- ${name}: `) && text.includes(source), name);
+  assert.match(text, /GNU LIBRARY GENERAL PUBLIC LICENSE\n +Version 2, June 1991/);
+  assert.match(text, /GNU LESSER GENERAL PUBLIC LICENSE\n +Version 2.1, February 1999/);
+});
+
+test('the commit of JavaScriptCore is that of the Bun that is pinned', { timeout: 120_000 }, async () => {
+  const { stdout } = await run(await bunOf(hostTarget()), ['-p', 'process.versions.webkit']);
+  assert.equal(BUN_PARTS[0]?.commit, stdout.trim());
+});

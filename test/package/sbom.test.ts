@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bundledPackages } from '../../scripts/package/packages.ts';
+import { sbom } from '../../scripts/package/sbom.ts';
+import { BUN_VERSION } from '../../scripts/package/targets.ts';
+
+interface Component {
+  'bom-ref': string;
+  name: string;
+  version: string;
+  licenses: { license?: { id?: string }; expression?: string }[];
+  hashes?: { content: string }[];
+}
+
+const packages = await bundledPackages('bin/executable.ts');
+const text = await sbom(packages);
+const bom = JSON.parse(text) as {
+  components: Component[];
+  dependencies: { ref: string; dependsOn?: string[] }[];
+  metadata: { component: { 'bom-ref': string } };
+};
+
+test('it lists what is bundled, with licence and hash, and Bun', () => {
+  const listed = bom.components.map(({ name, version }) => `${name}@${version}`);
+  assert.deepEqual(listed, [...packages.map(({ name, version }) => `${name}@${version}`), `bun@${BUN_VERSION}`]);
+  for (const { name, licenses, hashes } of bom.components) {
+    assert.ok(licenses[0]?.license?.id ?? licenses[0]?.expression, name);
+    if (name !== 'bun') assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
+  }
+});
+
+test('every reference has its component, and the program depends on what it imports', () => {
+  const root = bom.metadata.component['bom-ref'];
+  const refs = [root, ...bom.components.map(component => component['bom-ref'])];
+  assert.deepEqual(
+    bom.dependencies.map(({ ref }) => ref),
+    refs,
+  );
+  assert.equal(new Set(refs).size, refs.length);
+  for (const { dependsOn = [] } of bom.dependencies) for (const ref of dependsOn) assert.ok(refs.includes(ref), ref);
+  const direct = bom.dependencies[0]?.dependsOn?.map(ref => ref.slice(0, ref.lastIndexOf('@')));
+  for (const name of ['%40kubernetes/client-node', 'js-yaml', 'bun'])
+    assert.ok(direct?.includes(`pkg:npm/${name}`), name);
+});
+
+test('of two versions the one in the own folder is meant', () => {
+  const ora = bom.dependencies.find(({ ref }) => ref.startsWith('pkg:npm/ora@'));
+  const chalks = bom.components.filter(({ name }) => name === 'chalk').map(({ version }) => version);
+  assert.equal(chalks.length, 2);
+  const direct = bom.dependencies[0]?.dependsOn?.find(ref => ref.startsWith('pkg:npm/chalk@'));
+  const nested = ora?.dependsOn?.find(ref => ref.startsWith('pkg:npm/chalk@'));
+  assert.notEqual(direct, nested);
+});
+
+test('nothing in it is random or a time', async () => {
+  assert.equal(await sbom(packages), text);
+  assert.doesNotMatch(text, /serialNumber|timestamp/);
+});

@@ -1,0 +1,56 @@
+/** The version is in package.json; all that has one follows it. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { load } from 'js-yaml';
+import pjson from '../../package.json' with { type: 'json' };
+import { releaseNotes } from '../../scripts/check-tag.ts';
+import { archiveName } from '../../scripts/package/archive.ts';
+import { ROOT } from '../../scripts/package/bundle.ts';
+import { krewManifest } from '../../scripts/package/krew.ts';
+import { TARGETS } from '../../scripts/package/targets.ts';
+
+const { version } = pjson;
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+test('what is shown, installed and locked has it', () => {
+  assert.match(version, /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/);
+  assert.equal(JSON.parse(read('oclif.manifest.json')).version, version);
+  assert.equal(JSON.parse(read('package-lock.json')).version, version);
+  const tag = /kubectl-nodepool:(\d[\w.-]*)/g;
+  for (const path of ['README.md', 'Dockerfile', 'src/commands/install.ts']) {
+    const tags = [...read(path).matchAll(tag)].map(([, found]) => found);
+    assert.deepEqual([...new Set(tags)], [version], path);
+  }
+});
+
+test('the krew manifest has it, and every platform its archive', () => {
+  const manifest = load(krewManifest(TARGETS.map(target => ({ target, sha256: 'a'.repeat(64) })))) as {
+    spec: { version: string; platforms: { uri: string }[] };
+  };
+  assert.equal(manifest.spec.version, `v${version}`);
+  assert.deepEqual(
+    manifest.spec.platforms.map(({ uri }) => uri),
+    TARGETS.map(target => `${pjson.homepage}/releases/download/v${version}/${archiveName(target)}`),
+  );
+});
+
+test('CHANGELOG.md has it, and a release only with its date', () => {
+  assert.match(
+    read('CHANGELOG.md'),
+    new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - (Unreleased|\\d{4}-\\d\\d-\\d\\d)$`, 'm'),
+  );
+  const changelog = (date: string) =>
+    `# Changelog\n\n## [${version}] - ${date}\n\n### Added\n\n- It.\n\n## [0.0.1] - 2020-01-01\n\n- Old.\n`;
+  assert.equal(releaseNotes(`v${version}`, changelog('2027-01-31')), '### Added\n\n- It.\n');
+  assert.throws(() => releaseNotes(`v${version}`, changelog('Unreleased')), /has no date/);
+  assert.throws(() => releaseNotes(`v${version}`, '# Changelog\n'), /no section/);
+  assert.throws(() => releaseNotes('v0.0.2', changelog('2027-01-31')), /the tag v0.0.2 is not v/);
+});
+
+test('docs/dependencies.md has every direct dependency, in its version', () => {
+  const rows = [...read('docs/dependencies.md').matchAll(/^\| \[([^\]]+)\]\([^)]+\) \| ([\d.]+),/gm)];
+  assert.deepEqual(Object.fromEntries(rows.map(([, name = '', pinned]) => [name, pinned])), pjson.devDependencies);
+  assert.ok(!('dependencies' in pjson), 'what is bundled is not installed a second time');
+});
