@@ -1,12 +1,12 @@
 /** Makes the executable of a platform: the bundle and manifests/, compiled together with Bun's runtime for it. */
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { bunOf } from './bun.ts';
 import { bundle, ROOT } from './bundle.ts';
 import { mustRun } from './must-run.ts';
 import { signAdHoc, signatureFault } from './signature.ts';
-import { hostTarget, nameOf, programOf, type Target } from './targets.ts';
+import { executablePath, hostTarget, programOf, type Target } from './targets.ts';
 
 const FLAGS = [
   '--compile',
@@ -26,8 +26,7 @@ const FLAGS = [
  */
 export async function buildExecutable(target: Target): Promise<string> {
   const [compiler, runtime] = await Promise.all([bunOf(hostTarget()), bunOf(target)]);
-  const folder = join(ROOT, 'dist', 'bin', nameOf(target));
-  const path = join(folder, programOf(target));
+  const path = executablePath(target);
   const work = await mkdtemp(join(tmpdir(), 'nodepool-build-'));
   try {
     await bundle('bin/executable.ts', work);
@@ -35,7 +34,7 @@ export async function buildExecutable(target: Target): Promise<string> {
     const goal = [`--target=bun-${target.bun}`, `--compile-executable-path=${runtime}`, '--outfile', programOf(target)];
     await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });
     if (target.os === 'darwin') await sign(join(work, programOf(target)));
-    await mkdir(folder, { recursive: true });
+    await mkdir(dirname(path), { recursive: true });
     // A program that runs cannot be written over, but replaced.
     const ready = `${path}.${process.pid}`;
     await cp(join(work, programOf(target)), ready);

@@ -1,4 +1,6 @@
 /** The platforms that get an executable, named as Go and krew name them. */
+import { fileURLToPath } from 'node:url';
+
 export interface Target {
   os: 'linux' | 'darwin' | 'windows';
   arch: 'amd64' | 'arm64';
@@ -49,6 +51,11 @@ export function nameOf({ os, arch }: Target): string {
 
 export function programOf({ os }: Target): string {
   return os === 'windows' ? 'kubectl-nodepool.exe' : 'kubectl-nodepool';
+}
+
+/** Where the build puts it. */
+export function executablePath(target: Target): string {
+  return fileURLToPath(new URL(`../../dist/bin/${nameOf(target)}/${programOf(target)}`, import.meta.url));
 }
 
 /** The platform this runs on. Throws where there is no executable for it. */

@@ -1,10 +1,10 @@
 /** The product as kubectl finds it: an executable kubectl-nodepool in a folder of the PATH. */
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Product, productCommand } from './product.ts';
+import { type Product, productCommand, productUnderTest } from './product.ts';
 
 /** Makes the folder, beside the control plane's other files, and gives its path: put it into PATH. */
-export async function pluginFolder(cluster: { dir: string }, product: Product = 'sources'): Promise<string> {
+export async function pluginFolder(cluster: { dir: string }, product: Product = productUnderTest()): Promise<string> {
   const folder = join(cluster.dir, `plugins-${product}`);
   const launcher = join(folder, 'kubectl-nodepool');
   const quoted = productCommand(product).map(word => `'${word.replaceAll("'", `'\\''`)}'`);
