@@ -4,15 +4,19 @@ import type { RaceResult, Result } from '../../test/bench/race.ts';
 import { median } from '../../test/bench/statistics.ts';
 import type { Machine } from './machine.ts';
 
-export interface Report {
+/** What was measured. */
+export interface Measured {
+  races: RaceResult[];
+  figures: { title: string; figures: Figure[] }[];
+}
+
+export interface Report extends Measured {
   day: string;
   machine: Machine;
   versions: Record<string, string>;
   nodes: number;
   pools: number;
   rounds: number;
-  races: RaceResult[];
-  figures: { title: string; figures: Figure[] }[];
 }
 
 /** A table: a title, the heads of its columns, and rows. */
@@ -22,7 +26,7 @@ export interface Table {
   rows: string[][];
 }
 
-export function tables({ races, figures }: Report): Table[] {
+export function tables({ races, figures }: Measured): Table[] {
   return [...races.map(raceTable), ...figures.map(figureTable)];
 }
 
@@ -61,7 +65,7 @@ function figureTable({ title, figures }: { title: string; figures: Figure[] }): 
 }
 
 /** The targets that were missed, a line each. */
-export function missed({ races, figures }: Report): string[] {
+export function missed({ races, figures }: Measured): string[] {
   const ofRaces = races.flatMap(({ others }) =>
     others.flatMap(({ name, limits, samples, ratio }) => [
       ...miss(`${name}: ratio`, ratio, limits.ratio, ''),

@@ -12,21 +12,25 @@ const SETTLE_MS = 5_000;
 const MB = 1024 ** 2 / 1e6;
 const MOST_P99_MS = 50;
 const MOST_IDLE = 1;
-/** The targets' changes a second; fewer on small clusters, where they would meet on the same nodes. */
+/** The rate that the target is for. */
 const RATE = 100;
-const NODES_A_CHANGE = 50;
-const LOAD_S = 30;
 /** MB, by the number of nodes. */
 const MOST_MEMORY: Record<number, number> = { 5000: 100, 50000: 400 };
+
+export interface Load {
+  nodes: number;
+  /** Changes a second. */
+  rate: number;
+  seconds: number;
+}
 
 /** On a cluster with an audit log, reconciled. */
 export async function watchFigures(
   cluster: ControlPlane,
   command: Command,
-  nodes: number,
+  load: Load,
   progress: ProgressStream,
 ): Promise<Figure[]> {
-  const load = { nodes, rate: Math.min(RATE, Math.ceil(nodes / NODES_A_CHANGE)) };
   const endFloor = await startFloor(cluster);
   const floor = await underLoad(cluster, 'the floor', load, progress);
   await endFloor();
@@ -41,7 +45,7 @@ export async function watchFigures(
   const after = await watching.memory();
   await watching.end();
 
-  const memory = MOST_MEMORY[nodes];
+  const memory = MOST_MEMORY[load.nodes];
   const p99 = load.rate === RATE ? MOST_P99_MS : undefined;
   return [
     figure('memory with its caches', synced.rss * MB, 'MB', memory),
@@ -61,20 +65,14 @@ function figure(name: string, value: number, unit: Figure['unit'], most?: number
   return { name, value, unit, ...(most === undefined ? {} : { most }) };
 }
 
-interface Load {
-  nodes: number;
-  /** Changes a second. */
-  rate: number;
-}
-
 /** Twice the load; the second time counts: compilers, and the burst of events that are not held back yet. */
 async function underLoad(cluster: ControlPlane, what: string, load: Load, progress: ProgressStream): Promise<Answered> {
-  const { nodes, rate } = load;
+  const { nodes, rate, seconds } = load;
   await sleep(SETTLE_MS);
-  await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, LOAD_S));
+  await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, seconds));
   await sleep(SETTLE_MS);
   await answers(cluster);
-  await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, LOAD_S));
+  await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, seconds));
   await sleep(SETTLE_MS);
   return answers(cluster);
 }
