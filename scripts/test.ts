@@ -1,6 +1,7 @@
 /**
  * Runs the tests: `npm test` all of them, `npm test -- PATTERN…` the files whose path contains one of the patterns. What
- * starts the product starts the sources, or what `--product` names; a run of everything tries the verbs on all three.
+ * starts the product starts the sources, or what `--product` names. A run of everything tries the verbs on the bundle and
+ * on the executable, which is what people have, and all the rest on the sources.
  * What the chosen files need is made first, with progress.
  */
 import { spawn } from 'node:child_process';
@@ -24,10 +25,10 @@ const CONCURRENCY = 2;
 const VERBS = /e2e\/(verbs-[^/]+|create|delete|diff|reconcile|uninstall|watch)\.test\.ts$/;
 
 const { values, positionals: patterns } = parseArgs({
-  options: { product: { type: 'string', default: 'sources' } },
+  options: { product: { type: 'string' } },
   allowPositionals: true,
 });
-const product = PRODUCTS.find(known => known === values.product);
+const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
 const files = globSync('test/{unit,contract,e2e,fault,bench,package}/**/*.test.ts', { cwd: ROOT })
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
   .sort();
@@ -40,11 +41,13 @@ await makePrograms(files).catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 });
-process.exitCode = await runOn(product, files);
-if (patterns.length === 0 && product === 'sources') {
-  const verbs = files.filter(file => VERBS.test(file));
-  for (const other of ['bundle', 'executable'] as const) process.exitCode ||= await runOn(other, verbs);
-}
+const isWhole = patterns.length === 0 && values.product === undefined;
+const verbs = isWhole ? files.filter(file => VERBS.test(file)) : [];
+process.exitCode = await runOn(
+  product,
+  files.filter(file => !verbs.includes(file)),
+);
+if (isWhole) for (const packed of ['bundle', 'executable'] as const) process.exitCode ||= await runOn(packed, verbs);
 
 /** Here, and not in a test, where making them would take longer than it may. */
 async function makePrograms(chosen: string[]): Promise<void> {
