@@ -37,7 +37,7 @@ export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
     store,
     clock: systemClock,
     random: Math.random,
-    log: (level, message) => log.push(`${level} ${message}`),
+    log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`),
   });
   reflector.subscribe(event =>
     told.push(`${event.type} ${(event.type === 'deleted' ? event.tombstone.item : event.item).key}`),

@@ -34,7 +34,7 @@ function start() {
       onDeleted: object => void told.push(`deleted ${object}`),
       signal: over.signal,
     },
-    { clock, random: () => 0, log: (level, message) => log.push(`${level} ${message}`) },
+    { clock, random: () => 0, log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`) },
   );
   const nth = (index: number): AskedWatch => {
     const watch = source.watches[index];
