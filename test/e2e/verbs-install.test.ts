@@ -7,6 +7,7 @@ import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { inTerminal, NO_TERMINAL, stateOf, verbsOf } from './verbs.ts';
+import { eventually } from './watching.ts';
 
 const CRD = 'customresourcedefinition.apiextensions.k8s.io';
 const NAME = 'nodepools.nodes.lailin.xyz';
@@ -60,7 +61,9 @@ test('install repairs a definition of somebody else, and its pools without a spe
   }
   await raw(cluster()).expect('PUT', path, installed);
   const bare = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'bare' } };
-  await raw(cluster()).expect('POST', '/apis/nodes.lailin.xyz/v1/nodepools', bare);
+  // What served the definition before ends first, and answers 503 until then.
+  const create = () => raw(cluster()).request('POST', '/apis/nodes.lailin.xyz/v1/nodepools', bare);
+  await eventually('the server takes it', async () => (await create()).status === 201);
 
   assert.match(await ok(['get']), /^bare +<none>/m);
   assert.match(await ok(['describe', 'bare']), /Node Selector: +node-role.kubernetes.io\/bare= \(default\)/);
