@@ -1,5 +1,5 @@
-/** For an error to be written. */
-const REPORT_MS = 1_000;
+/** Between two looks whether all that was said has been read. */
+const LEAVE_MS = 1_000;
 
 /** Calls back on Ctrl-C and on SIGTERM, each time; returns what ends that. */
 export function onStopSignal(callback: () => void): () => void {
@@ -10,7 +10,13 @@ export function onStopSignal(callback: () => void): () => void {
   };
 }
 
-/** Ends the process in a while if something that nothing can cut off, a login that hangs above all, still keeps it. */
+/**
+ * Ends the process in a while if something that nothing can cut off, a login that hangs above all, still keeps it. What
+ * waits for a slow reader of stdout or stderr is waited for.
+ */
 export function leaveSoon(): void {
-  setTimeout(() => process.exit(), REPORT_MS).unref();
+  const look = () => {
+    if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+  };
+  setInterval(look, LEAVE_MS).unref();
 }
