@@ -22,7 +22,7 @@ import { run } from '../test/cluster/run.ts';
 import { thisMachine, versions } from './bench/machine.ts';
 import { writePage } from './bench/page.ts';
 import { asText, missed, type Report, tables } from './bench/report.ts';
-import { ROOT } from './package/bundle.ts';
+import { ROOT } from './root.ts';
 
 /** The cluster that the targets are for. */
 const TARGET = { nodes: 5_000, pools: 100 };

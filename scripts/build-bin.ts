@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ROOT } from './package/bundle.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget, TARGETS } from './package/targets.ts';
+import { ROOT } from './root.ts';
 
 const { values } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
 const host = hostTarget();

@@ -4,7 +4,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { MANIFEST, manifestText } from './manifest.ts';
-import { bundle, ROOT } from './package/bundle.ts';
+import { bundle } from './package/bundle.ts';
+import { ROOT } from './root.ts';
 
 /** Writes dist/npm anew. */
 export async function buildPackage(): Promise<Metafile> {

@@ -1,9 +1,7 @@
 /** `npm run check`: everything that needs no cluster, in parallel. One line each; a failing step shows its output. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+import { ROOT } from './root.ts';
 
 /** What each step gives to node. */
 const STEPS: Record<string, string[]> = {

@@ -6,15 +6,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../test/cluster/control-plane.ts';
 import { CONTROLLER_BINARIES, startControllers } from '../test/cluster/controllers.ts';
 import { startWatcher } from '../test/cluster/daemon.ts';
 import { createNodes } from '../test/cluster/nodes.ts';
 import { step } from '../test/cluster/progress.ts';
+import { ROOT } from './root.ts';
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const EXAMPLES = join(ROOT, 'examples');
 /** Their pods are to run: they need nodes and Kubernetes' own controllers. */
 const WITH_WORKLOADS = ['memcached'];

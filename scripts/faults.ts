@@ -3,17 +3,15 @@
  * last run. Fails when one failed once; the table says how often each passed.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import type { RowResult } from '../test/fault/row.ts';
+import { rewriteMarked } from './marked.ts';
+import { ROOT } from './root.ts';
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const PAGE = join(ROOT, 'docs', 'reliability.md');
-const [BEGIN, END] = ['<!-- faults: begin -->', '<!-- faults: end -->'];
 const FILES = readdirSync(join(ROOT, 'test', 'fault')).filter(file => file.endsWith('.test.ts'));
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' } } });
@@ -64,10 +62,6 @@ function writeTable(all: RowResult[][]): void {
     line(heads.map(() => '---')),
     ...rows.map(line),
   ].join('\n');
-  const page = readFileSync(PAGE, 'utf8');
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`${PAGE} has no place for the table`);
-  writeFileSync(PAGE, `${before}${BEGIN}\n\n${text}\n\n${END}${after}`);
+  rewriteMarked(join(ROOT, 'docs', 'reliability.md'), 'faults', text);
   console.log(`\n${text}`);
 }

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildPackage } from './build.ts';
-import { ROOT } from './package/bundle.ts';
 import { bundleLicenses, LICENSES_FILE } from './package/licenses.ts';
-import { bundledPackages } from './package/packages.ts';
+import { packagesOf } from './package/packages.ts';
+import { ROOT } from './root.ts';
 
-await buildPackage();
-await writeFile(join(ROOT, 'dist', 'npm', LICENSES_FILE), await bundleLicenses(await bundledPackages('src/main.ts')));
+const packages = await packagesOf(await buildPackage());
+await writeFile(join(ROOT, 'dist', 'npm', LICENSES_FILE), await bundleLicenses(packages));

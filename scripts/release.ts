@@ -2,7 +2,6 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { writeArchive } from './package/archive.ts';
-import { ROOT } from './package/bundle.ts';
 import { checksums, sha256Of } from './package/checksums.ts';
 import { buildExecutable } from './package/executable.ts';
 import { KREW_FILE, krewManifest } from './package/krew.ts';
@@ -11,6 +10,7 @@ import { packNpm } from './package/npm.ts';
 import { bundledPackages } from './package/packages.ts';
 import { SBOM_FILE, sbom } from './package/sbom.ts';
 import { TARGETS } from './package/targets.ts';
+import { ROOT } from './root.ts';
 
 const folder = join(ROOT, 'dist', 'release');
 await rm(folder, { recursive: true, force: true });

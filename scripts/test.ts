@@ -6,8 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
@@ -17,8 +16,8 @@ import { KREW_BINARIES } from '../test/package/krew.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
+import { ROOT } from './root.ts';
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Test files at once: each of the others than unit starts a control plane. */
 const CONCURRENCY = 2;
 /** Every verb, from the command line to the server and back. */

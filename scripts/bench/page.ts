@@ -1,19 +1,13 @@
 /** Puts a run into its page of docs/, with a plot: benchmarks.md, or scale.md if the cluster was large. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../package/bundle.ts';
+import { rewriteMarked } from '../marked.ts';
+import { ROOT } from '../root.ts';
 import { plot } from './plot.ts';
 import { asMarkdown, missed, type Report, tables } from './report.ts';
 
-const [BEGIN, END] = ['<!-- bench: begin -->', '<!-- bench: end -->'];
-
 export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
-  const path = join(ROOT, 'docs', `${name}.md`);
-  const page = readFileSync(path, 'utf8');
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`${path} has no place for the tables`);
-  writeFileSync(path, `${before}${BEGIN}\n\n${pageText(report, name)}\n\n${END}${after}`);
+  rewriteMarked(join(ROOT, 'docs', `${name}.md`), 'bench', pageText(report, name));
   const { nodes, pools, day } = report;
   const caption = `${nodes.toLocaleString('en')} nodes in ${pools} pools, ${day}.`;
   writeFileSync(join(ROOT, 'docs', `${name}.svg`), plot(report.races, caption));

@@ -4,6 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheFolder, isExecutable } from '../../test/cluster/binaries.ts';
 import { mustRun } from './must-run.ts';
+import { npmPack } from './npm.ts';
 import { BUN_VERSION, type Target } from './targets.ts';
 
 /**
@@ -32,11 +33,10 @@ export async function bunOf(target: Target): Promise<string> {
 
 async function download(target: Target, folder: string): Promise<void> {
   const name = `@oven/bun-${target.bun}@${BUN_VERSION}`;
-  const said = await mustRun('npm', ['pack', name, '--json', '--pack-destination', folder], { cwd: folder });
-  const [packed] = JSON.parse(said) as { filename: string }[];
-  if (packed === undefined) throw new Error(`npm pack ${name} made no file`);
-  const bytes = await readFile(join(folder, packed.filename));
-  const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
+  const { path } = await npmPack(name, folder);
+  const integrity = `sha512-${createHash('sha512')
+    .update(await readFile(path))
+    .digest('base64')}`;
   if (integrity !== target.integrity) throw new Error(`${name} is not the package that is pinned: ${integrity}`);
-  await mustRun('tar', ['-xzf', packed.filename], { cwd: folder });
+  await mustRun('tar', ['-xzf', path], { cwd: folder });
 }

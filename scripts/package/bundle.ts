@@ -1,8 +1,6 @@
 /** Bundles the program with esbuild: one start-up file and one chunk for each verb and for what several of them use. */
-import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
-
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+import { ROOT } from '../root.ts';
 
 /** Packages written for CommonJS expect these three, which an ES module does not have. */
 const COMMONJS = [

@@ -2,8 +2,9 @@
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { ROOT } from '../root.ts';
 import { bunOf } from './bun.ts';
-import { bundle, ROOT } from './bundle.ts';
+import { bundle } from './bundle.ts';
 import { mustRun } from './must-run.ts';
 import { signAdHoc, signatureFault } from './signature.ts';
 import { executablePath, hostTarget, programOf, type Target } from './targets.ts';

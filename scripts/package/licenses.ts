@@ -1,8 +1,8 @@
 /** THIRD-PARTY-LICENSES: the licences of all that is in the bundle, and of Bun, whose runtime the executables are. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ROOT } from '../root.ts';
 import { BUN_PARTS, type Part } from './bun-parts.ts';
-import { ROOT } from './bundle.ts';
 import type { Package } from './packages.ts';
 import { BUN_VERSION } from './targets.ts';
 

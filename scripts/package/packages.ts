@@ -2,7 +2,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundle, ROOT } from './bundle.ts';
+import type { Metafile } from 'esbuild';
+import { ROOT } from '../root.ts';
+import { bundle } from './bundle.ts';
 
 export interface Package {
   name: string;
@@ -27,10 +29,14 @@ interface PackageJson {
 
 const OF_PACKAGE = /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//;
 
-/** Those of which at least a byte is in the bundle that begins at `entry`, by name. */
+/** Those in the bundle that begins at `entry`. */
 export async function bundledPackages(entry: string): Promise<Package[]> {
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-packages-'));
-  const { outputs } = await bundle(entry, folder).finally(() => rm(folder, { recursive: true, force: true }));
+  return packagesOf(await bundle(entry, folder).finally(() => rm(folder, { recursive: true, force: true })));
+}
+
+/** Those of which at least a byte is in this bundle, by name. */
+export async function packagesOf({ outputs }: Metafile): Promise<Package[]> {
   const bytes = new Map<string, number>();
   for (const [path, { bytesInOutput }] of Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs))) {
     const from = OF_PACKAGE.exec(path)?.[1];

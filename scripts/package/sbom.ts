@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pjson from '../../package.json' with { type: 'json' };
+import { ROOT } from '../root.ts';
 import { BUN_PARTS } from './bun-parts.ts';
-import { ROOT } from './bundle.ts';
 import type { Package } from './packages.ts';
 import { BUN_VERSION } from './targets.ts';
 

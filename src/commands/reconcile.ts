@@ -7,8 +7,11 @@ import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
-/** The flags of a process that stays. */
+/** The flags of a process that stays. Their defaults are not oclif's: without --watch each of them is refused. */
 const WATCH = { helpGroup: 'WATCH' };
+const RESYNC = '10m';
+const LEASE_NAMESPACE = 'kube-system';
+const LOG_FORMAT = 'text';
 
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = 'Bring the nodes to what their pools say.';
@@ -32,7 +35,7 @@ ${EXIT_STATUS}`;
     watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
     resync: Flags.string({
       ...WATCH,
-      defaultHelp: '10m',
+      defaultHelp: RESYNC,
       summary: 'Look at every pool this often.',
       helpValue: 'TIME',
     }),
@@ -42,7 +45,7 @@ ${EXIT_STATUS}`;
     }),
     'leader-elect-namespace': Flags.string({
       ...WATCH,
-      defaultHelp: 'kube-system',
+      defaultHelp: LEASE_NAMESPACE,
       summary: 'Namespace of the lease kubectl-nodepool.',
       helpValue: 'NAME',
     }),
@@ -59,7 +62,7 @@ ${EXIT_STATUS}`;
     'log-format': Flags.option({
       ...WATCH,
       options: ['text', 'json'] as const,
-      defaultHelp: 'text',
+      defaultHelp: LOG_FORMAT,
       summary: 'Lines of the log.',
       helpValue: 'text|json',
     })(),
@@ -90,7 +93,7 @@ function refuseWatchFlags(flags: FlagsOf<typeof Reconcile>): void {
 async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: Deps): Promise<number> {
   if (names.length > 0) throw new NodepoolError('usage', '--watch looks after all pools', 'leave out the names');
   if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
-  const resyncMs = parseDuration(flags.resync ?? '10m', '--resync');
+  const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
   const { showWatch } = await import('../cli/show-watch.ts');
   const options = {
@@ -98,10 +101,10 @@ async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: De
     resyncMs,
     podCounts: flags['pod-counts'],
     leaderElect: flags['leader-elect'],
-    leaderElectNamespace: flags['leader-elect-namespace'] ?? 'kube-system',
+    leaderElectNamespace: flags['leader-elect-namespace'] ?? LEASE_NAMESPACE,
     metricsAddress: flags['metrics-bind-address'],
     healthAddress: flags['health-probe-bind-address'],
-    logFormat: flags['log-format'] ?? 'text',
+    logFormat: flags['log-format'] ?? LOG_FORMAT,
     verbosity: flags.verbosity,
   };
   return showWatch(options, deps);

@@ -3,8 +3,8 @@
  *
  * Start: the caches, until they have synced; then, with an elector, until this process leads; then the controllers.
  * First stop(): no key is begun any more, the running ones end, events are flushed for 5 s at most, the lease is handed
- * over; at most 30 s in all, then as a second stop(). Second stop(): the running reconciles are told to abort, and nothing is waited for.
- * Lost lease: as a second stop().
+ * over; at most 30 s in all, then as a second stop(). Second stop(): the running reconciles are told to abort, and
+ * nothing is waited for. Lost lease: as a second stop().
  *
  * The lease is handed over only when no key runs any more: not after a second stop() and not after 30 s. It expires.
  * Not guaranteed: that what does not heed its signal has ended when run() does. End the process then.

@@ -22,9 +22,9 @@ export interface PageAnswer {
 }
 
 export interface PageOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Gets what the list says of itself as soon as it is there: in protobuf, before the items. */
-  onMeta?: (meta: ListMeta) => void;
+  onMeta?: ((meta: ListMeta) => void) | undefined;
   /** What is kept of an item in protobuf, at once: held for a page's time, 500 of them would outlive the youngest heap. */
   keep?: (item: object) => unknown;
 }
@@ -40,8 +40,7 @@ export async function requestPage(
   const { decode } = resource;
   if (decode === undefined) return { answer: await transport.request({ path, query, signal }) };
   const items: unknown[] = [];
-  const onItem = (raw: Uint8Array) => items.push(keep(decode(raw)));
-  const reader = new ListReader({ onItem, ...(onMeta === undefined ? {} : { onMeta }) });
+  const reader = new ListReader({ onItem: raw => items.push(keep(decode(raw))), onMeta });
   let problem: unknown;
   const onBody = (chunk: Buffer) => {
     try {
@@ -52,10 +51,7 @@ export async function requestPage(
   };
   const answer = await transport.request({ path, query, accept: acceptOf(resource), signal, onBody });
   if (problem instanceof UnknownFieldError) {
-    return {
-      ...(await requestPage(transport, inJson(resource), query, signal === undefined ? {} : { signal })),
-      isUnknown: true,
-    };
+    return { ...(await requestPage(transport, inJson(resource), query, { signal })), isUnknown: true };
   }
   if (problem !== undefined) throw problem;
   if (answer.status !== 200) return { answer };

@@ -20,6 +20,7 @@ import { connectionError } from './connection-error.ts';
 import type { Credentials } from './credentials.ts';
 import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
+import { isLoopback } from './proxy.ts';
 import type { Request } from './request.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
@@ -32,8 +33,6 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 export const DEFAULT_CONCURRENCY = 32;
 /** client-go's bound (`maxRetries` of its rest.Request). */
 const MOST_RETRIES = 10;
-
-const LOOPBACK = /^(localhost|127\..*|\[::1\])$/;
 
 export interface TransportOptions {
   access: Access;
@@ -190,7 +189,7 @@ export class Transport {
       headers['Content-Length'] = Buffer.byteLength(body);
     }
     // A list of nodes shrinks to a tenth, as for kubectl; on one machine that only costs both sides time.
-    if (request.onBody !== undefined && !LOOPBACK.test(url.hostname)) headers['Accept-Encoding'] = 'gzip';
+    if (request.onBody !== undefined && !isLoopback(url.hostname)) headers['Accept-Encoding'] = 'gzip';
     const start = clock.now();
     if (start >= ends) throw new DeadlineError();
     logRequest(log, headers, body);

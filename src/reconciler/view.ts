@@ -37,6 +37,7 @@ export class View {
   /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
   readonly #concerned = new Map<string, Set<string>>();
   readonly #gone = new Lru<string, true>(MOST_GONE);
+  /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ViewObserver | undefined;
 

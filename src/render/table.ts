@@ -63,19 +63,9 @@ function layOut(columns: string[], rows: Cell[][], options: TableOptions, atLeas
   const widths = columns.map((_, column) =>
     lines.reduce((most, line) => Math.max(most, (line[column]?.width ?? 0) + gap), atLeast[column] ?? minWidth),
   );
-  const text = lines
-    .map(
-      line =>
-        indent +
-        line
-          .map((cell, column) => padded(cell, widths[column] ?? 0))
-          .join('')
-          .trimEnd(),
-    )
-    .join('\n');
-  return { text, widths };
-}
-
-function padded({ text, width }: { text: string; width: number }, to: number): string {
-  return text + ' '.repeat(Math.max(to - width, 0));
+  const text = lines.map(line => {
+    const cells = line.map(({ text, width }, column) => text + ' '.repeat(Math.max((widths[column] ?? 0) - width, 0)));
+    return indent + cells.join('').trimEnd();
+  });
+  return { text: text.join('\n'), widths };
 }

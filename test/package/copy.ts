@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from '../../scripts/package/bundle.ts';
+import { ROOT } from '../../scripts/root.ts';
 
 const MODULES = join(ROOT, 'node_modules');
 /** What is no source. */

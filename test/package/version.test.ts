@@ -7,9 +7,9 @@ import { load } from 'js-yaml';
 import pjson from '../../package.json' with { type: 'json' };
 import { releaseNotes } from '../../scripts/check-tag.ts';
 import { archiveName } from '../../scripts/package/archive.ts';
-import { ROOT } from '../../scripts/package/bundle.ts';
 import { krewManifest } from '../../scripts/package/krew.ts';
 import { TARGETS } from '../../scripts/package/targets.ts';
+import { ROOT } from '../../scripts/root.ts';
 
 const { version } = pjson;
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');

@@ -10,9 +10,9 @@ const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
 
 export interface ListHandler {
   /** Gets the message of each item; the bytes are not its to keep. */
-  onItem(raw: Uint8Array): unknown;
+  onItem: (raw: Uint8Array) => unknown;
   /** What the list says of itself: it comes before the items. */
-  onMeta?(meta: ListMeta): void;
+  onMeta?: ((meta: ListMeta) => void) | undefined;
 }
 
 export class ListReader {
