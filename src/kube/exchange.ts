@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Clock } from '../controller/clock.ts';
 import { destroyOnAbort } from './abort.ts';
+import { countRead } from './collect.ts';
 
 export interface Exchange {
   url: URL;
@@ -83,6 +84,7 @@ export function exchange({
       content.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         take(chunk);
+        countRead(chunk.length);
       });
       response.on('error', fail);
       if (content !== response) content.on('error', fail);

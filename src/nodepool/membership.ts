@@ -12,8 +12,11 @@ export interface Claim {
   /** Name of the pool that the node belongs to. */
   owner: string | undefined;
   /** Names of the other pools that match the node and do not get it. */
-  losers: string[];
+  losers: readonly string[];
 }
+
+/** Most nodes are lost by nobody. */
+const NONE: readonly string[] = [];
 
 /** Texts of records that are remembered: those of a big cluster where no two are alike. */
 const MOST_RECORDS = 10_000;
@@ -59,13 +62,15 @@ export class PoolIndex {
   claim(node: Node): Claim {
     const matching = this.#matching(node);
     const record = this.#recordOf(node) ?? impliedRecord(node, matching);
-    const able = matching
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map(({ metadata }) => metadata.name)
-      .filter(name => name === record?.pool || this.errors(name).length === 0);
+    const able: string[] = [];
+    for (const { metadata } of matching) {
+      const { name } = metadata;
+      const isSound = name === record?.pool || this.errors(name).length === 0;
+      if (metadata.deletionTimestamp === undefined && isSound) able.push(name);
+    }
     if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
-    const owner = able.find(name => name === record?.pool) ?? able[0];
-    return { record, owner, losers: able.filter(name => name !== owner) };
+    const owner = record !== undefined && able.includes(record.pool) ? record.pool : able[0];
+    return { record, owner, losers: able.length < 2 ? NONE : able.filter(name => name !== owner) };
   }
 
   #recordOf({ record: raw }: Node): AppliedRecord | undefined {
@@ -80,8 +85,8 @@ export class PoolIndex {
 
   #matching(node: Node): NodePool[] {
     const found: NodePool[] = [];
-    for (const [key, value] of Object.entries(node.labels)) {
-      for (const pool of this.#byLabel.get(key)?.get(value) ?? []) {
+    for (const key of Object.keys(node.labels)) {
+      for (const pool of this.#byLabel.get(key)?.get(node.labels[key] ?? '') ?? []) {
         if (matchesLabels(membershipSelector(pool), node.labels)) found.push(pool);
       }
     }

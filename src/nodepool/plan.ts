@@ -89,16 +89,18 @@ export function planNode(
 /** Whether there is nothing to plan, as on nearly all nodes; false where only a merge can tell. */
 function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePool): boolean {
   if (record.pool !== metadata.name || spec.unmanaged === 'Remove') return false;
-  const [labels, taints] = [Object.entries(spec.labels ?? {}), spec.taints ?? []];
-  if (record.labels.size !== labels.length || record.taints.size !== taints.length) return false;
-  const hasLabels = labels.every(
-    ([key, value]) => node.labels[key] === value && record.labels.get(key)?.value === value,
-  );
-  const hasTaints = taints.every(({ key, effect, value = '' }) => {
+  const { labels = {}, taints = [] } = spec;
+  const keys = Object.keys(labels);
+  if (record.labels.size !== keys.length || record.taints.size !== taints.length) return false;
+  for (const key of keys) {
+    if (node.labels[key] !== labels[key] || record.labels.get(key)?.value !== labels[key]) return false;
+  }
+  for (const taint of taints) {
+    const { key, effect, value = '' } = taint;
     const isLive = (live: Taint) => live.key === key && live.effect === effect && (live.value ?? '') === value;
-    return record.taints.get(taintId({ key, effect }))?.value === value && node.taints.some(isLive);
-  });
-  return hasLabels && hasTaints && formatRecord(record) === node.record;
+    if (record.taints.get(taintId(taint))?.value !== value || !node.taints.some(isLive)) return false;
+  }
+  return formatRecord(record) === node.record;
 }
 
 interface SlotWrite {

@@ -118,9 +118,22 @@ class Sum {
   }
 }
 
-/** The suffix of a plain count, of milli or of Ki; undefined for what needs the whole parser. */
+/** Above: an integer that a number holds exactly. */
+const MOST_DIGITS = 15;
+
+/** The suffix of a plain count, of milli or of Ki; undefined for what needs the whole parser. No regular expression: there are eight texts a node. */
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
-  return /^(?:0|[1-9][0-9]{0,14})(|m|Ki)$/.exec(text)?.[1] as '' | 'm' | 'Ki' | undefined;
+  let digits = 0;
+  while (isDigit(text.charCodeAt(digits))) digits++;
+  if (digits === 0 || digits > MOST_DIGITS || (digits > 1 && text.startsWith('0'))) return undefined;
+  if (digits === text.length) return '';
+  const rest = text.length - digits;
+  if (rest === 1 && text.endsWith('m')) return 'm';
+  return rest === 2 && text.endsWith('Ki') ? 'Ki' : undefined;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
 }
 
 /** The unscaled value at that exponent, which is not above the quantity's. */

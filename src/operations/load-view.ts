@@ -9,6 +9,8 @@ export async function loadView(cluster: ClusterPort): Promise<View> {
     cluster.listNodes(),
     cluster.listRuntimeClasses(),
   ]);
+  // What the reading left behind would stand beside what the planning needs: see src/kube/collect.ts.
+  globalThis.gc?.();
   return new View(pools, nodes, runtimeClasses);
 }
 

@@ -104,10 +104,11 @@ export class NodeWriter {
 
 /** What is to be written on the node as the view has it; undefined when the node is not known. */
 export function planOf(view: View, name: string): NodePlan | undefined {
-  const [node, claim] = [view.node(name), view.claim(name)];
+  const node = view.node(name);
+  const claim = view.claim(name);
   if (node === undefined || claim === undefined) return undefined;
   const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
-  const rivals = claim.losers.flatMap(loser => view.pool(loser) ?? []);
+  const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);
   const plan = planNode(node, claim.record, owner, rivals);
   // A pool whose spec is invalid keeps its nodes as they are until it is mended.
   const frozen = claim.owner !== undefined && view.specErrors(claim.owner).length > 0;

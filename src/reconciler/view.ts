@@ -90,10 +90,10 @@ export class View {
   }
 
   /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
-  poolsOf(node: string): Set<string> {
+  poolsOf(node: string): string[] {
     this.#fresh();
     const claim = this.#claims.get(node);
-    return claim === undefined ? new Set() : poolsOf(claim);
+    return claim === undefined ? [] : poolsOf(claim);
   }
 
   /** The pool, and those that share a node with it. */
@@ -213,7 +213,8 @@ export class View {
     this.#fresh();
     const nodes: Node[] = [];
     for (const name of this.#concerned.get(pool) ?? []) {
-      const [node, claim] = [this.#nodes.get(name), this.#claims.get(name)];
+      const node = this.#nodes.get(name);
+      const claim = this.#claims.get(name);
       if (node !== undefined && claim !== undefined && wanted(claim)) nodes.push(node);
     }
     return nodes;
@@ -251,8 +252,11 @@ export class View {
   }
 }
 
-function poolsOf({ owner, losers, record }: Claim): Set<string> {
-  return new Set([...losers, ...(owner === undefined ? [] : [owner]), ...(record === undefined ? [] : [record.pool])]);
+/** Each once. A Set for every node is memory that is not back before the command ends. */
+function poolsOf({ owner, losers, record }: Claim): string[] {
+  const names = owner === undefined ? [...losers] : [owner, ...losers];
+  if (record !== undefined && !names.includes(record.pool)) names.push(record.pool);
+  return names;
 }
 
 interface Versioned {

@@ -1,5 +1,6 @@
 /** The frames of a watch in protobuf: each is a length in four bytes, and a message of so many. */
 import type { IncomingMessage } from 'node:http';
+import { countRead } from '../collect.ts';
 import { LONGEST_OBJECT } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 
@@ -19,6 +20,9 @@ export async function readFrames(response: IncomingMessage, onFrame: (frame: Buf
     }
     return { used: at, needed: HEAD_BYTES };
   });
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    countRead(chunk.length);
+  }
   if (chunks.rest().length > 0) throw new Error('the answer broke off inside a frame');
 }
