@@ -47,7 +47,7 @@ const TYPES_ONLY: Record<string, string[]> = {
 /** What is the same for all: kube/ takes time and the limit of what runs at once from the runtime, values too. */
 const SHARED = ['controller/clock.ts', 'controller/limiter.ts'];
 
-/** The files of another room that kube/ may know. */
+/** The files of another room that kube/ may know; and operations/*-port.ts, a port of a few verbs each. */
 const PORTS = [
   'operations/ports.ts',
   'reconciler/ports.ts',
@@ -112,9 +112,13 @@ function arrowRule(file: string, target: string, kind: Import['kind']): string |
   if (file === 'cli/factory.ts' && to === 'kube' && kind === 'dynamic') return undefined;
   if (!room.rooms.includes(to)) return room.rule;
   if (from === 'kube' && SHARED.includes(target)) return undefined;
-  if (from === 'kube' && to !== 'nodepool' && !PORTS.includes(target)) return room.rule;
+  if (from === 'kube' && to !== 'nodepool' && !isPort(target)) return room.rule;
   if (kind !== 'type' && TYPES_ONLY[from]?.includes(to)) return `${from}/ may import types of ${to}/ alone`;
   return undefined;
+}
+
+function isPort(target: string): boolean {
+  return PORTS.includes(target) || /^operations\/[a-z-]+-port\.ts$/.test(target);
 }
 
 function packageRule(file: string, specifier: string): string | undefined {
