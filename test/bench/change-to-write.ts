@@ -1,5 +1,5 @@
 /** `reconcile --watch` at work: from a node's change to the write that answers it, and the memory it takes. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFile, truncate } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,10 +13,7 @@ const CHANGER = 'changer/1.0';
 const [LABEL, WANTED] = ['example.com/tier', 'gold'];
 
 export interface Watching {
-  /** Megabytes now, and at most so far. */
-  memory(): Promise<{ rss: number; peak: number }>;
-  /** Seconds of CPU so far. */
-  cpu(): Promise<number>;
+  pid: number;
   end(): Promise<void>;
 }
 
@@ -34,24 +31,13 @@ export async function startWatch(cluster: ControlPlane, command: [string, ...str
     child.once('exit', code => reject(new Error(`reconcile --watch ended with ${code}\n${log}`)));
   });
   return {
-    memory: () => memoryOf(child),
-    async cpu() {
-      const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
-      // utime and stime, in ticks of 10 ms.
-      return (Number(fields[11]) + Number(fields[12])) / 100;
-    },
+    pid: child.pid ?? 0,
     end: () =>
       new Promise(resolve => {
         child.removeAllListeners('exit').once('exit', () => resolve());
         child.kill('SIGINT');
       }),
   };
-}
-
-async function memoryOf(child: ChildProcess): Promise<{ rss: number; peak: number }> {
-  const text = await readFile(`/proc/${child.pid}/status`, 'utf8');
-  const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1024;
-  return { rss: megabytes('VmRSS'), peak: megabytes('VmHWM') };
 }
 
 /** Something that answers and does nothing else. Gives what ends it. */

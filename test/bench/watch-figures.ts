@@ -5,15 +5,16 @@ import { type ProgressStream, step } from '../cluster/progress.ts';
 import { type Answered, answers, drift, startFloor, startWatch } from './change-to-write.ts';
 import type { Figure } from './figure.ts';
 import type { Command } from './race.ts';
+import { cpuSeconds, memoryOf } from './usage.ts';
 
 const IDLE_S = 20;
 const SETTLE_MS = 5_000;
-/** startWatch counts memory in units of 1024 x 1024 bytes. */
-const MB = 1024 ** 2 / 1e6;
 const MOST_P99_MS = 50;
 const MOST_IDLE = 1;
 /** The rate that the target is for. */
 const RATE = 100;
+/** How much less is asked the second time: a rate at which no core of a small machine is busy all the time. */
+const QUIETER = 5;
 /** MB, by the number of nodes. */
 const MOST_MEMORY: Record<number, number> = { 5000: 100, 50000: 400 };
 
@@ -31,33 +32,45 @@ export async function watchFigures(
   load: Load,
   progress: ProgressStream,
 ): Promise<Figure[]> {
+  const quiet = { ...load, rate: Math.ceil(load.rate / QUIETER) };
   const endFloor = await startFloor(cluster);
   const floor = await underLoad(cluster, 'the floor', load, progress);
+  const quietFloor = await underLoad(cluster, 'the floor', quiet, progress);
   await endFloor();
 
-  const watching = await step(progress, 'starting reconcile --watch', () => startWatch(cluster, command));
+  const { pid, end } = await step(progress, 'starting reconcile --watch', () => startWatch(cluster, command));
   await sleep(SETTLE_MS);
-  const synced = await watching.memory();
-  const before = await watching.cpu();
+  const synced = await memoryOf(pid);
+  const before = await cpuSeconds(pid);
   await step(progress, `idle for ${IDLE_S} s`, () => sleep(IDLE_S * 1000));
-  const idle = ((await watching.cpu()) - before) / IDLE_S;
-  const ours = await underLoad(cluster, 'reconcile --watch', load, progress);
-  const after = await watching.memory();
-  await watching.end();
+  const idle = ((await cpuSeconds(pid)) - before) / IDLE_S;
+  const ours = await underLoad(cluster, 'reconcile --watch', load, progress, pid);
+  const after = await memoryOf(pid);
+  const quietOurs = await underLoad(cluster, 'reconcile --watch', quiet, progress, pid);
+  await end();
 
   const memory = MOST_MEMORY[load.nodes];
   const p99 = load.rate === RATE ? MOST_P99_MS : undefined;
   return [
-    figure('memory with its caches', synced.rss * MB, 'MB', memory),
-    figure('memory after the load', after.rss * MB, 'MB', memory),
-    figure('peak memory', after.peak * MB, 'MB'),
+    figure('memory with its caches', synced.now, 'MB', memory),
+    figure('memory after the load', after.now, 'MB', memory),
+    figure('of that, pages of the program', after.files, 'MB'),
+    figure('peak memory', after.peak, 'MB'),
     figure('CPU when nothing changes', idle * 100, '%', MOST_IDLE),
-    figure('changes a second', load.rate, ''),
-    figure('change to write, p50', at(ours, 0.5), 'ms'),
-    figure('change to write, p99', at(ours, 0.99), 'ms', p99),
-    figure('the floor, p50', at(floor, 0.5), 'ms'),
-    figure('the floor, p99', at(floor, 0.99), 'ms'),
-    figure('changes without an answer', ours.unanswered, '', 0),
+    ...waits(load.rate, ours, floor, p99),
+    ...waits(quiet.rate, quietOurs, quietFloor),
+    figure('changes without an answer', ours.unanswered + quietOurs.unanswered, '', 0),
+    ...ours.cpu.map(({ who, share }) => figure(`CPU at ${load.rate} changes a second: ${who}`, share * 100, '%')),
+  ];
+}
+
+/** From change to write. @param most of ours, p99, in ms */
+function waits(rate: number, ours: Answered, floor: Answered, most?: number): Figure[] {
+  return [
+    figure(`change to write at ${rate} a second, p50`, at(ours, 0.5), 'ms'),
+    figure(`change to write at ${rate} a second, p99`, at(ours, 0.99), 'ms', most),
+    figure(`the floor at ${rate} a second, p50`, at(floor, 0.5), 'ms'),
+    figure(`the floor at ${rate} a second, p99`, at(floor, 0.99), 'ms'),
   ];
 }
 
@@ -65,16 +78,38 @@ function figure(name: string, value: number, unit: Figure['unit'], most?: number
   return { name, value, unit, ...(most === undefined ? {} : { most }) };
 }
 
+interface UnderLoad extends Answered {
+  /** Of one core, while the load lasted. */
+  cpu: { who: string; share: number }[];
+}
+
 /** Twice the load; the second time counts: compilers, and the burst of events that are not held back yet. */
-async function underLoad(cluster: ControlPlane, what: string, load: Load, progress: ProgressStream): Promise<Answered> {
+async function underLoad(
+  cluster: ControlPlane,
+  what: string,
+  load: Load,
+  progress: ProgressStream,
+  pid?: number,
+): Promise<UnderLoad> {
   const { nodes, rate, seconds } = load;
+  const [etcd = 0, apiserver = 0] = cluster.pids;
+  const busy = [
+    { who: 'kube-apiserver', pid: apiserver },
+    { who: 'etcd', pid: etcd },
+    ...(pid === undefined ? [] : [{ who: what, pid }]),
+    { who: 'the maker of the changes', pid: process.pid },
+  ];
+  const used = () => Promise.all(busy.map(each => cpuSeconds(each.pid)));
   await sleep(SETTLE_MS);
   await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, seconds));
   await sleep(SETTLE_MS);
   await answers(cluster);
+  const before = await used();
   await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, seconds));
+  const after = await used();
   await sleep(SETTLE_MS);
-  return answers(cluster);
+  const cpu = busy.map(({ who }, index) => ({ who, share: ((after[index] ?? 0) - (before[index] ?? 0)) / seconds }));
+  return { ...(await answers(cluster)), cpu };
 }
 
 function at({ times }: Answered, share: number): number {
