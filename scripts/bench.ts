@@ -12,7 +12,7 @@ import { countWrites, recreatePools, timeReconcile } from '../test/bench/from-sc
 import { extrapolation, growth } from '../test/bench/growth.ts';
 import { measuredEnvironment } from '../test/bench/measure.ts';
 import { type Race, type RaceResult, runRace } from '../test/bench/race.ts';
-import { buildPrograms, readNodes, readPools, startUp } from '../test/bench/races.ts';
+import { buildPrograms, readCompressed, readNodes, readPools, startUp } from '../test/bench/races.ts';
 import { fromScratch } from '../test/bench/scratch-race.ts';
 import { watchFigures } from '../test/bench/watch-figures.ts';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
@@ -41,6 +41,8 @@ const { values } = parseArgs({
 });
 const [nodes, pools, rounds] = [Number(values.nodes), Number(values.pools), Number(values.rounds)];
 const held = nodes === TARGET.nodes && pools === TARGET.pools;
+if (values.write && !held && nodes <= LARGE)
+  throw new Error('--write is for 5,000 nodes in 100 pools, or a large cluster');
 const specs = benchPools(pools);
 const progress = process.stderr;
 
@@ -90,7 +92,7 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   const before = await countWrites(cluster);
   const all = await race(toRead, rounds * QUICK);
   const writes: Figure = { name: 'writes', value: (await countWrites(cluster)) - before, unit: '', most: 0 };
-  races.push(all);
+  races.push(all, await race(readCompressed(programs, await measuredEnvironment(cluster, true)), rounds));
   figures.push({ title: 'Written by all runs with nothing to do, as the server counts', figures: [writes] });
   if (tenth) {
     figures.push({ title: `${nodes} nodes, in times of ${fewer}`, figures: growth(tenth, all) });

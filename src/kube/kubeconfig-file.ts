@@ -12,6 +12,7 @@ export interface ClusterEntry {
   /** base64, as in the file. */
   caData?: string;
   skipTlsVerify: boolean;
+  disableCompression?: true;
   tlsServerName?: string;
   proxyUrl?: string;
 }
@@ -99,6 +100,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
         caFile: at(body['certificate-authority']),
         caData: optionalText(body['certificate-authority-data']),
         skipTlsVerify: body['insecure-skip-tls-verify'] === true,
+        disableCompression: body['disable-compression'] === true ? true : undefined,
         tlsServerName: optionalText(body['tls-server-name']),
         proxyUrl: optionalText(body['proxy-url']),
       }),
