@@ -32,18 +32,18 @@ before(
   { timeout: BUILD_MS },
 );
 
-test('start-up: less CPU than kubectl', async () => {
-  env = await measuredEnvironment(cluster());
-  await race(startUp(programs, env), 1);
-});
-
 test('the table of pools', async () => {
+  env = await measuredEnvironment(cluster());
   const [program] = programs.executable;
   assert.equal((await run(program, ['install'], { env })).code, 0);
   await createBenchNodes(cluster(), NODES, POOLS);
   await recreatePools(cluster(), benchPools(POOLS));
   await timeReconcile(cluster(), programs.executable);
   await race(readPools(programs, env, false), 1.6);
+});
+
+test('start-up: less CPU than kubectl', async () => {
+  await race(startUp(programs, env), 1);
 });
 
 test('nothing to do: nothing is written, and memory is bounded', async () => {
