@@ -5,9 +5,9 @@ import { objectStream } from '../../../src/render/object-stream.ts';
 const [a, b] = ['a', 'b'].map(name => ({ kind: 'NodePool', metadata: { name, managedFields: [] } }));
 
 function lines(format: 'json' | 'yaml' | 'name'): string {
-  const print = objectStream(format);
+  const print = objectStream(format, false);
   assert.ok(a !== undefined && b !== undefined);
-  return [a, b, a].map(print).join('\n');
+  return [a, b, a].map(object => print(object, 'ADDED')).join('\n');
 }
 
 test('YAML documents have a line between them', () => {
