@@ -28,8 +28,8 @@ export interface PoolChanges {
   asEvents: boolean;
   /** What there is at first is not shown. */
   changesOnly: boolean;
-  /** The order of what there is at first. */
-  order: ((pools: RawPool[]) => RawPool[]) | undefined;
+  /** Puts what there is at first in order. */
+  sort: (pools: RawPool[]) => RawPool[];
   verbosity: number;
 }
 
@@ -41,10 +41,9 @@ export interface EventChanges {
 
 /** Returns the exit code. */
 export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connection): Promise<number> {
-  const { names, selector: labelSelector, fieldSelector, output, changesOnly, verbosity } = changes;
+  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, verbosity } = changes;
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
-  const order = changes.order ?? (pools => pools);
   const render = poolRenderer(changes, io);
   const print = (pools: RawPool[], type: ChangeType) => void io.stdout.write(render(pools, type));
   return showChanges<RawPool>(
@@ -53,7 +52,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
       watched: connection.follow.pools({ names, labelSelector, fieldSelector }),
       onStart(pools) {
         if (changesOnly) return;
-        if (pools.length > 0) print(order(pools.toSorted(byNames)), 'ADDED');
+        if (pools.length > 0) print(sort(pools.toSorted(byNames)), 'ADDED');
         else if (typeof output === 'object') io.err('No pools found; waiting for one.');
       },
       onChanged: (pool, type) => print([pool], type),

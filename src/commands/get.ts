@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { RawPool } from '../operations/ports.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools: status, nodes, allocatable resources, taints.';
@@ -29,8 +30,8 @@ export default class Get extends BaseCommand<typeof Get> {
   static override flags = {
     output: Flags.string({
       char: 'o',
-      summary: 'Output format.',
-      helpValue: 'wide|json|yaml|name|jsonpath=…|custom-columns=…',
+      summary: 'Output: wide, json, yaml, name, jsonpath=…, custom-columns=… and more, see above.',
+      helpValue: 'FORMAT',
     }),
     'sort-by': Flags.string({ summary: 'Sort by the value at this path: .status.nodeCount.', helpValue: 'PATH' }),
     selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
@@ -73,14 +74,15 @@ export default class Get extends BaseCommand<typeof Get> {
     const { pools: found, missing: unknown } = await getPools({ names, selector, fieldSelector }, connection);
     const missing = ignoreNotFound ? [] : unknown;
     const isNothing = found.length === 0 && (ignoreNotFound || names.length === 1);
+    const asList = names.length !== 1;
+    const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
     if (isWatch && missing.length === 0 && !(isNothing && names.length > 0)) {
       const { showPoolChanges } = await import('../cli/show-changes.ts');
       if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
       const events = { asEvents: flags['output-watch-events'], changesOnly: flags['watch-only'] };
-      return showPoolChanges({ names, selector, fieldSelector, output, order, verbosity, ...events }, io, connection);
+      return showPoolChanges({ names, selector, fieldSelector, output, sort, verbosity, ...events }, io, connection);
     }
-    const asList = names.length !== 1;
-    const pools = asList && order !== undefined ? order(found) : found;
+    const pools = sort(found);
     if (typeof output === 'function') {
       const { listOrObject } = await import('../render/printers.ts');
       if (!isNothing) io.stdout.write(output()(listOrObject(pools, asList)));

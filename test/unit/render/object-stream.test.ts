@@ -28,3 +28,14 @@ test('JSON objects follow each other, in no list', () => {
 test('names', () => {
   assert.equal(lines('name').replaceAll('nodepool.nodes.lailin.xyz/', ''), 'a\nb\na');
 });
+
+test('as events: JSON in one line each, YAML with the object below', () => {
+  assert.ok(a !== undefined && b !== undefined);
+  const [json, yaml, name] = (['json', 'yaml', 'name'] as const).map(format => objectStream(format, true));
+  assert.equal(json?.(a, 'ADDED'), '{"type":"ADDED","object":{"kind":"NodePool","metadata":{"name":"a"}}}');
+  const document = (of: string, type: string) =>
+    `object:\n  kind: NodePool\n  metadata:\n    name: ${of}\ntype: ${type}`;
+  assert.equal(yaml?.(a, 'ADDED'), document('a', 'ADDED'));
+  assert.equal(yaml?.(b, 'DELETED'), `---\n${document('b', 'DELETED')}`);
+  assert.equal(name?.(a, 'MODIFIED'), 'nodepool.nodes.lailin.xyz/a');
+});
