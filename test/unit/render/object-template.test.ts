@@ -65,7 +65,7 @@ test('columns: in a pipe as kubectl, on a terminal as wide as they look and noth
   assert.equal(
     shown,
     `
-A                               L      B
+A                            L      B
 x\\x1b[31m\\r\\u202e,a\\n\\tb\\n   日本   <none>
 `.slice(1),
   );
