@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { RawPool } from '../operations/ports.ts';
 
@@ -64,37 +65,26 @@ export default class Get extends BaseCommand<typeof Get> {
     { io, connect }: Deps,
   ): Promise<number> {
     const names = args.name ?? [];
-    const isWatch = flags.watch || flags['watch-only'];
+    const asList = names.length !== 1;
     const output = await outputOf(flags, io.stdoutIsTTY);
     const path = flags['sort-by'];
     const order = path ? (await import('../operations/sort-pools.ts')).poolOrder(path) : undefined;
-    const { getPools } = await import('../operations/get.ts');
-    const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound, verbosity } = flags;
-    const connection = await connect();
-    const { pools: found, missing: unknown } = await getPools({ names, selector, fieldSelector }, connection);
-    const missing = ignoreNotFound ? [] : unknown;
-    const isNothing = found.length === 0 && (ignoreNotFound || names.length === 1);
-    const asList = names.length !== 1;
     const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
-    if (isWatch && missing.length === 0 && !(isNothing && names.length > 0)) {
+    const { getPools } = await import('../operations/get.ts');
+    const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
+    const connection = await connect();
+    const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection);
+    const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
+    const isNobody = isNothing && names.length > 0;
+    if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {
       const { showPoolChanges } = await import('../cli/show-changes.ts');
       if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
-      const events = { asEvents: flags['output-watch-events'], changesOnly: flags['watch-only'] };
-      return showPoolChanges({ names, selector, fieldSelector, output, sort, verbosity, ...events }, io, connection);
+      const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
+      const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
+      return showPoolChanges(changes, io, connection);
     }
-    const pools = sort(found);
-    if (typeof output === 'function') {
-      const { listOrObject } = await import('../render/printers.ts');
-      if (!isNothing) io.stdout.write(output()(listOrObject(pools, asList)));
-    } else if (typeof output === 'string') {
-      const { printObjects } = await import('../render/printers.ts');
-      const text = isNothing ? '' : printObjects(pools, output, asList);
-      if (text !== '') io.out(text);
-    } else if (pools.length > 0) {
-      const { renderPools } = await import('../render/pools.ts');
-      const { makeStyle } = await import('../render/style.ts');
-      io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
-    } else if (names.length === 0 && !ignoreNotFound) {
+    if (!isNothing) await print(sort(pools), asList, output, io);
+    if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
     if (missing.length > 0) {
@@ -105,32 +95,40 @@ export default class Get extends BaseCommand<typeof Get> {
   }
 }
 
+type Output = Awaited<ReturnType<typeof outputOf>>;
+
 /** What to print, checked before anything is asked of the cluster. */
 async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean) {
   const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
-  const isTable = output === '' || output === 'wide';
-  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
-  for (const [flag, isGiven] of Object.entries(ofTables)) {
-    if (isGiven && !isTable) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
-  }
   if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
     throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
   }
   const headers = !flags['no-headers'];
-  if (isTable) {
-    const chosen = resources === undefined || resources === 'all' ? resources : words(resources);
-    const columns = {
-      resources: chosen as string[] | 'all' | undefined,
-      labelColumns: labels.flatMap(words),
-      showLabels,
-    };
-    return { wide: output === 'wide', headers, ...columns };
+  if (output === '' || output === 'wide') {
+    const chosen: string[] | 'all' | undefined = resources === 'all' ? 'all' : resources?.split(',').filter(Boolean);
+    const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
+    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
+  }
+  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
+  for (const [flag, isGiven] of Object.entries(ofTables)) {
+    if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
   }
   if (output === 'json' || output === 'yaml' || output === 'name') return output;
   const { readTemplate } = await import('../cli/output-template.ts');
   return readTemplate(output, { headers, isTerminal });
 }
 
-function words(list: string): string[] {
-  return list.split(',').filter(word => word !== '');
+async function print(pools: RawPool[], asList: boolean, output: Output, io: Io): Promise<void> {
+  if (typeof output === 'function') {
+    const { listOrObject } = await import('../render/printers.ts');
+    io.stdout.write(output()(listOrObject(pools, asList)));
+  } else if (typeof output === 'string') {
+    const { printObjects } = await import('../render/printers.ts');
+    const text = printObjects(pools, output, asList);
+    if (text !== '') io.out(text);
+  } else if (pools.length > 0) {
+    const { renderPools } = await import('../render/pools.ts');
+    const { makeStyle } = await import('../render/style.ts');
+    io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
+  }
 }

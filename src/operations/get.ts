@@ -10,11 +10,13 @@ export interface GetOptions {
   selector: string | undefined;
   /** A field selector, as the server takes it. */
   fieldSelector: string | undefined;
+  /** Names that do not exist are no errors. */
+  ignoreNotFound: boolean;
 }
 
 /** Pools in the order asked for, or by name; the names that do not exist as errors, so that the others still show. */
 export async function getPools(
-  { names, selector, fieldSelector }: GetOptions,
+  { names, selector, fieldSelector, ignoreNotFound }: GetOptions,
   deps: { pools: PoolsPort },
 ): Promise<{ pools: RawPool[]; missing: NodepoolError[] }> {
   if (names.length > 0 && (selector !== undefined || fieldSelector !== undefined)) {
@@ -26,9 +28,10 @@ export async function getPools(
     return { pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)), missing: [] };
   }
   const found = await Promise.all(names.map(name => deps.pools.get(name)));
+  const missing = ignoreNotFound ? [] : names.filter((_, index) => found[index] === undefined);
   return {
     pools: found.filter(pool => pool !== undefined),
-    missing: names.filter((_, index) => found[index] === undefined).map(name => poolNotFound([name])),
+    missing: missing.map(name => poolNotFound([name])),
   };
 }
 

@@ -16,7 +16,10 @@ const FIELD = 'field label not supported: spec.handler';
 
 test('a refused list names the selector that is wrong', async () => {
   const ask = (options: { selector?: string; fieldSelector?: string }, message: string) =>
-    getPools({ names: [], selector: undefined, fieldSelector: undefined, ...options }, refusing(message));
+    getPools(
+      { names: [], selector: undefined, fieldSelector: undefined, ignoreNotFound: false, ...options },
+      refusing(message),
+    );
   await assert.rejects(ask({ fieldSelector: 'spec.handler=x' }, FIELD), {
     message: `--field-selector "spec.handler=x": ${FIELD}`,
     next: 'the server selects pools by metadata.name; filter others with -o jsonpath',
@@ -32,9 +35,28 @@ test('a refused list names the selector that is wrong', async () => {
 
 test('names and selectors exclude each other', async () => {
   const names = ['gpu'];
-  await assert.rejects(getPools({ names, selector: 'a', fieldSelector: undefined }, refusing('')), /names and -l/);
-  await assert.rejects(getPools({ names, selector: undefined, fieldSelector: 'a' }, refusing('')), {
-    kind: 'usage',
-    message: 'names and --field-selector exclude each other',
-  });
+  await assert.rejects(
+    getPools({ names, selector: 'a', fieldSelector: undefined, ignoreNotFound: false }, refusing('')),
+    /names and -l/,
+  );
+  await assert.rejects(
+    getPools({ names, selector: undefined, fieldSelector: 'a', ignoreNotFound: false }, refusing('')),
+    {
+      kind: 'usage',
+      message: 'names and --field-selector exclude each other',
+    },
+  );
+});
+
+test('names that do not exist: errors, or nothing', async () => {
+  const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
+  const deps = { pools: { get } as unknown as PoolsPort };
+  const ask = (ignoreNotFound: boolean) =>
+    getPools({ names: ['nope', 'gpu'], selector: undefined, fieldSelector: undefined, ignoreNotFound }, deps);
+  const shown = ({ pools, missing }: Awaited<ReturnType<typeof getPools>>) => [
+    pools.map(({ metadata }) => metadata.name),
+    missing.map(({ message }) => message),
+  ];
+  assert.deepEqual(shown(await ask(false)), [['gpu'], ['nodepool "nope" not found']]);
+  assert.deepEqual(shown(await ask(true)), [['gpu'], []]);
 });
