@@ -18,12 +18,14 @@ import { leaveSoon, onStopSignal } from './signals.ts';
 /** From which -v on the course of a watch is told, as for reconcile --watch. Troubles always are. */
 const INFO_VERBOSITY = 4;
 
+/** Columns, a format of objects, or a template. */
+export type PoolOutput = Omit<PoolsTableOptions, 'now'> | ObjectFormat | ObjectTemplate;
+
 export interface PoolChanges {
   names: string[];
   selector: string | undefined;
   fieldSelector: string | undefined;
-  /** Columns, a format of objects, or a template. */
-  output: Omit<PoolsTableOptions, 'now'> | ObjectFormat | ObjectTemplate;
+  output: PoolOutput;
   /** Each pool with what happened to it. */
   asEvents: boolean;
   /** What there is at first is not shown. */

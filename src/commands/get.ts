@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
+import type { PoolOutput } from '../cli/show-changes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { RawPool } from '../operations/ports.ts';
 
@@ -95,17 +96,15 @@ export default class Get extends BaseCommand<typeof Get> {
   }
 }
 
-type Output = Awaited<ReturnType<typeof outputOf>>;
-
 /** What to print, checked before anything is asked of the cluster. */
-async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean) {
+async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput> {
   const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
   if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
     throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
   }
   const headers = !flags['no-headers'];
   if (output === '' || output === 'wide') {
-    const chosen: string[] | 'all' | undefined = resources === 'all' ? 'all' : resources?.split(',').filter(Boolean);
+    const chosen = resources === 'all' ? 'all' : resources?.split(',').filter(Boolean);
     const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
     return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
   }
@@ -118,7 +117,7 @@ async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean) {
   return readTemplate(output, { headers, isTerminal });
 }
 
-async function print(pools: RawPool[], asList: boolean, output: Output, io: Io): Promise<void> {
+async function print(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../render/printers.ts');
     io.stdout.write(output()(listOrObject(pools, asList)));
