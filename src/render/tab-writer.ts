@@ -50,13 +50,12 @@ function pad(cell: string, width: number | undefined, widthOf: (text: string) =>
   return width === undefined ? cell : cell + ' '.repeat(width - widthOf(cell));
 }
 
-/** What is above a line of one cell is laid out for itself, and what is above a form feed. */
+/** What is above a form feed is laid out for itself. */
 function sections(text: string): Line[][] {
   const found: Line[][] = [[]];
   for (const [, line = '', end] of text.matchAll(/([^\n\f]*)([\n\f])/g)) {
-    const cells = line.split(/[\t\v]/);
-    found.at(-1)?.push({ cells, widths: [] });
-    if (cells.length === 1 || end === '\f') found.push([]);
+    found.at(-1)?.push({ cells: line.split(/[\t\v]/), widths: [] });
+    if (end === '\f') found.push([]);
   }
   return found;
 }

@@ -191,7 +191,7 @@ test('tables: extended resources, chosen resources, labels', async () => {
   const [all = []] = await table('--resources', 'all', '--show-labels');
   assert.equal(
     all.join(' '),
-    'NAME STATUS NODES READY CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES NVIDIA.COM/GPU TAINTS AGE LABELS',
+    'NAME STATUS NODES READY CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES-1GI HUGEPAGES-2MI NVIDIA.COM/GPU TAINTS AGE LABELS',
   );
 });
 

@@ -23,7 +23,7 @@ test('cells that do not stand under each other are no column', () => {
 
 test('tabs, vertical tabs and form feeds inside of a value are what they are to kubectl', () => {
   assert.equal(layOut('a\tx\ty\n'), layOut('a\vx\vy\n'));
-  assert.equal(layOut('a\tb\fc\td\n'), 'a     b\nc     d\n');
+  assert.equal(layOut('a\tb\flonger\td\n'), 'a     b\nlonger   d\n');
 });
 
 test('what comes later stays under the columns of what came first', () => {
