@@ -67,7 +67,7 @@ async function textOf(format: string, argument: string, isFile: boolean): Promis
 function explainedTemplate(format: string, template: ObjectTemplate): ObjectTemplate {
   return () => {
     const print = template();
-    return object => explained(format, () => print(object));
+    return objects => explained(format, () => print(objects));
   };
 }
 

@@ -100,7 +100,7 @@ function poolRenderer({ output, asEvents }: PoolChanges, io: Io): (pools: RawPoo
     return (pools, type) => pools.map(pool => `${render(pool, type)}\n`).join('');
   }
   const print = output();
-  return (pools, type) => pools.map(object => print(asEvents ? { type, object } : object)).join('');
+  return (pools, type) => print(asEvents ? pools.map(object => ({ type, object })) : pools);
 }
 
 interface Changes<T> {

@@ -12,8 +12,8 @@ import { printCompactJson, printJson } from './printers.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
 import { tabWriter } from './tab-writer.ts';
 
-/** Starts an output: gives the whole text of each object or List, newlines included. Throws JsonPathError. */
-export type ObjectTemplate = () => (object: object) => string;
+/** Starts an output: gives the whole text of objects or of a List, newlines included. Throws JsonPathError. */
+export type ObjectTemplate = () => (objects: readonly object[]) => string;
 
 /** @param asJson each part of the template as a JSON list of what it found */
 export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal: boolean): ObjectTemplate {
@@ -23,7 +23,7 @@ export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal
     const text = parts.map(values => values.map(plainText).join(' ')).join('');
     return isTerminal ? sanitizeText(text) : text;
   };
-  return () => print;
+  return () => objects => objects.map(print).join('');
 }
 
 /** Missing values are `<none>`. The header comes once. */
@@ -34,8 +34,8 @@ export function columnsTemplate(columns: Column[], headers: boolean, isTerminal:
   return () => {
     const layOut = tabWriter(isTerminal ? stringWidth : text => [...text].length);
     let header = headers ? line(columns.map(column => column.header)) : '';
-    return object => {
-      const text = header + itemsOf(object).map(row).join('');
+    return objects => {
+      const text = header + objects.flatMap(itemsOf).map(row).join('');
       header = '';
       return layOut(text);
     };

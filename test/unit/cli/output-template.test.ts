@@ -11,7 +11,7 @@ after(() => rmSync(dir, { recursive: true }));
 const POOL = { metadata: { name: 'gpu' }, spec: { taints: [] } };
 
 async function print(output: string, headers = true): Promise<string> {
-  return (await readTemplate(output, { headers, isTerminal: false }))()(POOL);
+  return (await readTemplate(output, { headers, isTerminal: false }))()([POOL]);
 }
 
 function file(text: string): string {

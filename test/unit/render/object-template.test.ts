@@ -16,9 +16,9 @@ const POOL = {
 const LIST = { kind: 'List', items: [POOL, { metadata: { name: 'new' } }] };
 
 const jsonPath = (template: string, object: object = POOL, isTerminal = false) =>
-  jsonPathTemplate(parseTemplate(template), false, isTerminal)()(object);
+  jsonPathTemplate(parseTemplate(template), false, isTerminal)()([object]);
 const columns = (spec: string, object: object = LIST, isTerminal = false) =>
-  columnsTemplate(parseColumns(spec), true, isTerminal)()(object);
+  columnsTemplate(parseColumns(spec), true, isTerminal)()([object]);
 
 test('jsonpath: maps and lists as JSON in one line, the rest as text; no newline of ours', () => {
   assert.equal(jsonPath('{.metadata.labels}'), '{"a":"日本","b":"\\u003c1\\u003e"}');
@@ -29,7 +29,7 @@ test('jsonpath: maps and lists as JSON in one line, the rest as text; no newline
 });
 
 test('jsonpath-as-json: a list for each part', () => {
-  const print = (template: string) => jsonPathTemplate(parseTemplate(template), true, false)()(POOL);
+  const print = (template: string) => jsonPathTemplate(parseTemplate(template), true, false)()([POOL]);
   assert.equal(print('{.spec.taints[*].key}'), '[\n    "x",\n    "y"\n]\n');
   assert.equal(print('{.status.status}{"-"}{.nothing}'), '[\n    200\n]\n[\n    "-"\n]\n[]\n');
 });
@@ -55,7 +55,7 @@ new    <none>   <none>            <none>   <none>
 test('columns: one object, nothing at all, no headers', () => {
   assert.equal(columns('N:{.metadata.name},EMPTY:', POOL), 'N     EMPTY\ngpu   <none>\n');
   assert.equal(columns('A:.a,B:.b', { items: [] }), 'A     B\n');
-  assert.equal(columnsTemplate(parseColumns('A:.a,B:.metadata.name'), false, false)()(POOL), '<none>   gpu\n');
+  assert.equal(columnsTemplate(parseColumns('A:.a,B:.metadata.name'), false, false)()([POOL]), '<none>   gpu\n');
 });
 
 test('columns: in a pipe as kubectl, on a terminal as wide as they look and nothing it obeys', () => {
@@ -74,10 +74,11 @@ x\\x1b[31m\\r\\u202e,a\\n\\tb\\n   日本   <none>
 test('columns: one after another, the header comes once', () => {
   const print = columnsTemplate(parseColumns('NAME:.metadata.name,KIND:.kind'), true, false)();
   assert.equal(
-    print(POOL) + print({ metadata: { name: 'a-longer-name' } }) + print(POOL),
+    print([POOL, { metadata: { name: 'longer' } }]) + print([{ metadata: { name: 'a-longer-name' } }]) + print([POOL]),
     `
-NAME   KIND
-gpu    <none>
+NAME     KIND
+gpu      <none>
+longer   <none>
 a-longer-name   <none>
 gpu             <none>
 `.slice(1),
