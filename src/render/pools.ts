@@ -103,7 +103,7 @@ function resourceColumn(name: string): Column {
 /** Under the label's name without its prefix, as kubectl has it. */
 function labelColumn(label: string): Column {
   const header = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
-  return { header, cell: ({ metadata }) => metadata.labels?.[label] || NONE };
+  return { header, cell: ({ metadata: { labels = {} } }) => (Object.hasOwn(labels, label) && labels[label]) || NONE };
 }
 
 function allResources(pools: NodePool[]): string[] {

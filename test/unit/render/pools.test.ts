@@ -127,6 +127,12 @@ test('labels, each under its name without the prefix, and all of them', () => {
   );
 });
 
+test('names that every JavaScript object has are no labels and no resources', () => {
+  const options = { wide: false, headers: false, now: NOW, resources: ['constructor'], labelColumns: ['toString'] };
+  const words = renderPools([workerPool()], options, plain).split(/ +/);
+  assert.deepEqual([words[4], words.at(-1)], ['<none>', '<none>']);
+});
+
 test('what happened to a pool comes first, and moves no column', () => {
   const render = growingPools({ wide: false, headers: true }, plain);
   const lines = [
