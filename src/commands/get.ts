@@ -2,27 +2,62 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
+import type { PoolOutput } from '../cli/show-changes.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { RawPool } from '../operations/ports.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools: status, nodes, allocatable resources, taints.';
+  static override description =
+    'Formats: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, ' +
+    'custom-columns=HEADER:PATH,… and custom-columns-file=FILE, all as kubectl get has them.';
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> get' },
-    { description: 'With handler, selector and more', command: '<%= config.bin %> get -o wide' },
+    { description: 'With handler, selector, devices and more', command: '<%= config.bin %> get -o wide' },
     { description: 'One pool as YAML', command: '<%= config.bin %> get worker -o yaml' },
     { description: 'Names of the pools of a team', command: '<%= config.bin %> get -l team=a -o name' },
+    {
+      description: 'Names of the pools that are not normal',
+      command: `<%= config.bin %> get -o jsonpath='{.items[?(@.status.status!=200)].metadata.name}'`,
+    },
+    {
+      description: 'The largest pools last, in columns of your own',
+      command: '<%= config.bin %> get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name',
+    },
+    { description: 'Every resource that pools have', command: '<%= config.bin %> get --resources all' },
     { description: 'All pools, and each again as it changes', command: '<%= config.bin %> get --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
-    output: Flags.option({
-      options: ['wide', 'json', 'yaml', 'name'] as const,
+    output: Flags.string({
       char: 'o',
-      summary: 'Output format.',
-      helpValue: 'wide|json|yaml|name',
-    })(),
-    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
-    watch: Flags.boolean({ char: 'w', summary: 'Then show every pool that changes, until Ctrl-C.' }),
+      summary: 'Output: wide, json, yaml, name, jsonpath=…, custom-columns=… and more, see above.',
+      helpValue: 'FORMAT',
+    }),
+    'sort-by': Flags.string({ summary: 'Sort by the value at this path: .status.nodeCount.', helpValue: 'PATH' }),
     selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+    'field-selector': Flags.string({
+      summary: 'Only pools with these fields: metadata.name=a, or != a.',
+      helpValue: 'SELECTOR',
+    }),
+    resources: Flags.string({
+      summary: 'Resources to show in the table, in place of CPU, memory and pods.',
+      helpValue: 'NAME,…|all',
+    }),
+    'label-columns': Flags.string({
+      char: 'L',
+      summary: 'Labels to show in the table, a column each; repeatable.',
+      helpValue: 'KEY,…',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
+    'show-labels': Flags.boolean({ summary: 'All labels as the last column of the table.' }),
+    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    'ignore-not-found': Flags.boolean({ summary: 'What does not exist is no error.' }),
+    watch: Flags.boolean({ char: 'w', summary: 'Then show every pool that changes, until Ctrl-C.' }),
+    'watch-only': Flags.boolean({ summary: 'Show every pool that changes, and not what there is at first.' }),
+    'output-watch-events': Flags.boolean({ summary: 'With a watch: say whether each was added, modified or deleted.' }),
   };
 
   protected async execute(
@@ -30,26 +65,27 @@ export default class Get extends BaseCommand<typeof Get> {
     args: ArgsOf<typeof Get>,
     { io, connect }: Deps,
   ): Promise<number> {
-    const { getPools } = await import('../operations/get.ts');
     const names = args.name ?? [];
-    const { output, selector } = flags;
+    const asList = names.length !== 1;
+    const output = await outputOf(flags, io.stdoutIsTTY);
+    const path = flags['sort-by'];
+    const order = path ? (await import('../operations/sort-pools.ts')).poolOrder(path) : undefined;
+    const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
+    const { getPools } = await import('../operations/get.ts');
+    const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
-    const { pools, missing } = await getPools({ names, selector }, connection);
-    if (flags.watch && missing.length === 0) {
+    const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection);
+    const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
+    const isNobody = isNothing && names.length > 0;
+    if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {
       const { showPoolChanges } = await import('../cli/show-changes.ts');
-      const { 'no-headers': noHeaders, verbosity } = flags;
-      return showPoolChanges({ names, selector, output, headers: !noHeaders, verbosity }, io, connection);
+      if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
+      const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
+      const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
+      return showPoolChanges(changes, io, connection);
     }
-    if (output === 'json' || output === 'yaml' || output === 'name') {
-      const { printObjects } = await import('../render/printers.ts');
-      const text = printObjects(pools, output, names.length !== 1);
-      if (text !== '' && (pools.length > 0 || names.length === 0)) io.out(text);
-    } else if (pools.length > 0) {
-      const { renderPools } = await import('../render/pools.ts');
-      const { makeStyle } = await import('../render/style.ts');
-      const options = { wide: output === 'wide', headers: !flags['no-headers'], now: io.now() };
-      io.out(renderPools(pools, options, makeStyle(io.color)));
-    } else if (names.length === 0) {
+    if (!isNothing) await print(sort(pools), asList, output, io);
+    if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
     if (missing.length > 0) {
@@ -57,5 +93,41 @@ export default class Get extends BaseCommand<typeof Get> {
       for (const error of missing) io.err(errorLine(error));
     }
     return missing.length > 0 ? 1 : 0;
+  }
+}
+
+/** What to print, checked before anything is asked of the cluster. */
+async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput> {
+  const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
+  if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
+    throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
+  }
+  const headers = !flags['no-headers'];
+  if (output === '' || output === 'wide') {
+    const chosen = resources === 'all' ? 'all' : resources?.split(',').filter(Boolean);
+    const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
+    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
+  }
+  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
+  for (const [flag, isGiven] of Object.entries(ofTables)) {
+    if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
+  }
+  if (output === 'json' || output === 'yaml' || output === 'name') return output;
+  const { readTemplate } = await import('../cli/output-template.ts');
+  return readTemplate(output, { headers, isTerminal });
+}
+
+async function print(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
+  if (typeof output === 'function') {
+    const { listOrObject } = await import('../render/printers.ts');
+    io.stdout.write(output()([listOrObject(pools, asList)]));
+  } else if (typeof output === 'string') {
+    const { printObjects } = await import('../render/printers.ts');
+    const text = printObjects(pools, output, asList);
+    if (text !== '') io.out(text);
+  } else if (pools.length > 0) {
+    const { renderPools } = await import('../render/pools.ts');
+    const { makeStyle } = await import('../render/style.ts');
+    io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
   }
 }

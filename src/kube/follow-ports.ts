@@ -9,9 +9,9 @@ import { listWatch } from './watch.ts';
 
 export function followPorts(transport: Transport): FollowPorts {
   return {
-    pools({ names, labelSelector }) {
+    pools({ names, labelSelector, fieldSelector: asked }) {
       // A field selector takes one name. It lets users in who may only see that pool.
-      const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : undefined;
+      const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : asked;
       return {
         source: listWatch(transport, NODE_POOLS, { fieldSelector, labelSelector }),
         transform(raw) {

@@ -58,7 +58,8 @@ export class NodePools {
 /** What the use cases ask for. */
 export function poolsPort(api: Api): PoolsPort {
   return {
-    list: ({ labelSelector } = {}) => api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector }),
+    list: ({ labelSelector, fieldSelector } = {}) =>
+      api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector, fieldSelector }),
     async get(name) {
       const pool = await api.get<RawPool>(NODE_POOLS, name);
       return pool === undefined ? undefined : withSpec(pool);

@@ -10,6 +10,9 @@ import { Store, type StoreEvent } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Watched } from './ports.ts';
 
+/** What happened to an object, in the words of the API's watch events. */
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
 export interface FollowOptions<T> {
   /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
   resource: string;
@@ -18,7 +21,7 @@ export interface FollowOptions<T> {
   /** Called once, with what is there, in no order. */
   onStart: (objects: T[]) => void;
   /** An object that is new, or is not what it was. */
-  onChanged: (object: T) => void;
+  onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
   /** The last state of an object that is gone. */
   onDeleted: (object: T) => void;
   /** Ends it. */
@@ -75,7 +78,7 @@ function tell<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: Fol
   const { object } = event.type === 'deleted' ? event.tombstone.item : event.item;
   if (object === undefined) return;
   if (event.type === 'deleted') onDeleted(object);
-  else onChanged(object);
+  else onChanged(object, event.type === 'added' ? 'ADDED' : 'MODIFIED');
 }
 
 /** The same source; 403 as the answer to a watch is told before it is given. */

@@ -8,36 +8,51 @@ export interface GetOptions {
   names: string[];
   /** A label selector, as the server takes it. */
   selector: string | undefined;
+  /** A field selector, as the server takes it. */
+  fieldSelector: string | undefined;
+  /** Names that do not exist are no errors. */
+  ignoreNotFound: boolean;
 }
 
 /** Pools in the order asked for, or by name; the names that do not exist as errors, so that the others still show. */
 export async function getPools(
-  { names, selector }: GetOptions,
+  { names, selector, fieldSelector, ignoreNotFound }: GetOptions,
   deps: { pools: PoolsPort },
 ): Promise<{ pools: RawPool[]; missing: NodepoolError[] }> {
-  if (names.length > 0 && selector !== undefined) {
-    throw new NodepoolError('usage', 'names and -l exclude each other', 'give one of the two');
+  if (names.length > 0 && (selector !== undefined || fieldSelector !== undefined)) {
+    const flag = selector === undefined ? '--field-selector' : '-l';
+    throw new NodepoolError('usage', `names and ${flag} exclude each other`, 'give one of the two');
   }
   if (names.length === 0) {
-    const pools = await listPools(selector, deps.pools);
+    const pools = await listPools(selector, fieldSelector, deps.pools);
     return { pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)), missing: [] };
   }
   const found = await Promise.all(names.map(name => deps.pools.get(name)));
+  const missing = ignoreNotFound ? [] : names.filter((_, index) => found[index] === undefined);
   return {
     pools: found.filter(pool => pool !== undefined),
-    missing: names.filter((_, index) => found[index] === undefined).map(name => poolNotFound([name])),
+    missing: missing.map(name => poolNotFound([name])),
   };
 }
 
-/** What the server finds wrong with a list request can only be the selector. */
-async function listPools(selector: string | undefined, pools: PoolsPort): Promise<RawPool[]> {
-  if (selector === undefined) return pools.list();
+/** What the server finds wrong with a list request can only be a selector. */
+async function listPools(
+  labelSelector: string | undefined,
+  fieldSelector: string | undefined,
+  pools: PoolsPort,
+): Promise<RawPool[]> {
+  if (labelSelector === undefined && fieldSelector === undefined) return pools.list();
   try {
-    return await pools.list({ labelSelector: selector });
+    return await pools.list({ labelSelector, fieldSelector });
   } catch (error) {
     if (!(error instanceof NodepoolError) || error.kind !== 'input') throw error;
-    throw new NodepoolError('input', `-l "${selector}": ${error.message}`, 'write it like a=b,c!=d,e', {
-      cause: error,
-    });
+    const isFields = fieldSelector !== undefined && (labelSelector === undefined || /field/.test(error.message));
+    const [flag, next] = isFields
+      ? [
+          `--field-selector "${fieldSelector}"`,
+          'the server selects pools by metadata.name; filter others with -o jsonpath',
+        ]
+      : [`-l "${labelSelector}"`, 'write it like a=b,c!=d,e'];
+    throw new NodepoolError('input', `${flag}: ${error.message}`, next, { cause: error });
   }
 }

@@ -25,8 +25,14 @@ export interface PoolEventRecord {
   reporter: string;
 }
 
+export interface PoolSelectors {
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+}
+
 export interface PoolsPort {
-  list(options?: { labelSelector?: string }): Promise<RawPool[]>;
+  /** Selectors as the server takes them. */
+  list(options?: PoolSelectors): Promise<RawPool[]>;
   get(name: string): Promise<RawPool | undefined>;
   /** The body goes to the server as it is, with fieldValidation=Strict. `exists` when the name is taken. */
   create(pool: RawPool, options: { dryRun: boolean }): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
@@ -104,8 +110,8 @@ export interface WatchPorts {
 
 /** Resources to follow for a reader. What is not asked for is undefined. */
 export interface FollowPorts {
-  /** @param options names: empty means all; labelSelector as the server takes it */
-  pools(options: { names: readonly string[]; labelSelector: string | undefined }): Watched<RawPool | undefined>;
+  /** @param options names: empty means all; selectors as the server takes them */
+  pools(options: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
   /** About one pool, or about all. */
   events(pool?: string): Watched<PoolEventRecord | undefined>;
 }

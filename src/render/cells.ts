@@ -40,8 +40,8 @@ export function troubleOf(status: NodePoolStatus | undefined): { reason: string;
 }
 
 /** One resource of a list, for people; `<none>` when it is not there. */
-export function resourceCell(list: ResourceList | undefined, resource: string): string {
-  const quantity = list?.[resource];
+export function resourceCell(list: ResourceList = {}, resource: string): string {
+  const quantity = Object.hasOwn(list, resource) ? list[resource] : undefined;
   return quantity === undefined ? NONE : displayQuantity(resource, quantity);
 }
 

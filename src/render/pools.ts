@@ -1,9 +1,10 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
-import type { NodePool, NodePoolStatus, ResourceList } from '../nodepool/types.ts';
+import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import type { ChangeType } from '../operations/follow.ts';
 import { labelsText, NONE, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
-import { displayQuantity, isPositive } from './quantity.ts';
+import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, growingTable } from './table.ts';
 import { formatAge } from './time.ts';
@@ -12,47 +13,112 @@ export interface PoolsTableOptions {
   wide: boolean;
   headers: boolean;
   now: Date;
+  /** The resources to show, in place of CPU, memory and pods; `all` is every one that a pool has. */
+  resources?: readonly string[] | 'all' | undefined;
+  /** Labels to show, a column each. */
+  labelColumns?: readonly string[] | undefined;
+  /** All labels, as the last column. */
+  showLabels?: boolean | undefined;
 }
 
 type Shape = Omit<PoolsTableOptions, 'now'>;
 
-const COLUMNS = ['NAME', 'STATUS', 'NODES', 'READY', 'CPU', 'MEMORY', 'PODS', 'TAINTS', 'AGE'];
-const WIDE_COLUMNS = ['HANDLER', 'UNSCHEDULABLE', 'STORAGE', 'DEVICES', 'SELECTOR', 'REASON'];
+/** A column, as far as it can be told from the pool. */
+interface Column {
+  header: string;
+  cell: (pool: NodePool, now: Date) => Cell;
+}
 
 /** Taints beyond this many characters are counted, not listed; wide lists all. */
 const TAINTS_WIDTH = 32;
+
+const RESOURCES = ['cpu', 'memory', 'pods'];
+const STORAGE = 'ephemeral-storage';
+/** What comes first of `all`; the rest is in order of its names. */
+const FIRST = [...RESOURCES, STORAGE];
 
 /** What a pool has not been given yet by a reconcile shows as `<none>`. */
 export function renderPools(pools: NodePool[], options: PoolsTableOptions, style: Style): string {
   return growingPools(options, style)(pools, options.now);
 }
 
-/** The first call gives the table, later ones more rows of it: as pools change, they are shown again. */
-export function growingPools({ wide, headers }: Shape, style: Style): (pools: NodePool[], now: Date) => string {
-  const render = growingTable(wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS, { headers });
-  return (pools, now) =>
-    render(
-      pools
-        .map(soundPool)
-        .map(pool =>
-          wide ? [...row(pool, Infinity, now, style), ...wideRow(pool)] : row(pool, TAINTS_WIDTH, now, style),
-        ),
-    );
+/**
+ * The first call gives the table, later ones more rows of it: as pools change, they are shown again. Which columns there
+ * are is decided by the pools of the first.
+ * @returns what takes pools and, for a first column EVENT, what happened to them
+ */
+export function growingPools(shape: Shape, style: Style): (pools: NodePool[], now: Date, event?: ChangeType) => string {
+  let table: { columns: Column[]; render: (rows: Cell[][]) => string } | undefined;
+  return (raw, now, event) => {
+    const pools = raw.map(soundPool);
+    if (table === undefined) {
+      const columns = columnsOf(pools, shape, style);
+      const headers = columns.map(({ header }) => header);
+      const all = event === undefined ? headers : ['EVENT', ...headers];
+      table = { columns, render: growingTable(all, { headers: shape.headers }) };
+    }
+    const { columns, render } = table;
+    // The events are as wide as the longest of them from the start.
+    const first = event === undefined ? [] : [event.padEnd('MODIFIED'.length)];
+    return render(pools.map(pool => [...first, ...columns.map(({ cell }) => cell(pool, now))]));
+  };
 }
 
-function row(pool: NodePool, taintsWidth: number, now: Date, style: Style): Cell[] {
-  const { metadata, spec, status } = pool;
+function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
+  const { wide, resources, labelColumns = [], showLabels = false } = shape;
+  const chosen = resources === 'all' ? allResources(pools) : resources;
+  const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
-    metadata.name,
-    statusCell(pool, style),
-    count(status?.nodeCount),
-    count(status?.readyNodeCount),
-    poolResource(status, 'cpu'),
-    poolResource(status, 'memory'),
-    podsCell(status),
-    taintsText(spec.taints, taintsWidth),
-    formatAge(metadata.creationTimestamp, now),
+    { header: 'NAME', cell: ({ metadata }) => metadata.name },
+    { header: 'STATUS', cell: pool => statusCell(pool, style) },
+    { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
+    { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
+    ...(chosen ?? RESOURCES).map(resourceColumn),
+    { header: 'TAINTS', cell: ({ spec }) => taintsText(spec.taints, taintsWidth) },
+    { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
+    ...(wide ? wideColumns(pools, chosen === undefined) : []),
+    ...labelColumns.map(labelColumn),
+    ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
   ];
+}
+
+function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
+  const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
+  return [
+    { header: 'HANDLER', cell: ({ spec }) => spec.handler || NONE },
+    { header: 'UNSCHEDULABLE', cell: ({ status }) => count(status?.unschedulableNodeCount) },
+    ...(withResources ? [resourceColumn(STORAGE)] : []),
+    { header: 'SELECTOR', cell: pool => labelsText(membershipSelector(pool)) },
+    { header: 'REASON', cell: ({ status }) => troubleOf(status)?.reason ?? NONE },
+    ...extended.map(resourceColumn),
+  ];
+}
+
+function resourceColumn(name: string): Column {
+  if (name === 'pods') return { header: 'PODS', cell: ({ status }) => podsCell(status) };
+  const header = name === STORAGE ? 'STORAGE' : name.toUpperCase();
+  return { header, cell: ({ status }) => poolResource(status, name) };
+}
+
+/** Under the label's name without its prefix, as kubectl has it. */
+function labelColumn(label: string): Column {
+  const header = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
+  return { header, cell: ({ metadata: { labels = {} } }) => (Object.hasOwn(labels, label) && labels[label]) || NONE };
+}
+
+function allResources(pools: NodePool[]): string[] {
+  const names = new Set(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
+  const rest = [...names].filter(name => !FIRST.includes(name)).toSorted();
+  return [...FIRST.filter(name => names.has(name)), ...rest];
+}
+
+/** Devices and huge pages: what most pools do not have. */
+function isExtended(name: string): boolean {
+  return name.includes('/') || name.startsWith('hugepages');
+}
+
+function hasSome(pools: NodePool[], name: string): boolean {
+  return pools.some(({ status }) => isPositive(status?.allocatable?.[name] ?? '0'));
 }
 
 /** Places for pods, and how many are taken where that is counted: `42/1100`. */
@@ -61,26 +127,6 @@ function podsCell(status: NodePoolStatus | undefined): string {
   return status?.podCount === undefined ? places : `${status.podCount}/${places}`;
 }
 
-function wideRow(pool: NodePool): Cell[] {
-  const { spec, status } = pool;
-  return [
-    spec.handler || NONE,
-    count(status?.unschedulableNodeCount),
-    poolResource(status, 'ephemeral-storage'),
-    devices(status?.allocatable),
-    labelsText(membershipSelector(pool)),
-    troubleOf(status)?.reason ?? NONE,
-  ];
-}
-
 function count(value: number | undefined): string {
   return value === undefined ? NONE : String(value);
-}
-
-/** Extended resources and huge pages, those there are any of: `nvidia.com/gpu=8`. */
-function devices(list: ResourceList = {}): string {
-  const found = Object.entries(list)
-    .filter(([name, quantity]) => (name.includes('/') || name.startsWith('hugepages')) && isPositive(quantity))
-    .map(([name, quantity]) => `${name}=${displayQuantity(name, quantity)}`);
-  return found.toSorted().join(',') || NONE;
 }

@@ -16,13 +16,23 @@ export interface ApiObject {
  */
 export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, asList: boolean): string {
   if (format === 'name') return objects.map(printName).join('\n');
-  const shown = objects.map(withoutManagedFields);
-  const [first] = shown;
-  const value =
-    asList || first === undefined || shown.length > 1
-      ? { apiVersion: 'v1', items: shown, kind: 'List', metadata: { resourceVersion: '' } }
-      : first;
+  const value = listOrObject(objects.map(withoutManagedFields), asList);
   return format === 'json' ? printJson(value) : toYaml(value);
+}
+
+/** What kubectl hands to a format: a List of its own making, or the one object that was asked for. */
+export function listOrObject(objects: readonly Record<string, unknown>[], asList: boolean): Record<string, unknown> {
+  const [first] = objects;
+  if (!asList && first !== undefined && objects.length === 1) return first;
+  return { apiVersion: 'v1', items: objects, kind: 'List', metadata: { resourceVersion: '' } };
+}
+
+/** What a watch says of an object, in one line of JSON or as YAML; the name alone is the object's. */
+export function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat): string {
+  if (format === 'name') return printName(object);
+  const shown = withoutManagedFields(object);
+  if (format === 'yaml') return toYaml({ object: shown, type });
+  return `{"type":${JSON.stringify(type)},"object":${printCompactJson(shown)}}`;
 }
 
 /** `nodepool.nodes.lailin.xyz/worker` */
@@ -33,6 +43,11 @@ export function printName(object: ApiObject): string {
 /** Four spaces, keys in order, `<`, `>` and `&` escaped. Without the last newline. */
 export function printJson(value: unknown): string {
   return sanitizeJson(toJson(value, ''));
+}
+
+/** The same on one line, without spaces. */
+export function printCompactJson(value: unknown): string {
+  return sanitizeJson(toJson(value, undefined));
 }
 
 /** A whole YAML file, its last newline included: for files and editors. */
@@ -48,11 +63,16 @@ function withoutManagedFields(object: object): Record<string, unknown> {
   };
 }
 
-/** Not JSON.stringify alone: an object cannot hold keys that look like numbers in any order but theirs. */
-function toJson(value: unknown, pad: string): string {
-  const inner = `${pad}    `;
-  const block = (open: string, items: string[], close: string) =>
-    items.length === 0 ? open + close : `${open}\n${inner}${items.join(`,\n${inner}`)}\n${pad}${close}`;
+/**
+ * Not JSON.stringify alone: an object cannot hold keys that look like numbers in any order but theirs.
+ * @param pad before each line; undefined puts all on one
+ */
+function toJson(value: unknown, pad: string | undefined): string {
+  const inner = pad === undefined ? undefined : `${pad}    `;
+  const block = (open: string, items: string[], close: string) => {
+    if (inner === undefined || items.length === 0) return open + items.join(',') + close;
+    return `${open}\n${inner}${items.join(`,\n${inner}`)}\n${pad}${close}`;
+  };
   if (Array.isArray(value)) {
     return block(
       '[',
@@ -64,6 +84,6 @@ function toJson(value: unknown, pad: string): string {
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, member]) => `${JSON.stringify(key)}: ${toJson(member, inner)}`);
+    .map(([key, member]) => `${JSON.stringify(key)}:${pad === undefined ? '' : ' '}${toJson(member, inner)}`);
   return block('{', members, '}');
 }

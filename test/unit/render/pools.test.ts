@@ -28,15 +28,15 @@ test('wide', () => {
     .map(line => line.split(/ +/));
   assert.equal(
     header?.join(' '),
-    'NAME STATUS NODES READY CPU MEMORY PODS TAINTS AGE HANDLER UNSCHEDULABLE STORAGE DEVICES SELECTOR REASON',
+    'NAME STATUS NODES READY CPU MEMORY PODS TAINTS AGE HANDLER UNSCHEDULABLE STORAGE SELECTOR REASON NVIDIA.COM/GPU',
   );
   assert.equal(
     worker?.join(' '),
-    'worker 200 2 2 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 0 175.5Gi nvidia.com/gpu=4 node-role.kubernetes.io/worker= <none>',
+    'worker 200 2 2 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 0 175.5Gi node-role.kubernetes.io/worker= <none> 4',
   );
   assert.equal(
     gpu?.join(' '),
-    'gpu 409,Conflict 1 1 15.82 64Gi 110 <none> 60m <none> 1 <none> <none> example.com/gpu=a100 NodeConflict',
+    'gpu 409,Conflict 1 1 15.82 64Gi 110 <none> 60m <none> 1 <none> example.com/gpu=a100 NodeConflict <none>',
   );
 });
 
@@ -88,4 +88,70 @@ test('the status is green, yellow or red', () => {
     lines.map(line => /\x1b\[(\d+)m([^\x1b]*)/.exec(line)?.slice(1).join(' ')),
     ['32 200', '33 503,NotReady', '31 409,Conflict', '31 500,Failing'],
   );
+});
+
+test('the resources that are asked for, in place of the usual ones', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  const shape = { wide: false, headers: true, now: NOW };
+  assert.equal(
+    renderPools(pools, { ...shape, resources: ['nvidia.com/gpu', 'memory', 'nonsense'] }, plain),
+    `
+NAME     STATUS         NODES    READY    NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
+worker   200            2        2        4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
+gpu      409,Conflict   1        1        <none>           64Gi     <none>     <none>                           60m
+fresh    <none>         <none>   <none>   <none>           <none>   <none>     <none>                           3s`.slice(
+      1,
+    ),
+  );
+  const headers = (options: object) =>
+    renderPools(pools, { ...shape, ...options }, plain)
+      .split('\n', 1)[0]
+      ?.split(/ +/)
+      .slice(4)
+      .join(' ');
+  assert.equal(headers({ resources: 'all' }), 'CPU MEMORY PODS STORAGE HUGEPAGES-1GI NVIDIA.COM/GPU TAINTS AGE');
+  assert.equal(headers({ resources: ['pods'], wide: true }), 'PODS TAINTS AGE HANDLER UNSCHEDULABLE SELECTOR REASON');
+  assert.equal(headers({ resources: [] }), 'TAINTS AGE');
+});
+
+test('labels, each under its name without the prefix, and all of them', () => {
+  const pools = [workerPool(), freshPool()];
+  const [worker, fresh] = pools;
+  if (worker !== undefined) worker.metadata.labels = { team: 'a', 'example.com/tier': 'gold', empty: '' };
+  assert.ok(fresh);
+  const labelColumns = ['example.com/tier', 'team', 'empty'];
+  const text = renderPools(pools, { wide: false, headers: true, now: NOW, labelColumns, showLabels: true }, plain);
+  assert.deepEqual(
+    text.split('\n').map(line => line.split(/ +/).slice(9).join(' ')),
+    ['TIER TEAM EMPTY LABELS', 'gold a <none> empty=,example.com/tier=gold,team=a', '<none> <none> <none> <none>'],
+  );
+});
+
+test('names that every JavaScript object has are no labels and no resources', () => {
+  const options = { wide: false, headers: false, now: NOW, resources: ['constructor'], labelColumns: ['toString'] };
+  const words = renderPools([workerPool()], options, plain).split(/ +/);
+  assert.deepEqual([words[4], words.at(-1)], ['<none>', '<none>']);
+});
+
+test('what happened to a pool comes first, and moves no column', () => {
+  const render = growingPools({ wide: false, headers: true }, plain);
+  const lines = [
+    ...render([workerPool()], NOW, 'ADDED').split('\n'),
+    render([workerPool()], NOW, 'MODIFIED'),
+    render([workerPool()], NOW, 'DELETED'),
+  ];
+  assert.deepEqual(
+    lines.map(line => line.slice(0, 17)),
+    ['EVENT      NAME  ', 'ADDED      worker', 'MODIFIED   worker', 'DELETED    worker'],
+  );
+});
+
+test('a label or a resource cannot break the table', () => {
+  const pool = workerPool();
+  pool.metadata.labels = { team: 'a\x1b[31m\u202e' };
+  if (pool.status !== undefined) pool.status.allocatable = { 'example.com/\x1b[2J': '1' };
+  const options = { wide: true, headers: true, now: NOW, labelColumns: ['team'], showLabels: true };
+  const text = renderPools([pool], options, plain);
+  assert.doesNotMatch(text, /[\x1b\u202e]/);
+  assert.match(text, /EXAMPLE\.COM\/\\x1b\[2J/);
 });

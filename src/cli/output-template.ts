@@ -1,0 +1,82 @@
+/** `-o` with a template: jsonpath and custom-columns, from the command line or from a file. */
+import { readFile } from 'node:fs/promises';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { parseColumns, parseColumnsFile } from '../nodepool/jsonpath/columns.ts';
+import { parseTemplate } from '../nodepool/jsonpath/parse.ts';
+import { JsonPathError } from '../nodepool/jsonpath/template.ts';
+import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../render/object-template.ts';
+
+/** As the help and the errors name them. */
+const FORMATS =
+  'json, yaml, name, wide, jsonpath=, jsonpath-file=, jsonpath-as-json=, custom-columns= and custom-columns-file=';
+/** Formats of kubectl that are not here. */
+const OTHERS = ['go-template', 'go-template-file', 'template', 'templatefile', 'kyaml'];
+
+/**
+ * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, …
+ * @throws NodepoolError when it is no such format, or its template is wrong
+ */
+export async function readTemplate(
+  output: string,
+  { headers, isTerminal }: { headers: boolean; isTerminal: boolean },
+): Promise<ObjectTemplate> {
+  const equals = output.indexOf('=');
+  const [format, argument] = equals < 0 ? [output, ''] : [output.slice(0, equals), output.slice(equals + 1)];
+  const isFile = format.endsWith('-file');
+  switch (format) {
+    case 'jsonpath':
+    case 'jsonpath-file':
+    case 'jsonpath-as-json': {
+      const text = await textOf(format, argument, isFile);
+      const template = explained(format, () => parseTemplate(text));
+      return explainedTemplate(format, jsonPathTemplate(template, format === 'jsonpath-as-json', isTerminal));
+    }
+    case 'custom-columns':
+    case 'custom-columns-file': {
+      const text = await textOf(format, argument, isFile);
+      const columns = explained(format, () => (isFile ? parseColumnsFile(text) : parseColumns(text)));
+      // A file has its headers because somebody wrote them: kubectl always prints them.
+      return explainedTemplate(format, columnsTemplate(columns, headers || isFile, isTerminal));
+    }
+    default: {
+      const problem = OTHERS.includes(format) ? `-o ${format} is not supported` : `unknown output format "${format}"`;
+      throw new NodepoolError('usage', problem, `use one of ${FORMATS}`);
+    }
+  }
+}
+
+async function textOf(format: string, argument: string, isFile: boolean): Promise<string> {
+  if (argument === '') {
+    const example = isFile ? 'PATH' : format.startsWith('jsonpath') ? '{.metadata.name}' : 'NAME:.metadata.name';
+    throw new NodepoolError('usage', `-o ${format} needs a template`, `write -o ${format}=${example}`);
+  }
+  if (!isFile) return argument;
+  try {
+    return await readFile(argument, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new NodepoolError(
+      'input',
+      `-o ${format}: ${code === 'ENOENT' ? `${argument}: no such file` : message}`,
+      'check the path',
+      { cause: error },
+    );
+  }
+}
+
+function explainedTemplate(format: string, template: ObjectTemplate): ObjectTemplate {
+  return () => {
+    const print = template();
+    return objects => explained(format, () => print(objects));
+  };
+}
+
+/** What is wrong with a template is whoever wrote it to mend. */
+function explained<T>(format: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    throw new NodepoolError('input', `-o ${format}: ${error.message}`, 'correct the template', { cause: error });
+  }
+}

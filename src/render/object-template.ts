@@ -1,0 +1,62 @@
+/**
+ * Objects through a template: jsonpath and custom columns, in the very bytes of kubectl. A terminal gets the same with
+ * what it would obey made visible; there, tables are as wide as they look.
+ */
+import stringWidth from 'string-width';
+import type { Column } from '../nodepool/jsonpath/columns.ts';
+import { evaluate } from '../nodepool/jsonpath/evaluate.ts';
+import { goText } from '../nodepool/jsonpath/go-value.ts';
+import type { Template } from '../nodepool/jsonpath/template.ts';
+import { NONE } from './cells.ts';
+import { printCompactJson, printJson } from './printers.ts';
+import { sanitizeLine, sanitizeText } from './sanitize.ts';
+import { tabWriter } from './tab-writer.ts';
+
+/** Starts an output: gives the whole text of objects or of a List, newlines included. Throws JsonPathError. */
+export type ObjectTemplate = () => (objects: readonly object[]) => string;
+
+/** @param asJson each part of the template as a JSON list of what it found */
+export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal: boolean): ObjectTemplate {
+  const print = (object: object) => {
+    const parts = evaluate(template, object);
+    if (asJson) return parts.map(values => `${printJson(values)}\n`).join('');
+    const text = parts.map(values => values.map(plainText).join(' ')).join('');
+    return isTerminal ? sanitizeText(text) : text;
+  };
+  return () => objects => objects.map(print).join('');
+}
+
+/** Missing values are `<none>`. The header comes once. */
+export function columnsTemplate(columns: Column[], headers: boolean, isTerminal: boolean): ObjectTemplate {
+  const cellText = isTerminal ? sanitizeLine : escapeAsKubectl;
+  const line = (cells: string[]) => `${cells.join('\t')}\n`;
+  const row = (object: unknown) => line(columns.map(({ template }) => cell(evaluate(template, object), cellText)));
+  return () => {
+    const layOut = tabWriter(isTerminal ? stringWidth : text => [...text].length);
+    let header = headers ? line(columns.map(column => column.header)) : '';
+    return objects => {
+      const text = header + objects.flatMap(itemsOf).map(row).join('');
+      header = '';
+      return layOut(text);
+    };
+  };
+}
+
+function plainText(value: unknown): string {
+  if (value === null) return 'null';
+  return typeof value === 'object' ? printCompactJson(value) : goText(value);
+}
+
+function cell(parts: unknown[][], cellText: (text: string) => string): string {
+  const texts = parts.flat().map(value => cellText(goText(value)));
+  const isMissing = parts[0] === undefined || parts[0].length === 0;
+  return [...(isMissing ? [NONE] : []), ...texts].join(',');
+}
+
+function itemsOf(object: object): unknown[] {
+  return 'items' in object && Array.isArray(object.items) ? object.items : [object];
+}
+
+function escapeAsKubectl(text: string): string {
+  return text.replaceAll('\x1b', '^[').replaceAll('\r', '\\r');
+}

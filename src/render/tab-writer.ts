@@ -1,0 +1,61 @@
+/**
+ * Text with tabs laid out as kubectl does it, with elastic tab stops: cells that stand under each other, line after line,
+ * are a column, and what comes after the last tab is in none. Column widths never shrink.
+ */
+
+/** The width has the gap in it. */
+const MIN_WIDTH = 6;
+const GAP = 3;
+
+interface Line {
+  cells: string[];
+  widths: number[];
+}
+
+/**
+ * Gives the text of each call; each ends with a newline.
+ * @param widthOf of a cell, in columns
+ */
+export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
+  const remembered: number[] = [];
+
+  function measure(lines: Line[], column: number): void {
+    const hasColumn = (line: Line | undefined) => line !== undefined && line.cells.length - 1 > column;
+    for (let from = 0; from < lines.length; from++) {
+      if (!hasColumn(lines[from])) continue;
+      let to = from;
+      while (hasColumn(lines[to])) to++;
+      const block = lines.slice(from, to);
+      const least = Math.max(MIN_WIDTH, remembered[column] ?? 0);
+      const width = block.reduce((most, { cells }) => Math.max(most, widthOf(cells[column] ?? '') + GAP), least);
+      remembered[column] = width;
+      for (const line of block) line.widths[column] = width;
+      measure(block, column + 1);
+      from = to;
+    }
+  }
+
+  return text => {
+    const lines = sections(text).flatMap(section => {
+      measure(section, 0);
+      return section;
+    });
+    return lines
+      .map(({ cells, widths }) => `${cells.map((cell, at) => pad(cell, widths[at], widthOf)).join('')}\n`)
+      .join('');
+  };
+}
+
+function pad(cell: string, width: number | undefined, widthOf: (text: string) => number): string {
+  return width === undefined ? cell : cell + ' '.repeat(width - widthOf(cell));
+}
+
+/** What is above a form feed is laid out for itself. */
+function sections(text: string): Line[][] {
+  const found: Line[][] = [[]];
+  for (const [, line = '', end] of text.matchAll(/([^\n\f]*)([\n\f])/g)) {
+    found.at(-1)?.push({ cells: line.split(/[\t\v]/), widths: [] });
+    if (end === '\f') found.push([]);
+  }
+  return found;
+}

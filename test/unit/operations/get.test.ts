@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { getPools } from '../../../src/operations/get.ts';
+import type { PoolsPort } from '../../../src/operations/ports.ts';
+
+/** A server that refuses every list with this. */
+function refusing(message: string): { pools: PoolsPort } {
+  const list = async () => {
+    throw new NodepoolError('input', message);
+  };
+  return { pools: { list } as unknown as PoolsPort };
+}
+
+const FIELD = 'field label not supported: spec.handler';
+
+test('a refused list names the selector that is wrong', async () => {
+  const ask = (options: { selector?: string; fieldSelector?: string }, message: string) =>
+    getPools(
+      { names: [], selector: undefined, fieldSelector: undefined, ignoreNotFound: false, ...options },
+      refusing(message),
+    );
+  await assert.rejects(ask({ fieldSelector: 'spec.handler=x' }, FIELD), {
+    message: `--field-selector "spec.handler=x": ${FIELD}`,
+    next: 'the server selects pools by metadata.name; filter others with -o jsonpath',
+  });
+  await assert.rejects(ask({ selector: 'a', fieldSelector: 'spec.handler=x' }, FIELD), /--field-selector "spec/);
+  await assert.rejects(
+    ask({ selector: 'a=b=c', fieldSelector: 'metadata.name=x' }, 'found 2nd ='),
+    /-l "a=b=c": found/,
+  );
+  await assert.rejects(ask({ selector: 'a=b=c' }, 'unable to parse a field'), /-l "a=b=c"/);
+  await assert.rejects(ask({}, 'anything'), { message: 'anything' });
+});
+
+test('names and selectors exclude each other', async () => {
+  const names = ['gpu'];
+  await assert.rejects(
+    getPools({ names, selector: 'a', fieldSelector: undefined, ignoreNotFound: false }, refusing('')),
+    /names and -l/,
+  );
+  await assert.rejects(
+    getPools({ names, selector: undefined, fieldSelector: 'a', ignoreNotFound: false }, refusing('')),
+    {
+      kind: 'usage',
+      message: 'names and --field-selector exclude each other',
+    },
+  );
+});
+
+test('names that do not exist: errors, or nothing', async () => {
+  const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
+  const deps = { pools: { get } as unknown as PoolsPort };
+  const ask = (ignoreNotFound: boolean) =>
+    getPools({ names: ['nope', 'gpu'], selector: undefined, fieldSelector: undefined, ignoreNotFound }, deps);
+  const shown = ({ pools, missing }: Awaited<ReturnType<typeof getPools>>) => [
+    pools.map(({ metadata }) => metadata.name),
+    missing.map(({ message }) => message),
+  ];
+  assert.deepEqual(shown(await ask(false)), [['gpu'], ['nodepool "nope" not found']]);
+  assert.deepEqual(shown(await ask(true)), [['gpu'], []]);
+});
