@@ -1,6 +1,6 @@
 /** Before taints with the effect NoExecute go out: shows which pods they evict, and asks. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type Approve, previewEvictions } from '../operations/evictions.ts';
+import type { Approve } from '../operations/evictions.ts';
 import type { NodeAccess } from '../operations/node-access-port.ts';
 import { confirmOrRefuse } from './confirm.ts';
 import type { Io } from './io.ts';
@@ -19,6 +19,7 @@ export interface Approval {
 export function approveEvictions({ yes, dryRun }: Approval, io: Io, access: NodeAccess): Approve {
   const asks = !yes && !dryRun;
   return async plans => {
+    const { previewEvictions } = await import('../operations/evictions.ts');
     const preview = await previewEvictions(plans, access).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
       const unknown = 'cannot tell which pods taints with the effect NoExecute would evict';

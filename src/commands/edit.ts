@@ -5,7 +5,6 @@ import { dryRunFlag, dryRunSuffix, nameArg, outputFlag, yesFlag } from '../cli/f
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ApproveEdit, EditResult } from '../operations/edit.ts';
-import { editPlans } from '../operations/evictions.ts';
 import type { PoolsPort } from '../operations/ports.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
@@ -41,6 +40,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
     const { pools } = connection;
     const ask = approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
     const approve: ApproveEdit = async (before, after) => {
+      const { editPlans } = await import('../operations/evictions.ts');
       const plans = await editPlans(before, after, connection.cluster);
       if (plans.length > 0) await ask(plans);
     };

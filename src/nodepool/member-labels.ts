@@ -61,14 +61,14 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
   const alone = removable.filter(key => !shared.has(key));
   const keys = alone.length > 0 ? alone : isOwner ? removable : [];
   if (keys.length > 0) return Object.fromEntries(keys.map(key => [key, null]));
+  const pairs = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
   const why =
     removable.length > 0
-      ? `pool ${rivals.map(({ metadata }) => metadata.name).join(', ')} has it by the same labels`
-      : 'by labels that the cluster itself sets';
-  const pairs = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
+      ? `pool ${rivals.map(({ metadata }) => metadata.name).join(', ')} has it by the same labels, ${pairs.join(',')}`
+      : `the cluster itself sets the labels ${pairs.join(',')}`;
   throw new NodepoolError(
     'input',
-    `node ${node.name} cannot be taken out of pool ${pool.metadata.name}: it matches ${pairs.join(',')}, and ${why}`,
+    `node ${node.name} cannot be taken out of pool ${pool.metadata.name}: ${why}`,
     `change which nodes the pool has: \`kubectl nodepool edit ${pool.metadata.name}\``,
   );
 }

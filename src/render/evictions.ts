@@ -24,7 +24,7 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
   return [
     `${evictionsSentence(preview)}:`,
     table,
-    ...(more > 0 ? [`… and ${nodesText(more)} more`] : []),
+    ...(more > 0 ? [`… and ${more} more ${more === 1 ? 'node' : 'nodes'}`] : []),
     ...notes(preview),
   ].join('\n');
 }
@@ -62,21 +62,14 @@ function widthOf(rows: string[][]): number {
 }
 
 function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
+  const note = (count: number, one: string, many: string, what: string) =>
+    count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
-    ...(ofDaemonSets > 0
-      ? [
-          `${ofDaemonSets} of them ${isAre(ofDaemonSets)} of DaemonSets, which do not put them there again without a toleration.`,
-        ]
-      : []),
-    ...(withoutController > 0
-      ? [
-          `${withoutController} of them ${withoutController === 1 ? 'has' : 'have'} no controller: nothing makes them anew elsewhere.`,
-        ]
-      : []),
-    ...(ended > 0 ? [`${ended} of them ${isAre(ended)} at the end of their work already.`] : []),
+    ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which makes none there again without a toleration'),
+    ...note(withoutController, 'has', 'have', 'no controller: nothing makes such a pod anew elsewhere'),
+    ...note(ended, 'has', 'have', 'ended already'),
   ];
 }
 
-const isAre = (count: number) => (count === 1 ? 'is' : 'are');
 const podsCount = (count: number) => (count === 1 ? '1 pod' : `${count} pods`);
 const nodesText = (count: number) => (count === 1 ? '1 node' : `${count} nodes`);
