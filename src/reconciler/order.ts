@@ -62,6 +62,24 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
   };
 }
 
+/**
+ * The nodes that a reconcile of the pool looks at: all that it holds; with orders, those that it carries out. A pool that
+ * is gone or going lets go of all it has, whatever was ordered.
+ */
+export function nodesToSettle(view: View, pool: string, orders: Orders | undefined): string[] {
+  const current = view.pool(pool);
+  if (orders === undefined || current === undefined || current.metadata.deletionTimestamp !== undefined) {
+    return view.held(pool).map(node => node.name);
+  }
+  return pool === orders.pool ? [...orders.nodes.keys()] : [];
+}
+
+/** @param nodes how many that were not ordered differ from what the pool wants */
+export function notApplied(pool: string, nodes: number): string {
+  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
+  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
+}
+
 function poolOf(view: View, name: string | undefined): NodePool | undefined {
   return name === undefined ? undefined : view.pool(name);
 }

@@ -17,7 +17,7 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
-import type { Orders } from './order.ts';
+import { nodesToSettle, notApplied, type Orders } from './order.ts';
 import type { ClusterPort, PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import type { View } from './view.ts';
@@ -163,8 +163,8 @@ export class Reconciler {
   }
 
   async #settleNodes(pool: string, outcome: PoolOutcome): Promise<void> {
-    const { limit, progress } = this.#options;
-    const names = this.#nodesToSettle(pool)
+    const { view, limit, progress, orders } = this.#options;
+    const names = nodesToSettle(view, pool, orders)
       .filter(name => this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
@@ -182,16 +182,6 @@ export class Reconciler {
     await Promise.all(names.map(name => limit(() => settle(name))));
     // In order of their names, not of the answers: the same failures must give the same status again.
     outcome.failures.push(...failures.toSorted(), ...untried.toSorted());
-  }
-
-  /** A pool that is gone or going lets go of all it has, whatever was ordered. */
-  #nodesToSettle(pool: string): string[] {
-    const { view, orders } = this.#options;
-    const current = view.pool(pool);
-    if (orders === undefined || current === undefined || current.metadata.deletionTimestamp !== undefined) {
-      return view.held(pool).map(node => node.name);
-    }
-    return pool === orders.pool ? [...orders.nodes.keys()] : [];
   }
 
   /** Nodes that differ from what the pool wants, and were not to be written. Its status could not say so. */
@@ -260,11 +250,6 @@ export class Reconciler {
       events.map(([pool, event]) => attempt(outcome.warnings, () => limit(() => cluster.createEvent(pool, event)))),
     );
   }
-}
-
-function notApplied(pool: string, nodes: number): string {
-  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
-  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
 }
 
 function nothingDone(pool: string): PoolOutcome {
