@@ -1,6 +1,7 @@
 /** Moves nodes and shows what came of it: for `add`, `remove` and `move`. */
 import * as Flags from '@oclif/core/flags';
-import { type MoveOptions, moveNodes, planMoves } from '../operations/move-nodes.ts';
+import { moveNodes } from '../operations/move-nodes.ts';
+import { type MoveOptions, planMoves } from '../operations/plan-moves.ts';
 import type { DryRun } from '../operations/ports.ts';
 import { approveEvictions } from './approve-evictions.ts';
 import { errorLine } from './error-line.ts';
