@@ -152,13 +152,14 @@ function checkEnd(view: View, { node, patch }: NodePlan, { kind, pool }: MoveOpt
     claim = view.claimOf(current);
     next = planFor(view, current, claim).patch;
   }
-  const isThere = claim?.owner === pool;
-  if (isThere === (kind !== 'remove')) return;
-  const giver = claim?.owner === undefined ? 'what the pools set' : `pool ${claim.owner}`;
+  const isOwner = claim?.owner === pool;
+  const isMatching = isOwner || claim?.losers.includes(pool) === true;
+  if (kind === 'remove' ? !isMatching : isOwner) return;
+  const giver = claim?.owner === undefined ? 'another pool' : `pool ${claim.owner}`;
   throw new NodepoolError(
     'input',
     kind === 'remove'
-      ? `node ${node.name} would be in pool ${pool} again at once: another pool gives it the labels of its selector`
+      ? `node ${node.name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
       : `node ${node.name} would not stay in pool ${pool}: ${giver} would have it`,
     `see why with \`kubectl nodepool nodes --why ${node.name}\``,
   );

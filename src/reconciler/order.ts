@@ -46,7 +46,7 @@ export function planOrder(view: View, name: string, order: Order): NodePlan | un
     ...plan,
     node,
     changes: [...changesOf(node, labels), ...plan.changes],
-    patch: merged(node, labels, record, plan),
+    patch: merged(node, labels, plan),
   };
 }
 
@@ -119,20 +119,8 @@ function changesOf(node: Node, labels: LabelPatch): Change[] {
   });
 }
 
-/** @param record that the plan was made with; written where the node has none yet and the plan keeps it */
-function merged(
-  node: Node,
-  membership: LabelPatch,
-  record: string | undefined,
-  { patch }: NodePlan,
-): NodePatch | undefined {
+function merged(node: Node, membership: LabelPatch, { patch }: NodePlan): NodePatch | undefined {
   const labels = { ...membership, ...patch?.labels };
-  const taken = patch?.record === undefined && record !== node.record ? record : patch?.record;
-  if (Object.keys(labels).length === 0 && patch === undefined && taken === undefined) return undefined;
-  return {
-    resourceVersion: node.resourceVersion,
-    ...(Object.keys(labels).length > 0 ? { labels } : {}),
-    ...(patch?.taints === undefined ? {} : { taints: patch.taints }),
-    ...(taken === undefined ? {} : { record: taken }),
-  };
+  if (Object.keys(labels).length === 0) return patch;
+  return { ...patch, resourceVersion: node.resourceVersion, labels };
 }

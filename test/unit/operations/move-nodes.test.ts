@@ -131,3 +131,22 @@ test("a node that is gone, or became somebody else's, fails alone and is no fail
   );
   assert.equal(known.get('b')?.status?.status, 200);
 });
+
+test('a removal that another pool would undo is refused', async () => {
+  const giver = pool('giver', { grade: 'y' });
+  const taker = {
+    ...pool('taker', {}),
+    spec: { nodeSelector: { grade: 'y' } },
+    metadata: { ...pool('taker', {}).metadata, creationTimestamp: '2026-02-01T00:00:00Z' },
+  };
+  const node = aNode({
+    name: 'n1',
+    labels: { ...role('giver'), grade: 'y' },
+    record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
+  });
+  const { cluster, nodeAccess } = server([giver, taker], [node]);
+  const asked = { kind: 'remove', pool: 'taker', nodes: ['n1'], selector: undefined, from: undefined } as const;
+  await assert.rejects(planMoves(asked, { cluster, nodeAccess }), {
+    message: 'node n1 would match pool taker again at once: pool giver gives it the labels for that',
+  });
+});

@@ -119,3 +119,20 @@ test('an order that cannot be met any more fails, and writes nothing', async () 
   await assert.rejects(writer.settle('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
+
+test('an order is carried out once: what a pool gives back then is not taken away again', async () => {
+  const giver = aPool({ labels: role('a') }, { name: 'giver', finalizers: [FINALIZER] });
+  let live: Node = { ...inA, labels: { ...inA.labels, ...role('giver') } };
+  let writes = 0;
+  const cluster = {
+    async patchNode(_name: string, patch: NodePatch) {
+      live = { ...patchedNode(live, patch), resourceVersion: String(10 + writes++) };
+      return { kind: 'written', node: live };
+    },
+  } as unknown as ClusterPort;
+  const view = new View([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', outOf(a)]]) });
+  await writer.settle('n1');
+  assert.deepEqual([view.claim('n1')?.owner, writes], ['giver', 1]);
+  assert.equal(live.labels['node-role.kubernetes.io/a'], '');
+});
