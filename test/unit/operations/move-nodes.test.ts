@@ -145,8 +145,8 @@ test('a removal that another pool would undo is refused', async () => {
     record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
   });
   const { cluster, nodeAccess } = server([giver, taker], [node]);
-  const asked = { kind: 'remove', pool: 'taker', nodes: ['n1'], selector: undefined, from: undefined } as const;
-  await assert.rejects(planMoves(asked, { cluster, nodeAccess }), {
+  const asked = { ...moving, kind: 'remove', pool: 'taker' } as const;
+  await assert.rejects(planMoves({ ...asked, nodes: ['n1'] }, { cluster, nodeAccess }), {
     message: 'node n1 would match pool taker again at once: pool giver gives it the labels for that',
   });
 });
