@@ -19,3 +19,9 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
     lines.close();
   }
 }
+
+/** The same for what must not happen unasked: in scripts, where nobody can say yes, it throws what `refusal` gives. */
+export async function confirmOrRefuse(io: Io, question: string, refusal: () => Error): Promise<boolean> {
+  if (!io.stdinIsTTY || !io.stderrIsTTY) throw refusal();
+  return confirm(io, question);
+}

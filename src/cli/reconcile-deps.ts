@@ -2,13 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReconcileDeps } from '../operations/reconcile.ts';
 import type { Connection, Deps } from './factory.ts';
 
+interface Spinner {
+  stop(): void;
+  /** Takes it away while something else is on the terminal. */
+  aside<T>(work: () => Promise<T>): Promise<T>;
+}
+
 /** What an operation that writes nodes needs, with a spinner that counts them. stop() takes the spinner away. */
 export async function reconcileDeps(
   { io, progress }: Deps,
   { cluster }: Connection,
   text: string,
-): Promise<ReconcileDeps & { stop(): void }> {
-  const spinner = await progress(text);
+): Promise<ReconcileDeps & Spinner> {
+  let spinner = await progress(text);
   const started = io.now().getTime();
   let [done, total] = [0, 0];
   const show = () => {
@@ -34,5 +40,13 @@ export async function reconcileDeps(
       for (const warning of warnings) io.err(`warning: ${warning}`);
     },
     stop: () => spinner.stop(),
+    async aside(work) {
+      spinner.stop();
+      try {
+        return await work();
+      } finally {
+        spinner = await progress(text);
+      }
+    },
   };
 }

@@ -1,4 +1,5 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
+import type { Approve, TaintPlan } from '../operations/evictions.ts';
 import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
 import { errorLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
@@ -10,14 +11,16 @@ const MOST_FAILURES = 10;
 
 /** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
 export async function showReconcile(
-  options: ReconcileOptions & { podCounts: boolean },
+  options: ReconcileOptions & { podCounts: boolean; approve?: Approve },
   deps: Deps,
   connection: Connection,
 ): Promise<number> {
   const { io } = deps;
   const work = await reconcileDeps(deps, connection, options.dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
   const counts = options.podCounts ? { podCounts: () => connection.countPods() } : {};
-  const summaries = await reconcile(options, { ...work, ...counts }).finally(work.stop);
+  const { approve: ask } = options;
+  const approve = ask === undefined ? {} : { approve: (plans: readonly TaintPlan[]) => work.aside(() => ask(plans)) };
+  const summaries = await reconcile(options, { ...work, ...counts, ...approve }).finally(work.stop);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');
     return EXIT.done;

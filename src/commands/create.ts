@@ -1,12 +1,22 @@
 import * as Flags from '@oclif/core/flags';
+import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
+import {
+  concurrencyFlag,
+  dryRunFlag,
+  dryRunSuffix,
+  optionalNameArg,
+  outputFlag,
+  repeatedFlag,
+  yesFlag,
+} from '../cli/flags.ts';
 import { createPoolFlags, hasPoolFlags, specFromFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../nodepool/types.ts';
+import type { CreateOptions } from '../operations/create.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools, from flags or from files.';
@@ -46,6 +56,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the pools instead of a message.'),
     concurrency: concurrencyFlag,
+    yes: yesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
@@ -55,7 +66,10 @@ ${EXIT_STATUS}`;
     const pools = await poolsToCreate(flags, args.name, deps);
     const { createPools } = await import('../operations/create.ts');
     let connection: Connection | undefined;
-    const created = await createPools({ pools, nodes, concurrency: flags.concurrency, dryRun }, async () => {
+    const approve: CreateOptions['approve'] = (plans, access) =>
+      approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, access)(plans);
+    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, approve };
+    const created = await createPools(options, async () => {
       connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
       return connection;
     });

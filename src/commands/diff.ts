@@ -1,3 +1,4 @@
+import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
@@ -23,10 +24,12 @@ ${DIFF_EXIT_STATUS}`;
     const { diff } = await import('../operations/diff.ts');
     const { renderDiff } = await import('../render/diff.ts');
     const { makeStyle } = await import('../render/style.ts');
-    const result = await diff(args.name ?? [], await connect());
+    const connection = await connect();
+    const result = await diff(args.name ?? [], connection);
     for (const warning of result.warnings) io.err(`warning: ${warning}`);
     const text = renderDiff(result, makeStyle(io.color));
     if (text !== '') io.out(text);
+    await approveEvictions({ yes: false, dryRun: true }, io, connection.nodeAccess)(result.plans);
     const changed = result.plans.length + result.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
     return changed > 0 ? 1 : 0;
   }

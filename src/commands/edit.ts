@@ -1,9 +1,10 @@
+import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, dryRunSuffix, nameArg, outputFlag } from '../cli/flags.ts';
+import { dryRunFlag, dryRunSuffix, nameArg, outputFlag, yesFlag } from '../cli/flags.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { EditResult } from '../operations/edit.ts';
+import type { ApproveEdit, EditResult } from '../operations/edit.ts';
 import type { PoolsPort } from '../operations/ports.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
@@ -26,6 +27,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
     ...editPoolFlags,
     'dry-run': dryRunFlag('With flags: change nothing; "client" sends nothing, "server" has the server validate it.'),
     output: outputFlag('Print the pool instead of a message.'),
+    yes: yesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
@@ -34,10 +36,17 @@ export default class Edit extends BaseCommand<typeof Edit> {
     const byFlags = hasPoolFlags(flags);
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
-    const { pools } = await connect();
+    const connection = await connect();
+    const { pools } = connection;
+    const ask = approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+    const approve: ApproveEdit = async (before, after) => {
+      const { editPlans } = await import('../operations/evictions.ts');
+      const plans = await editPlans(before, after, connection.cluster);
+      if (plans.length > 0) await ask(plans);
+    };
     const result = byFlags
-      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, pools)
-      : await editInEditor(args.name, pools, deps);
+      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun, approve }, pools)
+      : await editInEditor(args.name, pools, approve, deps);
     if (result.kind === 'cancelled') {
       io.err(`Edit cancelled: ${result.why}.`);
       return 0;
@@ -48,7 +57,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
   }
 }
 
-async function editInEditor(name: string, pools: PoolsPort, { io }: Deps): Promise<EditResult> {
+async function editInEditor(name: string, pools: PoolsPort, approve: ApproveEdit, { io }: Deps): Promise<EditResult> {
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
@@ -57,6 +66,7 @@ async function editInEditor(name: string, pools: PoolsPort, { io }: Deps): Promi
   return editAsText(name, {
     pools,
     print: printYaml,
+    approve,
     editor: createEditSession(io.env),
     decode(text) {
       const [document, ...more] = parseDocuments(text, 'edit');

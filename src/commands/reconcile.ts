@@ -1,8 +1,9 @@
 import * as Flags from '@oclif/core/flags';
+import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, namesArg } from '../cli/flags.ts';
+import { concurrencyFlag, namesArg, yesFlag } from '../cli/flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -31,6 +32,7 @@ ${EXIT_STATUS}`;
   static override flags = {
     'dry-run': Flags.boolean({ summary: 'Send every write as a server dry run: it is checked and not stored.' }),
     concurrency: concurrencyFlag,
+    yes: yesFlag,
     'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
     watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
     resync: Flags.string({
@@ -78,7 +80,8 @@ ${EXIT_STATUS}`;
     refuseWatchFlags(flags);
     const connection = await deps.connect({ dryRun, concurrency });
     const podCounts = flags['pod-counts'];
-    return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts }, deps, connection);
+    const approve = approveEvictions({ yes: flags.yes, dryRun }, deps.io, connection.nodeAccess);
+    return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts, approve }, deps, connection);
   }
 }
 

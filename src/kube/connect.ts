@@ -12,6 +12,7 @@ import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
 import { watchedLogin } from './login.ts';
 import { manifestsPort } from './manifests.ts';
+import { nodeAccess } from './node-access.ts';
 import { poolsPort } from './node-pools.ts';
 import { countPods } from './pods.ts';
 import type { RequestLog } from './request-log.ts';
@@ -66,6 +67,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     events: eventsPort(api),
     definition: definitionPort(api, systemClock),
     manifests: manifestsPort(api),
+    nodeAccess: nodeAccess(api),
     countPods: () => countPods(api),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),

@@ -12,7 +12,8 @@ import { membershipSelector } from './selector.ts';
 import { taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
 
-export type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged';
+/** `membership`: asked for with `add`, `remove` or `move`. */
+export type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
 
 /** One label or taint that the plan changes. */
 export interface Change {

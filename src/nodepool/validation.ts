@@ -47,6 +47,11 @@ export function validatePool(pool: NodePool): FieldError[] {
   ];
 }
 
+/** Whether the kubelet or a cloud's node controller sets the label, and would set it back. */
+export function isClusterLabel(key: string): boolean {
+  return CLUSTER_LABELS.includes(key) || CLUSTER_LABEL_PREFIXES.some(prefix => key.startsWith(prefix));
+}
+
 function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
   const field = 'metadata.name';
   const problem = poolNameProblem(name);
@@ -72,7 +77,7 @@ function labelErrors(pool: NodePool): FieldError[] {
   const membership = [...Object.keys(membershipSelector(pool)), `node-role.kubernetes.io/${pool.metadata.name}`];
   for (const key of Object.keys(labels)) {
     const field = `spec.labels[${key}]`;
-    if (CLUSTER_LABELS.includes(key) || CLUSTER_LABEL_PREFIXES.some(prefix => key.startsWith(prefix))) {
+    if (isClusterLabel(key)) {
       errors.push({ field, message: 'this label is set by the cluster itself', next: 'remove it from spec.labels' });
     } else if (membership.includes(key)) {
       errors.push({

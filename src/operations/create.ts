@@ -3,11 +3,14 @@
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
+import type { LabelPatch } from '../nodepool/member-labels.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
+import { hasNoExecute, noExecutePlansWith, type TaintPlan } from './evictions.ts';
+import type { NodeAccess } from './node-access-port.ts';
 import { patchLabels } from './node-labels.ts';
 import type { DryRun, PoolsPort, RawPool } from './ports.ts';
 
@@ -17,7 +20,12 @@ export interface CreateOptions {
   nodes: string[];
   concurrency: number;
   dryRun: DryRun;
+  /** Asked before anything is written when a taint with NoExecute would go out; throws when it is not to be. */
+  approve?: (plans: readonly TaintPlan[], access: NodeAccess) => Promise<void>;
 }
+
+/** The youngest of all: a pool that is still to be created takes no node from another. */
+const NOT_YET = '9999-12-31T23:59:59Z';
 
 /**
  * @returns the pools as the server has them (as they would be sent, for a client dry run)
@@ -25,14 +33,18 @@ export interface CreateOptions {
  */
 export async function createPools(
   options: CreateOptions,
-  connect: () => Promise<{ pools: PoolsPort; cluster: ClusterPort }>,
+  connect: () => Promise<{ pools: PoolsPort; cluster: ClusterPort; nodeAccess: NodeAccess }>,
 ): Promise<RawPool[]> {
   for (const pool of options.pools) assertValid(pool);
   assertDistinct(options.pools);
   if (options.dryRun === 'client') return options.pools.map(pool => ({ ...pool }));
 
-  const { pools, cluster } = await connect();
+  const { pools, cluster, nodeAccess } = await connect();
   const nodes = await findNodes(options, cluster);
+  if (options.approve !== undefined && options.pools.some(hasNoExecute)) {
+    const plans = await noExecutePlansWith(options.pools.map(asYoungest), labelsOf(options, nodes), cluster);
+    if (plans.length > 0) await options.approve(plans, nodeAccess);
+  }
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
   for (const pool of options.pools) {
@@ -49,6 +61,14 @@ export async function createPools(
     await join(nodes, only, options.concurrency, cluster);
   }
   return created;
+}
+
+function asYoungest(pool: NodePool): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: NOT_YET } };
+}
+
+function labelsOf({ pools: [pool] }: CreateOptions, nodes: Node[]): Map<string, LabelPatch> {
+  return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool)]));
 }
 
 async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster: ClusterPort): Promise<void> {

@@ -9,6 +9,12 @@ import { assertValid } from './create.ts';
 import { poolNotFound } from './load-view.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
+/**
+ * Told of an edit before it is written; throws when it is not to be. A pool that somebody else changes meanwhile is not
+ * asked about again.
+ */
+export type ApproveEdit = (before: RawPool, after: RawPool) => Promise<void>;
+
 export type EditResult =
   | { kind: 'edited'; pool: RawPool; notFound: string[] }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
@@ -20,7 +26,7 @@ const MOST_ATTEMPTS = 10;
 export async function editByFlags(
   name: string,
   edits: SpecEdits,
-  options: { dryRun: 'none' | 'client' | 'server' },
+  options: { dryRun: 'none' | 'client' | 'server'; approve?: ApproveEdit },
   pools: PoolsPort,
 ): Promise<EditResult> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
@@ -32,6 +38,7 @@ export async function editByFlags(
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
+    if (attempt === 0) await options.approve?.(before, after);
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
     const result = await pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
     if (result.kind === 'gone') throw poolNotFound([name]);
@@ -65,6 +72,7 @@ export interface TextEditDeps {
   decode: (text: string) => NodePool;
   /** The YAML to edit. */
   print: (pool: object) => string;
+  approve?: ApproveEdit;
 }
 
 const HEAD = [
@@ -88,8 +96,10 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     }
     body = saved;
     try {
-      const patch = mergePatch(before, editable(decodeSame(saved, original, deps)));
+      const edited = decodeSame(saved, original, deps);
+      const patch = mergePatch(before, editable(edited));
       if (patch === undefined) return cancel(editor, 'no changes made');
+      await approved(original, { ...original, spec: edited.spec }, deps);
       const result = await patchUnlessEdited(name, patch, original, pools);
       if (result.kind === 'written') {
         await editor.remove();
@@ -101,6 +111,16 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
       if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
       problem = error;
     }
+  }
+}
+
+/** What is not approved is not edited again: the text is kept. */
+async function approved(before: RawPool, after: RawPool, { approve, editor }: TextEditDeps): Promise<void> {
+  try {
+    await approve?.(before, after);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
   }
 }
 

@@ -4,6 +4,7 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { NodeAccess } from './node-access-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -123,6 +124,7 @@ export interface Connection {
   events: EventsPort;
   definition: DefinitionPort;
   manifests: ManifestsPort;
+  nodeAccess: NodeAccess;
   /** How many pods are on each node and have not ended. Reads every one of them. */
   countPods(): Promise<ReadonlyMap<string, number>>;
   /** What a controller process caches, and where its events go. */

@@ -7,6 +7,7 @@ import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type NodeProgress, type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import type { View } from '../reconciler/view.ts';
+import { type Approve, noExecutePlans } from './evictions.ts';
 import { loadView, selectPools } from './load-view.ts';
 
 export interface ReconcileOptions {
@@ -27,6 +28,8 @@ export interface ReconcileDeps {
   progress?: NodeProgress;
   /** Called once before anything is written, with sentences that people should read first. */
   warn: (warnings: string[]) => void;
+  /** Asked once before anything is written; throws when it is not to be. */
+  approve?: Approve;
 }
 
 /** What a run did to one pool, moves of other pools' outcomes included. */
@@ -42,7 +45,10 @@ export interface PoolSummary {
 
 export async function reconcile(options: ReconcileOptions, deps: ReconcileDeps): Promise<PoolSummary[]> {
   const [view, counts] = await Promise.all([loadView(deps.cluster), deps.podCounts?.()]);
-  return reconcileView(view, selectPools(view, options.names), options, deps, counts);
+  const names = selectPools(view, options.names);
+  const plans = deps.approve === undefined ? [] : noExecutePlans(view, names);
+  if (plans.length > 0) await deps.approve?.(plans);
+  return reconcileView(view, names, options, deps, counts);
 }
 
 /** The same on a view that is loaded already. */
@@ -78,7 +84,7 @@ export async function reconcileView(
 }
 
 /** One pool that cannot be written does not stop the others. A bug does. */
-async function settled(pool: string, work: Promise<PoolOutcome>) {
+export async function settled(pool: string, work: Promise<PoolOutcome>) {
   try {
     return { pool, outcome: await work, error: undefined };
   } catch (error) {

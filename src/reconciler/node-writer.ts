@@ -2,9 +2,10 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
-import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
+import { type Order, planOrder } from './order.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
 
@@ -22,6 +23,8 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
   sleep: (ms: number) => Promise<void>;
+  /** By node. */
+  orders?: ReadonlyMap<string, Order>;
 }
 
 /** A node that somebody else changes between every read and write of ours, this many times in a row, is an error. */
@@ -33,14 +36,18 @@ export class NodeWriter {
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Of nodes that were found to need nothing. A claim is made anew when its node or any pool's spec changes. */
   readonly #settled = new WeakSet<Claim>();
+  /** Those that are not carried out yet. */
+  readonly #orders: Map<string, Order>;
 
   constructor(deps: NodeWriterDeps) {
     this.#deps = deps;
+    this.#orders = new Map(deps.orders);
   }
 
   /** Whether anything differs on the node. Costs nothing when it is asked again of what has not changed. */
   needsWrite(name: string): boolean {
     const { view } = this.#deps;
+    if (this.#orders.has(name)) return true;
     const claim = view.claim(name);
     if (claim === undefined || this.#settled.has(claim)) return false;
     if (planOf(view, name)?.patch !== undefined) return true;
@@ -65,7 +72,15 @@ export class NodeWriter {
     const { cluster, view, sleep } = this.#deps;
     let move: NodeMove | undefined;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const [plan, uid] = [planOf(view, name), view.node(name)?.uid];
+      const order = this.#orders.get(name);
+      const plan = order === undefined ? planOf(view, name) : planOrder(view, name, order);
+      const uid = view.node(name)?.uid;
+      if (order !== undefined && uid === undefined)
+        throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
+      if (order !== undefined && plan?.patch === undefined) {
+        this.#orders.delete(name);
+        continue;
+      }
       if (plan?.patch === undefined || uid === undefined) return move;
       const heir = this.#heirWithoutFinalizer(plan);
       if (heir !== undefined) {
@@ -75,6 +90,7 @@ export class NodeWriter {
       const write = await cluster.patchNode(name, plan.patch);
       if (write.kind === 'written') {
         view.setNode(write.node);
+        this.#orders.delete(name);
         const { previous: from, owner: to, changes } = plan;
         move = { node: name, from: move ? move.from : from, to, changes: [...(move?.changes ?? []), ...changes] };
         continue;
@@ -106,7 +122,11 @@ export class NodeWriter {
 export function planOf(view: View, name: string): NodePlan | undefined {
   const node = view.node(name);
   const claim = view.claim(name);
-  if (node === undefined || claim === undefined) return undefined;
+  return node === undefined || claim === undefined ? undefined : planFor(view, node, claim);
+}
+
+/** The same of a node as it may become, with its claim. */
+export function planFor(view: View, node: Node, claim: Claim): NodePlan {
   const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
   const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);
   const plan = planNode(node, claim.record, owner, rivals);

@@ -17,6 +17,7 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
+import { nodesToSettle, notApplied, type Orders } from './order.ts';
 import type { ClusterPort, PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import type { View } from './view.ts';
@@ -41,6 +42,8 @@ export interface ReconcilerOptions {
   isFollowed?: boolean;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
+  /** Only these nodes are written, by the reconcile of their pool; others of any pool stay as they are. */
+  orders?: Orders;
 }
 
 export interface PoolOutcome {
@@ -69,7 +72,8 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#writer = new NodeWriter(options);
+    const { orders, ...deps } = options;
+    this.#writer = new NodeWriter({ ...deps, ...(orders === undefined ? {} : { orders: orders.nodes }) });
   }
 
   /** Throws NodepoolError when the pool itself or its status cannot be read or written. */
@@ -95,13 +99,20 @@ export class Reconciler {
         outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
       });
     }
+    const unmet = this.#options.orders === undefined ? outcome.failures : [...outcome.failures];
     await this.#settleNodes(name, outcome);
+    const due = this.#leftAlone(name);
+    if (due > 0) {
+      outcome.warnings.push(notApplied(name, due));
+      await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
+      return outcome;
+    }
     const members = view.members(name);
     const observed: Observation = {
       members,
       specErrors: view.specErrors(name),
       conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
-      failures: outcome.failures,
+      failures: unmet,
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     outcome.status = await this.#writeStatus(pool, observed, outcome);
@@ -152,10 +163,8 @@ export class Reconciler {
   }
 
   async #settleNodes(pool: string, outcome: PoolOutcome): Promise<void> {
-    const { view, limit, progress } = this.#options;
-    const names = view
-      .held(pool)
-      .map(node => node.name)
+    const { view, limit, progress, orders } = this.#options;
+    const names = nodesToSettle(view, pool, orders)
       .filter(name => this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
@@ -173,6 +182,13 @@ export class Reconciler {
     await Promise.all(names.map(name => limit(() => settle(name))));
     // In order of their names, not of the answers: the same failures must give the same status again.
     outcome.failures.push(...failures.toSorted(), ...untried.toSorted());
+  }
+
+  /** Nodes that differ from what the pool wants, and were not to be written. Its status could not say so. */
+  #leftAlone(pool: string): number {
+    const { view, orders } = this.#options;
+    if (orders === undefined) return 0;
+    return view.held(pool).filter(({ name }) => !orders.nodes.has(name) && this.#writer.needsWrite(name)).length;
   }
 
   /**

@@ -71,6 +71,21 @@ export class View {
     return this.#claims.get(node);
   }
 
+  /** The same of a node as it may become. */
+  claimOf(node: Node): Claim {
+    return this.#fresh().claim(node);
+  }
+
+  /** Every node. */
+  nodes(): Iterable<Node> {
+    return this.#nodes.values();
+  }
+
+  /** Every pool. */
+  pools(): Iterable<NodePool> {
+    return this.#pools.values();
+  }
+
   /** The pool's members. */
   members(pool: string): Node[] {
     return this.#select(pool, claim => claim.owner === pool);

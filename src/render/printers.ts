@@ -40,6 +40,11 @@ export function printName(object: ApiObject): string {
   return `nodepool.${GROUP}/${sanitizeLine(object.metadata.name)}`;
 }
 
+/** Anything that is no object of the API, without the last newline. */
+export function printValue(value: object, format: 'json' | 'yaml'): string {
+  return format === 'json' ? printJson(value) : toYaml({ ...value });
+}
+
 /** Four spaces, keys in order, `<`, `>` and `&` escaped. Without the last newline. */
 export function printJson(value: unknown): string {
   return sanitizeJson(toJson(value, ''));

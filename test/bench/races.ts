@@ -67,6 +67,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
     others: [
       contender(`${EXECUTABLE}: reconcile`, [...executable, 'reconcile'], env, done, most),
       contender(`${EXECUTABLE}: diff`, [...executable, 'diff'], env, same, most),
+      contender(`${EXECUTABLE}: nodes`, [...executable, 'nodes'], env, /^NAME +STATUS +POOL .*\nnode-/, most),
       ...(npm ? [contender(`${NPM}: reconcile`, [...npm, 'reconcile'], env, done)] : []),
       ...(npm ? [contender(`${NPM}: diff`, [...npm, 'diff'], env, same)] : []),
     ],

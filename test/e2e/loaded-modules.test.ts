@@ -17,6 +17,7 @@ const RUNS = [
   'get -o name',
   'events',
   'diff',
+  'nodes',
   'reconcile',
   // The first asks the server, the second its cache.
   '__complete get g',

@@ -18,6 +18,8 @@ interface Field {
   read: Read;
   /** As one of many, or by its key. */
   repeated?: 'list' | 'map';
+  /** A pointer in Go: zero is a value there, and no absence of one. */
+  keepsZero?: boolean;
   /** Of a map, the keys that are kept. */
   only?: ReadonlySet<string>;
 }
@@ -97,7 +99,7 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: s
 }
 
 function readInto(object: Record<string, unknown>, field: Field, reader: BinaryReader): void {
-  const { name, read, repeated } = field;
+  const { name, read, repeated, keepsZero = false } = field;
   if (repeated === 'map') {
     object[name] ??= {};
     readEntry(object[name] as Record<string, unknown>, field, reader);
@@ -107,7 +109,7 @@ function readInto(object: Record<string, unknown>, field: Field, reader: BinaryR
   if (repeated === 'list') {
     object[name] ??= [];
     (object[name] as unknown[]).push(value);
-  } else if (value !== '' && value !== 0 && value !== false && value !== undefined) object[name] = value;
+  } else if (keepsZero || (value !== '' && value !== 0 && value !== false && value !== undefined)) object[name] = value;
 }
 
 /** A message of a key, its first field, and a value, its second. Writers put the key first, as the format's rules say. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { confirm } from '../../../src/cli/confirm.ts';
+import { confirm, confirmOrRefuse } from '../../../src/cli/confirm.ts';
 import { testIo } from './test-io.ts';
 
 const TERMINAL = { stdinIsTTY: true, stderrIsTTY: true };
@@ -31,4 +31,21 @@ describe('confirm', () => {
       assert.equal(io.stderrText(), '');
     });
   }
+});
+
+describe('confirmOrRefuse', () => {
+  test('asks on a terminal', async () => {
+    const io = testIo({ ...TERMINAL, stdin: 'y\n' });
+    assert.equal(await confirmOrRefuse(io, 'Go on?', () => assert.fail('it refused')), true);
+    assert.equal(await confirmOrRefuse(testIo({ ...TERMINAL, stdin: 'n\n' }), 'Go on?', () => assert.fail()), false);
+  });
+
+  test('throws in a script, and asks nothing', async () => {
+    const io = testIo({ stdin: 'y\n' });
+    await assert.rejects(
+      confirmOrRefuse(io, 'Go on?', () => new Error('say --yes')),
+      { message: 'say --yes' },
+    );
+    assert.equal(io.stderrText(), '');
+  });
 });

@@ -1,0 +1,48 @@
+/** Before taints with the effect NoExecute go out: shows which pods they evict, and asks. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Approve } from '../operations/evictions.ts';
+import type { NodeAccess } from '../operations/node-access-port.ts';
+import { confirmOrRefuse } from './confirm.ts';
+import type { Io } from './io.ts';
+
+export interface Approval {
+  /** --yes: it is shown, and nobody is asked. */
+  yes: boolean;
+  /** Nothing will be written: it is shown alone. */
+  dryRun: boolean;
+}
+
+/**
+ * Says nothing when no pod would go. What it returns throws NodepoolError when the user says no, when a script does not
+ * say --yes, and when the pods cannot be read.
+ */
+export function approveEvictions({ yes, dryRun }: Approval, io: Io, access: NodeAccess): Approve {
+  const asks = !yes && !dryRun;
+  return async plans => {
+    const { previewEvictions } = await import('../operations/evictions.ts');
+    const preview = await previewEvictions(plans, access).catch((error: unknown) => {
+      if (!(error instanceof NodepoolError)) throw error;
+      const unknown = 'cannot tell which pods taints with the effect NoExecute would evict';
+      if (asks) {
+        const next = 'ask for a role with verb list on pods, or go on without knowing with --yes';
+        throw new NodepoolError(error.kind, `${unknown}: ${error.message}`, next, { cause: error });
+      }
+      io.err(`warning: ${unknown}: ${error.message}`);
+      return undefined;
+    });
+    if (preview === undefined) return;
+    const { evictionsSentence, renderEvictions } = await import('../render/evictions.ts');
+    io.err(renderEvictions(preview, io.columns));
+    if (!asks) return;
+    if (await confirmOrRefuse(io, 'Go on?', () => needsYes(evictionsSentence(preview)))) return;
+    throw new NodepoolError('input', 'nothing was changed');
+  };
+}
+
+function needsYes(sentence: string): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `${sentence}; nothing was changed`,
+    'if that is meant, run the command again with --yes',
+  );
+}

@@ -1,0 +1,21 @@
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Deps } from '../cli/factory.ts';
+import { nameArg, namesArg } from '../cli/flags.ts';
+import { moveFlags, showMoves } from '../cli/show-moves.ts';
+
+export default class Add extends BaseCommand<typeof Add> {
+  static override summary = 'Put nodes into a pool.';
+  static override description =
+    "One write a node sets the labels by which it is a member, and the pool's labels and taints with them. A node of another pool is refused: that is 'move'.";
+  static override examples = [
+    { description: 'Two nodes', command: '<%= config.bin %> add gpu node-a node-b' },
+    { description: 'Nodes by their labels', command: '<%= config.bin %> add gpu -l accelerator=a100' },
+    { description: 'See what would change', command: '<%= config.bin %> add gpu node-a --dry-run' },
+  ];
+  static override args = { pool: nameArg('Name of the pool.'), node: namesArg('Names of the nodes.') };
+  static override flags = moveFlags;
+
+  protected async execute(flags: FlagsOf<typeof Add>, args: ArgsOf<typeof Add>, deps: Deps): Promise<number> {
+    return showMoves({ kind: 'add', pool: args.pool, nodes: args.node ?? [], from: undefined }, flags, deps);
+  }
+}

@@ -1,0 +1,119 @@
+/** Why a node is, or is not, in each pool: the rules of membership.ts in words that a screen can show. */
+import type { Claim } from './membership.ts';
+import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
+import type { Node, NodePool } from './types.ts';
+import type { FieldError } from './validation.ts';
+
+/** One label that the pool asks for. */
+export interface SelectorPair {
+  key: string;
+  wanted: string;
+  /** Undefined when the node has no such label. */
+  live: string | undefined;
+}
+
+/** By what one of two pools that match gets the node. */
+export type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
+
+export type Verdict =
+  /** `over`: of the pools that match too, each with the rule that decided; none when no other does. */
+  | { kind: 'member'; over: { pool: string; rule: Rule }[] }
+  | { kind: 'lost'; to: string; rule: Rule }
+  | { kind: 'no match' }
+  | { kind: 'deleting' }
+  /** An invalid spec gets no new nodes. */
+  | { kind: 'invalid'; errors: FieldError[] }
+  /** The selector cannot be read: the pool keeps what it holds, and gets nothing. */
+  | { kind: 'unknown selector'; keeps: boolean };
+
+export interface PoolReason {
+  pool: string;
+  selector: SelectorPair[];
+  verdict: Verdict;
+  /** The node still carries what this pool applied, and is not its member: the next reconcile takes it back. */
+  toBeCleaned: boolean;
+}
+
+export interface Explanation {
+  node: string;
+  owner: string | undefined;
+  /** The owner first, then those that lost the node, then the others by name. */
+  pools: PoolReason[];
+  /** A pool that is not there any more and whose labels and taints are on the node until the next reconcile. */
+  gone: string | undefined;
+}
+
+/**
+ * @param claim of that node among those pools, as `PoolIndex.claim` gives it
+ * @param errorsOf what is wrong with a pool's spec
+ */
+export function explain(
+  node: Node,
+  pools: readonly NodePool[],
+  claim: Claim,
+  errorsOf: (pool: string) => FieldError[],
+): Explanation {
+  const byName = new Map(pools.map(pool => [pool.metadata.name, pool]));
+  const holder = claim.record?.pool;
+  const reasons = pools.map((pool): PoolReason => {
+    const { name } = pool.metadata;
+    return {
+      pool: name,
+      selector: isSelectorKnown(pool) ? pairsOf(pool, node) : [],
+      verdict: verdictOf(pool, node, claim, byName, errorsOf(name)),
+      toBeCleaned: holder === name && claim.owner !== name,
+    };
+  });
+  return {
+    node: node.name,
+    owner: claim.owner,
+    pools: reasons.toSorted((a, b) => rank(a) - rank(b) || (a.pool < b.pool ? -1 : 1)),
+    gone: holder !== undefined && !byName.has(holder) ? holder : undefined,
+  };
+}
+
+function verdictOf(
+  pool: NodePool,
+  node: Node,
+  { record, owner, losers }: Claim,
+  byName: ReadonlyMap<string, NodePool>,
+  errors: FieldError[],
+): Verdict {
+  const { name, deletionTimestamp } = pool.metadata;
+  const ruleBetween = (winner: string, loser: string) =>
+    ruleOf(record?.pool, byName.get(winner) ?? pool, byName.get(loser) ?? pool);
+  const isKnown = isSelectorKnown(pool);
+  if (deletionTimestamp !== undefined) {
+    return isKnown && !matchesLabels(membershipSelector(pool), node.labels)
+      ? { kind: 'no match' }
+      : { kind: 'deleting' };
+  }
+  if (!isKnown) return { kind: 'unknown selector', keeps: owner === name };
+  if (owner === name) {
+    return { kind: 'member', over: losers.map(loser => ({ pool: loser, rule: ruleBetween(name, loser) })) };
+  }
+  if (owner !== undefined && losers.includes(name)) return { kind: 'lost', to: owner, rule: ruleBetween(owner, name) };
+  if (!matchesLabels(membershipSelector(pool), node.labels)) return { kind: 'no match' };
+  return { kind: 'invalid', errors };
+}
+
+function ruleOf(holder: string | undefined, winner: NodePool, loser: NodePool): Rule {
+  if (holder === winner.metadata.name) return 'holds the node already';
+  const [ours, theirs] = [winner.metadata.creationTimestamp ?? '', loser.metadata.creationTimestamp ?? ''];
+  return ours === theirs ? 'has the smaller name' : 'is older';
+}
+
+function pairsOf(pool: NodePool, { labels }: Node): SelectorPair[] {
+  return Object.entries(membershipSelector(pool)).map(([key, wanted]) => ({
+    key,
+    wanted,
+    live: Object.hasOwn(labels, key) ? labels[key] : undefined,
+  }));
+}
+
+function rank({ verdict, toBeCleaned }: PoolReason): number {
+  if (verdict.kind === 'member' || (verdict.kind === 'unknown selector' && verdict.keeps)) return 0;
+  if (verdict.kind === 'lost') return 1;
+  if (toBeCleaned) return 2;
+  return verdict.kind === 'no match' ? 4 : 3;
+}

@@ -1,0 +1,67 @@
+/**
+ * What a taint with the effect NoExecute does to the pods that are on a node already, as Kubernetes' taint eviction
+ * controller decides it (k8s.io/kubernetes pkg/controller/tainteviction, with Toleration.ToleratesTaint of k8s.io/api).
+ * It looks at tolerations alone: pods of DaemonSets, mirror pods and pods that have ended are no exceptions. Most of
+ * the first two come with tolerations of their own.
+ */
+import { taintId } from './taint.ts';
+import type { Taint, Toleration } from './types.ts';
+
+/** As Go's strconv takes it after IsDecimalInteger: no sign but -, no leading zero. */
+const DECIMAL = /^(0|-?[1-9]\d*)$/;
+const [LOWEST, HIGHEST] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+/**
+ * Whether the toleration covers the taint. Lt and Gt compare whole numbers (TaintTolerationComparisonOperators, alpha in
+ * 1.35 and 1.36): only a server with that gate takes a pod that has them.
+ */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  const { key = '', operator = '', value = '', effect = '' } = toleration;
+  if (effect !== '' && effect !== taint.effect) return false;
+  if (key !== '' && key !== taint.key) return false;
+  switch (operator) {
+    case '':
+    case 'Equal':
+      return value === (taint.value ?? '');
+    case 'Exists':
+      return true;
+    case 'Lt':
+    case 'Gt':
+      return compares(operator, integer(taint.value ?? ''), integer(value));
+    default:
+      return false;
+  }
+}
+
+/**
+ * Seconds until a pod with these tolerations is evicted from a node with these taints: 0 at once, Infinity never. Of
+ * each taint the first toleration that covers it counts, and of those the shortest tolerationSeconds.
+ */
+export function evictedAfter(tolerations: readonly Toleration[], taints: readonly Taint[]): number {
+  let shortest = Infinity;
+  for (const taint of taints) {
+    if (taint.effect !== 'NoExecute') continue;
+    const first = tolerations.find(toleration => tolerates(toleration, taint));
+    if (first === undefined) return 0;
+    shortest = Math.min(shortest, Math.max(0, first.tolerationSeconds ?? Infinity));
+  }
+  return shortest;
+}
+
+/** The taints with NoExecute that are new on a node, or have another value than before. */
+export function arrivingNoExecute(before: readonly Taint[], after: readonly Taint[]): Taint[] {
+  const values = new Map(before.map(taint => [taintId(taint), taint.value ?? '']));
+  return after.filter(taint => taint.effect === 'NoExecute' && values.get(taintId(taint)) !== (taint.value ?? ''));
+}
+
+function compares(operator: 'Lt' | 'Gt', taint: bigint | undefined, toleration: bigint | undefined): boolean {
+  if (taint === undefined || toleration === undefined) return false;
+  return operator === 'Lt' ? taint < toleration : taint > toleration;
+}
+
+/** Of 64 bits, or undefined. */
+function integer(text: string): bigint | undefined {
+  if (!DECIMAL.test(text)) return undefined;
+  const value = BigInt(text);
+  return value < LOWEST || value > HIGHEST ? undefined : value;
+}

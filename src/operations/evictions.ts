@@ -1,0 +1,126 @@
+/** Which pods go when taints with the effect NoExecute arrive on their nodes. */
+
+import { type LabelPatch, patchedLabels } from '../nodepool/member-labels.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
+import type { NodePlan } from '../nodepool/plan.ts';
+import { soundPool } from '../nodepool/sound.ts';
+import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
+import type { NodePool, Taint } from '../nodepool/types.ts';
+import { planOf } from '../reconciler/node-writer.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import type { NodeAccess, PlacedPod } from './node-access-port.ts';
+
+export interface NodeEvictions {
+  node: string;
+  /** Those that arrive. */
+  taints: Taint[];
+  /** `namespace/name`, in order. */
+  now: string[];
+  /** They tolerate it for a while. */
+  later: { pod: string; seconds: number }[];
+}
+
+export interface EvictionPreview {
+  /** Nodes that lose pods, by name. */
+  nodes: NodeEvictions[];
+  now: number;
+  later: number;
+  /** Of both together. */
+  ofDaemonSets: number;
+  withoutController: number;
+  ended: number;
+}
+
+/** What a taint brings about, as planned: the node as it is, and the taints that it is to have. */
+export type TaintPlan = Pick<NodePlan, 'node' | 'patch'>;
+
+/**
+ * The plans by which a taint with NoExecute arrives. Pods that are evicted by what the node has already, and as soon,
+ * are not counted. Undefined when no pod goes. Pods are read only when a taint arrives.
+ */
+export async function previewEvictions(
+  plans: readonly TaintPlan[],
+  access: Pick<NodeAccess, 'podsOn'>,
+): Promise<EvictionPreview | undefined> {
+  const arriving = new Map<string, { before: Taint[]; after: Taint[]; taints: Taint[] }>();
+  for (const { node, patch } of plans) {
+    const after = patch?.taints;
+    const taints = after === undefined ? [] : arrivingNoExecute(node.taints, after);
+    if (after !== undefined && taints.length > 0) arriving.set(node.name, { before: node.taints, after, taints });
+  }
+  if (arriving.size === 0) return undefined;
+  const byNode = Map.groupBy(await access.podsOn([...arriving.keys()]), pod => pod.node);
+  const nodes: NodeEvictions[] = [];
+  const gone: PlacedPod[] = [];
+  for (const [node, { before, after, taints }] of arriving) {
+    const found: NodeEvictions = { node, taints, now: [], later: [] };
+    for (const pod of byNode.get(node) ?? []) {
+      const seconds = evictedAfter(pod.tolerations, after);
+      if (seconds >= evictedAfter(pod.tolerations, before)) continue;
+      gone.push(pod);
+      const name = `${pod.namespace}/${pod.name}`;
+      if (seconds === 0) found.now.push(name);
+      else found.later.push({ pod: name, seconds });
+    }
+    found.now.sort();
+    found.later.sort((a, b) => a.seconds - b.seconds || (a.pod < b.pod ? -1 : 1));
+    if (found.now.length + found.later.length > 0) nodes.push(found);
+  }
+  if (nodes.length === 0) return undefined;
+  const count = (which: (pod: PlacedPod) => boolean) => gone.filter(which).length;
+  return {
+    nodes: nodes.toSorted((a, b) => (a.node < b.node ? -1 : 1)),
+    now: nodes.reduce((sum, { now }) => sum + now.length, 0),
+    later: nodes.reduce((sum, { later }) => sum + later.length, 0),
+    ofDaemonSets: count(pod => pod.controller === 'DaemonSet'),
+    withoutController: count(pod => pod.controller === undefined && !pod.hasEnded),
+    ended: count(pod => pod.hasEnded),
+  };
+}
+
+/** The plans of a reconcile of these pools that may bring a taint with NoExecute: all others cannot. */
+export function noExecutePlans(view: View, pools: readonly string[]): TaintPlan[] {
+  const nodes = new Map(pools.flatMap(pool => view.held(pool).map(node => [node.name, node] as const)));
+  return [...nodes.values()].flatMap(node => {
+    const owner = view.claim(node.name)?.owner;
+    // A record that speaks of such a taint may have displaced one, which comes back when its pool lets go.
+    const may = node.record?.includes(NO_EXECUTE) || (owner !== undefined && hasNoExecute(view.pool(owner)));
+    return may ? (planOf(view, node.name) ?? []) : [];
+  });
+}
+
+/**
+ * The same were these the pools, and were these labels on the nodes: what is about to be written is not there yet.
+ * @param pools that are new or changed
+ */
+export async function noExecutePlansWith(
+  pools: readonly NodePool[],
+  labels: ReadonlyMap<string, LabelPatch>,
+  cluster: ClusterPort,
+): Promise<TaintPlan[]> {
+  const [existing, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  const names = pools.map(({ metadata }) => metadata.name);
+  const others = existing.filter(({ metadata }) => !names.includes(metadata.name));
+  const labelled = nodes.map(node => {
+    const patch = labels.get(node.name);
+    return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
+  });
+  return noExecutePlans(new View([...others, ...pools], labelled, []), names);
+}
+
+/** Those that an edit of a pool brings about: none unless it touches taints or selector, and there is such a taint. */
+export async function editPlans(before: NodePool, after: NodePool, cluster: ClusterPort): Promise<TaintPlan[]> {
+  const { taints, nodeSelector } = before.spec;
+  const isTouched = !deepEqual(taints, after.spec.taints) || !deepEqual(nodeSelector, after.spec.nodeSelector);
+  return isTouched && hasNoExecute(after) ? noExecutePlansWith([soundPool(after)], new Map(), cluster) : [];
+}
+
+export function hasNoExecute(pool: Pick<NodePool, 'spec'> | undefined): boolean {
+  return pool?.spec.taints?.some(({ effect }) => effect === NO_EXECUTE) ?? false;
+}
+
+/** Told what is about to happen to nodes, before anything is written; throws when it is not to be. */
+export type Approve = (plans: readonly TaintPlan[]) => Promise<void>;
+
+const NO_EXECUTE = 'NoExecute';

@@ -1,0 +1,110 @@
+/** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { type Explanation, explain } from '../nodepool/explain.ts';
+import type { Change } from '../nodepool/plan.ts';
+import type { AppliedRecord } from '../nodepool/record.ts';
+import { taintFrom } from '../nodepool/taint.ts';
+import type { Node, Taint } from '../nodepool/types.ts';
+import { planOf } from '../reconciler/node-writer.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import { selectPools } from './load-view.ts';
+import type { NodeAccess } from './node-access-port.ts';
+
+export interface NodesOptions {
+  /** Empty: the members of every pool. */
+  pools: string[];
+  /** Those of no pool, in place of members. */
+  unassigned: boolean;
+  /** A label selector, as the server takes it. */
+  selector: string | undefined;
+}
+
+export interface PoolNode {
+  node: Node;
+  /** The pool that it is a member of; the one whose labels and taints it still carries when it is leaving. */
+  pool: string | undefined;
+  leaving: boolean;
+  /** What its pool put there, and is there still. */
+  applied: { labels: Record<string, string>; taints: Taint[] };
+  /** What the next reconcile would change. */
+  changes: Change[];
+  /** Pools that match it, too, and do not get it. */
+  losers: readonly string[];
+}
+
+interface NodesDeps {
+  cluster: ClusterPort;
+  nodeAccess: NodeAccess;
+}
+
+/** By name, as the server lists them. Throws when a pool is not known or the selector is wrong. */
+export async function listNodes(
+  { pools, unassigned, selector }: NodesOptions,
+  { cluster, nodeAccess }: NodesDeps,
+): Promise<PoolNode[]> {
+  const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, nodeAccess)]);
+  const view = new View(known, nodes, []);
+  const wanted = new Set(selectPools(view, pools));
+  return nodes.flatMap(node => {
+    const found = toPoolNode(view, node);
+    const isMeant = unassigned ? found.pool === undefined : found.pool !== undefined && wanted.has(found.pool);
+    return isMeant ? [found] : [];
+  });
+}
+
+/** Why the node is, or is not, in each pool. Throws when there is no such node. */
+export async function whyNode(name: string, { cluster }: Pick<NodesDeps, 'cluster'>): Promise<Explanation> {
+  const [pools, node] = await Promise.all([cluster.listPools(), cluster.getNode(name)]);
+  if (node === undefined) throw nodesNotFound([name]);
+  const view = new View(pools, [node], []);
+  return explain(node, pools, view.claimOf(node), pool => view.specErrors(pool));
+}
+
+/** What the server finds wrong with the list of nodes can only be the selector. */
+export async function selectNodes(selector: string | undefined, access: NodeAccess): Promise<Node[]> {
+  try {
+    return await access.select(selector);
+  } catch (error) {
+    if (selector === undefined || !(error instanceof NodepoolError) || error.kind !== 'input') throw error;
+    throw new NodepoolError('input', `-l "${selector}": ${error.message}`, 'write it like a=b,c!=d,e', {
+      cause: error,
+    });
+  }
+}
+
+export function nodesNotFound(names: readonly string[]): NodepoolError {
+  const what = names.map(name => `"${name}"`).join(', ');
+  const noun = names.length === 1 ? 'node' : 'nodes';
+  return new NodepoolError('input', `${noun} ${what} not found`, 'list the nodes with `kubectl get nodes`');
+}
+
+const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
+
+function toPoolNode(view: View, node: Node): PoolNode {
+  const claim = view.claim(node.name);
+  const record = claim?.record;
+  return {
+    node,
+    pool: claim?.owner ?? record?.pool,
+    leaving: record !== undefined && claim?.owner === undefined,
+    applied: record === undefined ? NOTHING_APPLIED : appliedTo(node, record),
+    changes: planOf(view, node.name)?.changes ?? [],
+    losers: claim?.losers ?? [],
+  };
+}
+
+function appliedTo(node: Node, { labels, taints }: AppliedRecord): PoolNode['applied'] {
+  const found: PoolNode['applied'] = { labels: {}, taints: [] };
+  for (const [key, { value }] of labels) {
+    if (value !== null && node.labels[key] === value) found.labels[key] = value;
+  }
+  for (const [id, { value }] of taints) {
+    if (value === null) continue;
+    const taint = taintFrom(id, value);
+    const isLive = (live: Taint) =>
+      live.key === taint.key && live.effect === taint.effect && (live.value ?? '') === value;
+    if (node.taints.some(isLive)) found.taints.push(taint);
+  }
+  return found;
+}

@@ -1,0 +1,188 @@
+/** Which nodes are to be put into a pool, taken out of one or moved: all of it is checked before anything is written. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
+import type { Claim } from '../nodepool/membership.ts';
+import type { NodePlan } from '../nodepool/plan.ts';
+import { isSelectorKnown } from '../nodepool/selector.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import { planFor } from '../reconciler/node-writer.ts';
+import { able, type Order, type Orders, patchedNode, planOrder } from '../reconciler/order.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import type { View } from '../reconciler/view.ts';
+import { loadView, poolNotFound } from './load-view.ts';
+import type { NodeAccess } from './node-access-port.ts';
+import { nodesNotFound, selectNodes } from './nodes.ts';
+
+export interface MoveOptions {
+  kind: 'add' | 'remove' | 'move';
+  /** The pool that gets the nodes; for `remove`, the one that loses them. */
+  pool: string;
+  nodes: string[];
+  /** A label selector in place of names. */
+  selector: string | undefined;
+  /** For `move`: only nodes of this pool; without names and selector, all of them. */
+  from: string | undefined;
+}
+
+/** What is to be done; nothing is written yet. */
+export interface PlannedMoves {
+  view: View;
+  orders: Orders;
+  /** One a node that changes, in the order asked for. */
+  plans: NodePlan[];
+  /** Nodes for which there is nothing to do. */
+  unchanged: string[];
+  warnings: string[];
+}
+
+interface PlanDeps {
+  cluster: ClusterPort;
+  nodeAccess: NodeAccess;
+}
+
+/** Throws NodepoolError when a node or pool is not known, or cannot be moved as asked. */
+export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: PlanDeps): Promise<PlannedMoves> {
+  const { kind, pool: name, from } = options;
+  const [view, chosen] = await Promise.all([loadView(cluster), chooseNodes(options, nodeAccess)]);
+  const missingPools = [name, ...(from === undefined ? [] : [from])].filter(each => view.pool(each) === undefined);
+  if (missingPools.length > 0) throw poolNotFound(missingPools);
+  checkPool(view, name, kind);
+  const names = chosen ?? view.members(from ?? name).map(node => node.name);
+  const missing = names.filter(node => view.node(node) === undefined);
+  if (missing.length > 0) throw nodesNotFound(missing);
+
+  const order: Order = { to: kind === 'remove' ? undefined : name, labels: labelsFor(options, view) };
+  const planned: PlannedMoves = {
+    view,
+    orders: { pool: name, nodes: new Map() },
+    plans: [],
+    unchanged: [],
+    warnings: [],
+  };
+  const orders = new Map<string, Order>();
+  for (const node of new Set(names)) {
+    const plan = isDone(view, node, options) ? undefined : planOrder(view, node, order);
+    if (plan?.patch === undefined) planned.unchanged.push(node);
+    else {
+      checkEnd(view, plan, options);
+      orders.set(node, order);
+      planned.plans.push(plan);
+    }
+  }
+  const stripped = planned.plans.flatMap(plan => plan.changes.filter(({ reason }) => reason === 'unmanaged'));
+  if (stripped.length > 0) planned.warnings.push(stripWarning(name, stripped.length));
+  return { ...planned, orders: { pool: name, nodes: orders } };
+}
+
+/** Undefined: the members of a pool. */
+async function chooseNodes(
+  { nodes, selector, from, kind }: MoveOptions,
+  access: NodeAccess,
+): Promise<string[] | undefined> {
+  if (nodes.length > 0 && selector !== undefined) {
+    throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
+  }
+  if (nodes.length > 0) return nodes;
+  if (selector === undefined) {
+    if (from !== undefined) return undefined;
+    throw new NodepoolError('usage', `${kind} needs the names of nodes, or -l SELECTOR`);
+  }
+  const found = await selectNodes(selector, access);
+  if (found.length === 0) throw new NodepoolError('input', `-l "${selector}": no node has these labels`);
+  return found.map(({ name }) => name);
+}
+
+function checkPool(view: View, name: string, kind: MoveOptions['kind']): void {
+  if (kind !== 'remove') {
+    able(view, name);
+    return;
+  }
+  const pool = view.pool(name);
+  if (pool?.metadata.deletionTimestamp !== undefined) {
+    throw new NodepoolError(
+      'input',
+      `nodepool ${name} is being deleted, and lets go of all its nodes`,
+      `finish that with \`kubectl nodepool delete ${name}\``,
+    );
+  }
+  if (pool !== undefined) assertKnown(pool);
+}
+
+function assertKnown(pool: NodePool): void {
+  if (isSelectorKnown(pool)) return;
+  const { name } = pool.metadata;
+  throw new NodepoolError(
+    'input',
+    `nodepool ${name} has a nodeSelector that cannot be read: nobody knows which labels make a member`,
+    `mend it with \`kubectl nodepool edit ${name}\``,
+  );
+}
+
+function isDone(view: View, node: string, { kind, pool }: MoveOptions): boolean {
+  const { owner, losers = [] } = view.claim(node) ?? {};
+  return kind === 'remove' ? owner !== pool && !losers.includes(pool) : owner === pool;
+}
+
+/** Asked again of the node as it is then when somebody else has changed it. */
+function labelsFor({ kind, pool: name, from }: MoveOptions, view: View): Order['labels'] {
+  return (node, { owner, losers, record }: Claim) => {
+    const pool = view.pool(name);
+    if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
+    if (kind === 'remove') {
+      const rivals = [owner, ...losers].flatMap(rival =>
+        rival === undefined || rival === name ? [] : (view.pool(rival) ?? []),
+      );
+      const isMatching = owner === name || losers.includes(name);
+      return isMatching ? labelsToLeave(node, pool, rivals, owner === name) : {};
+    }
+    if (kind === 'add' && owner !== undefined && owner !== name) throw isElsewhere(node, name, owner);
+    if (from !== undefined && owner !== from && owner !== name) throw isNotIn(node, from, owner);
+    const source = owner === undefined || owner === name ? undefined : view.pool(owner);
+    if (source !== undefined) assertKnown(source);
+    return labelsToJoin(node, record, pool, source);
+  };
+}
+
+/** What pools give and take back may itself make the node a member again: followed to its end before it is begun. */
+function checkEnd(view: View, { node, patch }: NodePlan, { kind, pool }: MoveOptions): void {
+  let current = node;
+  let claim: Claim | undefined;
+  for (let next = patch, steps = 0; next !== undefined && steps < MOST_STEPS; steps++) {
+    current = patchedNode(current, next);
+    claim = view.claimOf(current);
+    next = planFor(view, current, claim).patch;
+  }
+  const isOwner = claim?.owner === pool;
+  const isMatching = isOwner || claim?.losers.includes(pool) === true;
+  if (kind === 'remove' ? !isMatching : isOwner) return;
+  const giver = claim?.owner === undefined ? 'another pool' : `pool ${claim.owner}`;
+  throw new NodepoolError(
+    'input',
+    kind === 'remove'
+      ? `node ${node.name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
+      : `node ${node.name} would not stay in pool ${pool}: ${giver} would have it`,
+    `see why with \`kubectl nodepool nodes --why ${node.name}\``,
+  );
+}
+
+const MOST_STEPS = 5;
+
+function isElsewhere({ name }: Node, pool: string, owner: string): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `node ${name} belongs to pool ${owner}`,
+    `move it: \`kubectl nodepool move ${name} --to ${pool}\``,
+  );
+}
+
+function isNotIn({ name }: Node, pool: string, owner: string | undefined): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `--from ${pool}: node ${name} ${owner === undefined ? 'is in no pool' : `belongs to pool ${owner}`}`,
+    'leave out the node, or --from',
+  );
+}
+
+function stripWarning(pool: string, count: number): string {
+  return `pool ${pool} has unmanaged: Remove: ${count} labels and taints that it does not set are taken off these nodes, those of cloud, CNI and GPU software too; they come back when the pool lets go`;
+}

@@ -1,0 +1,126 @@
+/** Nodes that a person gives to a pool, or takes out of one: the labels go with the patch of all that follows from it. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
+import type { Claim } from '../nodepool/membership.ts';
+import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { formatRecord } from '../nodepool/record.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import type { View } from './view.ts';
+
+export interface Order {
+  /** The pool that is to have the node; undefined leaves that to the rules. */
+  to: string | undefined;
+  /** What is to become of the labels of the node as it is now. Throws NodepoolError where they must stay. */
+  labels: (node: Node, claim: Claim) => LabelPatch;
+}
+
+/** Orders that one pool's reconcile carries out; no other node is written then. */
+export interface Orders {
+  pool: string;
+  nodes: ReadonlyMap<string, Order>;
+}
+
+/**
+ * The one patch of an order: labels, what the pool that loses the node takes back, what the one that gets it sets, and
+ * its record. Undefined when the node is not known. Throws NodepoolError when the order cannot be met.
+ */
+export function planOrder(view: View, name: string, order: Order): NodePlan | undefined {
+  const node = view.node(name);
+  const claim = view.claim(name);
+  if (node === undefined || claim === undefined) return undefined;
+  const labels = effective(node, order.labels(node, claim));
+  // What an inherited pool holds is told by its label alone (membership.ts): the record takes over from it.
+  const record = node.record ?? (claim.record && formatRecord(claim.record));
+  const relabelled: Node = {
+    ...node,
+    labels: patchedLabels(node.labels, labels),
+    ...(record === undefined ? {} : { record }),
+  };
+  const after = view.claimOf(relabelled);
+  const owner = order.to === undefined ? poolOf(view, after.owner) : able(view, order.to);
+  const rivals = [after.owner, ...after.losers].flatMap(rival =>
+    rival === owner?.metadata.name ? [] : (poolOf(view, rival) ?? []),
+  );
+  const plan = planNode(relabelled, after.record, owner, rivals);
+  return {
+    ...plan,
+    node,
+    changes: [...changesOf(node, labels), ...plan.changes],
+    patch: merged(node, labels, plan),
+  };
+}
+
+/** The node as the patch leaves it. */
+export function patchedNode(node: Node, patch: NodePatch): Node {
+  const { record: _record, ...rest } = node;
+  const record = patch.record === undefined ? node.record : (patch.record ?? undefined);
+  return {
+    ...rest,
+    labels: patchedLabels(node.labels, patch.labels ?? {}),
+    taints: patch.taints ?? node.taints,
+    ...(record === undefined ? {} : { record }),
+  };
+}
+
+/**
+ * The nodes that a reconcile of the pool looks at: all that it holds; with orders, those that it carries out. A pool that
+ * is gone or going lets go of all it has, whatever was ordered.
+ */
+export function nodesToSettle(view: View, pool: string, orders: Orders | undefined): string[] {
+  const current = view.pool(pool);
+  if (orders === undefined || current === undefined || current.metadata.deletionTimestamp !== undefined) {
+    return view.held(pool).map(node => node.name);
+  }
+  return pool === orders.pool ? [...orders.nodes.keys()] : [];
+}
+
+/** @param nodes how many that were not ordered differ from what the pool wants */
+export function notApplied(pool: string, nodes: number): string {
+  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
+  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
+}
+
+function poolOf(view: View, name: string | undefined): NodePool | undefined {
+  return name === undefined ? undefined : view.pool(name);
+}
+
+/** A pool that may get nodes. */
+export function able(view: View, name: string): NodePool {
+  const pool = view.pool(name);
+  if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
+  if (pool.metadata.deletionTimestamp !== undefined) {
+    throw new NodepoolError('input', `nodepool ${name} is being deleted`, 'choose another pool');
+  }
+  const [wrong] = view.specErrors(name);
+  if (wrong === undefined) return pool;
+  throw new NodepoolError(
+    'input',
+    `nodepool ${name} gets no nodes while its spec is invalid: ${wrong.field}: ${wrong.message}`,
+    `mend it with \`kubectl nodepool edit ${name}\``,
+  );
+}
+
+/** Without what is so already. */
+function effective(node: Node, labels: LabelPatch): LabelPatch {
+  return Object.fromEntries(Object.entries(labels).filter(([key, value]) => (labelOf(node, key) ?? null) !== value));
+}
+
+function changesOf(node: Node, labels: LabelPatch): Change[] {
+  return Object.entries(labels).map(([key, to]): Change => {
+    const from = labelOf(node, key);
+    return {
+      kind: 'label',
+      key,
+      action: to === null ? 'remove' : from === undefined ? 'add' : 'change',
+      ...(from === undefined ? {} : { from }),
+      ...(to === null ? {} : { to }),
+      reason: 'membership',
+    };
+  });
+}
+
+function merged(node: Node, membership: LabelPatch, { patch }: NodePlan): NodePatch | undefined {
+  const labels = { ...membership, ...patch?.labels };
+  if (Object.keys(labels).length === 0) return patch;
+  return { ...patch, resourceVersion: node.resourceVersion, labels };
+}

@@ -1,0 +1,75 @@
+/** What taints with the effect NoExecute evict: the screen before the question. */
+import { formatTaint } from '../nodepool/syntax.ts';
+import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
+import { shorten } from './cells.ts';
+import { renderTable } from './table.ts';
+import { formatDuration } from './time.ts';
+
+const COLUMNS = ['NODE', 'TAINTS', 'NOW', 'LATER', 'PODS'];
+const MOST_NODES = 20;
+const MOST_NAMES = 10;
+/** Narrower than that, names of pods say nothing. */
+const LEAST_NAMES = 30;
+
+/** Lines joined by newlines, without one at the end; not sanitized beyond the table's own cells. */
+export function renderEvictions(preview: EvictionPreview, width: number): string {
+  const shown = preview.nodes.slice(0, MOST_NODES);
+  const rows = shown.map(row);
+  const room = Math.max(LEAST_NAMES, width - 1 - widthOf(rows));
+  const table = renderTable(
+    COLUMNS,
+    rows.map((cells, index) => [...cells, podsText(shown[index], room)]),
+  );
+  const more = preview.nodes.length - shown.length;
+  return [
+    `${evictionsSentence(preview)}:`,
+    table,
+    ...(more > 0 ? [`… and ${more} more ${more === 1 ? 'node' : 'nodes'}`] : []),
+    ...notes(preview),
+  ].join('\n');
+}
+
+/** `NoExecute evicts 5 pods from 2 nodes at once, and 1 later` */
+export function evictionsSentence({ nodes, now, later }: EvictionPreview): string {
+  const atOnce = now > 0 ? `${podsCount(now)} at once` : '';
+  const afterwards = later > 0 ? `${podsCount(later)} when tolerationSeconds are over` : '';
+  return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${nodesText(nodes.length)}`;
+}
+
+function row({ node, taints, now, later }: NodeEvictions): string[] {
+  const soonest = later[0]?.seconds;
+  const laterText = soonest === undefined ? '0' : `${later.length} (${formatDuration(soonest * 1000)})`;
+  return [node, taints.map(formatTaint).join(','), String(now.length), laterText];
+}
+
+/** As many names as fit, at least one, and how many more. */
+function podsText(evictions: NodeEvictions | undefined, room: number): string {
+  const names = [...(evictions?.now ?? []), ...(evictions?.later ?? []).map(({ pod }) => pod)];
+  const first = (count: number) =>
+    [...names.slice(0, count), ...(names.length > count ? [`+${names.length - count}`] : [])].join(',');
+  for (let count = Math.min(names.length, MOST_NAMES); count > 1; count--) {
+    if (first(count).length <= room) return first(count);
+  }
+  return shorten(first(1), room);
+}
+
+/** What the columns before the names take. */
+function widthOf(rows: string[][]): number {
+  const widths = COLUMNS.slice(0, -1).map((column, index) =>
+    Math.max(column.length, ...rows.map(cells => cells[index]?.length ?? 0)),
+  );
+  return widths.reduce((sum, width) => sum + width + 3, 0);
+}
+
+function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
+  const note = (count: number, one: string, many: string, what: string) =>
+    count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
+  return [
+    ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which makes none there again without a toleration'),
+    ...note(withoutController, 'has', 'have', 'no controller: nothing makes such a pod anew elsewhere'),
+    ...note(ended, 'has', 'have', 'ended already'),
+  ];
+}
+
+const podsCount = (count: number) => (count === 1 ? '1 pod' : `${count} pods`);
+const nodesText = (count: number) => (count === 1 ? '1 node' : `${count} nodes`);

@@ -1,0 +1,58 @@
+/** The screen of `nodes --why`: for each pool whether the node is in it, and by which rule. */
+import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
+import { sanitizeLine } from './sanitize.ts';
+import type { Style } from './style.ts';
+import { renderTable } from './table.ts';
+
+export function renderWhy({ node, owner, pools, gone }: Explanation, style: Style): string {
+  const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
+  const sections = [style.bold(sanitizeLine(head))];
+  if (gone !== undefined) {
+    sections.push(
+      style.yellow(
+        sanitizeLine(`! pool ${gone} is gone, and left its record here: the next reconcile takes back what it set`),
+      ),
+    );
+  }
+  return [...sections, ...pools.map(pool => poolSection(pool, style))].join('\n\n');
+}
+
+function poolSection(reason: PoolReason, style: Style): string {
+  const { pool, selector, verdict, toBeCleaned } = reason;
+  const { paint, text } = verdictText(verdict, style);
+  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(sanitizeLine(text))}`];
+  if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
+  if (selector.length === 0) return lines.join('\n');
+  const rows = selector.map(({ key, wanted, live }) => [
+    `${live === wanted ? '=' : '!'} ${key}=${wanted}`,
+    live === wanted
+      ? 'the node has it'
+      : live === undefined
+        ? 'the node has no such label'
+        : `the node has ${key}=${live}`,
+  ]);
+  return [...lines, renderTable(['', ''], rows, { headers: false, dense: true, indent: '  ' })].join('\n');
+}
+
+function verdictText(verdict: Verdict, style: Style): { text: string; paint: (text: string) => string } {
+  switch (verdict.kind) {
+    case 'member': {
+      const over = verdict.over.map(({ pool, rule }) => `, and not pool ${pool}'s, because it ${rule}`).join('');
+      return { text: `the node is its member${over}`, paint: style.green };
+    }
+    case 'lost':
+      return { text: `it matches, but the node is pool ${verdict.to}'s, which ${verdict.rule}`, paint: style.red };
+    case 'no match':
+      return { text: 'it does not match', paint: style.dim };
+    case 'deleting':
+      return { text: 'it is being deleted, and gets no nodes', paint: style.yellow };
+    case 'invalid': {
+      const wrong = verdict.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      return { text: `it matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
+    }
+    case 'unknown selector': {
+      const but = verdict.keeps ? 'it keeps the node, which it holds already' : 'it gets no nodes';
+      return { text: `its nodeSelector cannot be read; ${but}`, paint: style.red };
+    }
+  }
+}

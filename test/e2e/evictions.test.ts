@@ -1,0 +1,192 @@
+/**
+ * What the preview of NoExecute says, and what Kubernetes' own taint eviction then does, beside its controller manager
+ * and scheduler, with kwok as the kubelets.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { inTerminal, NO_TERMINAL, verbsOf } from './verbs.ts';
+import { eventually } from './watching.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const START_MS = 900_000;
+const TEST_MS = 120_000;
+const PODS = '/api/v1/namespaces/default/pods';
+const CONTAINERS = [{ name: 'main', image: 'registry.example.com/main:1' }];
+const DRAINING = { key: 'draining', value: 'now', effect: 'NoExecute' as const };
+const SAYS_NO = /; nothing was changed; next: if that is meant, run the command again with --yes\n$/;
+
+interface Pod {
+  metadata: { name: string; uid: string; deletionTimestamp?: string };
+  spec: { nodeName?: string };
+  status: { phase: string };
+}
+
+describe('NoExecute', () => {
+  let controllers: Controllers | undefined;
+  // Hooks run in the order in which they are written: this one before the control plane's end.
+  after(async () => controllers?.stop());
+  const world = useWorld();
+  const { cluster } = world;
+  const { refused, ok } = verbsOf(cluster);
+  before(
+    async () => {
+      await ensureBinaries(CONTROLLER_BINARIES);
+      controllers = await startControllers(cluster());
+    },
+    { timeout: START_MS },
+  );
+  const api = () => raw(cluster());
+  const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
+
+  /** A pod on that node, put there without the scheduler, so that nothing waits for it. */
+  async function pod(name: string, node: string, spec: object = {}, metadata: object = {}): Promise<void> {
+    await api().expect('POST', PODS, {
+      metadata: { name, ...metadata },
+      spec: { nodeName: node, containers: CONTAINERS, terminationGracePeriodSeconds: 0, ...spec },
+    });
+  }
+
+  async function daemonSet(t: { after(fn: () => unknown): void }, name: string, spec: object = {}): Promise<void> {
+    const path = '/apis/apps/v1/namespaces/default/daemonsets';
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: CONTAINERS, ...spec } };
+    await api().expect('POST', path, { metadata: { name }, spec: { selector: { matchLabels: labels }, template } });
+    t.after(() => api().expect('DELETE', `${path}/${name}?propagationPolicy=Background`));
+  }
+
+  /** Of every kind that the eviction treats in its own way. */
+  async function workload(t: { after(fn: () => unknown): void }, ...nodes: string[]): Promise<void> {
+    t.after(async () => {
+      await api().expect('DELETE', PODS);
+      await eventually('the pods go', async () => (await pods()).length === 0);
+    });
+    await daemonSet(t, 'agent', { nodeSelector: { work: 'yes' } });
+    await daemonSet(t, 'tolerant-agent', { nodeSelector: { work: 'yes' }, tolerations: [{ operator: 'Exists' }] });
+    for (const node of nodes) {
+      const named = (name: string) => `${name}-${node}`;
+      await pod(named('bare'), node);
+      await pod(named('tolerant'), node, { tolerations: [{ key: 'draining', operator: 'Exists' }] });
+      await pod(named('other-value'), node, { tolerations: [{ key: 'draining', value: 'later' }] });
+      await pod(named('other-effect'), node, {
+        tolerations: [{ key: 'draining', operator: 'Exists', effect: 'NoSchedule' }],
+      });
+      await pod(named('patient'), node, {
+        tolerations: [{ key: 'draining', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 3600 }],
+      });
+      await pod(named('mirror'), node, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }).catch(() => {});
+      await pod(named('ended'), node, { restartPolicy: 'Never' });
+    }
+    const all = async () => {
+      const found = await pods();
+      return found.length >= nodes.length * 8 && found.every(({ status }) => status.phase === 'Running');
+    };
+    await eventually('all run', all);
+    for (const node of nodes) {
+      await api().expect('PATCH', `${PODS}/ended-${node}/status`, { status: { phase: 'Succeeded' } });
+    }
+  }
+
+  const uids = async (node: string) =>
+    new Set((await pods()).filter(({ spec }) => spec.nodeName === node).map(({ metadata }) => metadata.uid));
+
+  /** How many of the pods that were there before are gone, when that has come to rest. */
+  async function evicted(earlier: Set<string>, node: string): Promise<number> {
+    let last = -1;
+    await eventually('the evictions end', async () => {
+      const now = await uids(node);
+      const gone = [...earlier].filter(uid => !now.has(uid)).length;
+      const isStill = gone === last && gone > 0;
+      last = gone;
+      await new Promise(resolve => setTimeout(resolve, 1500));
+      return isStill;
+    });
+    return last;
+  }
+
+  const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? assert.fail(text));
+
+  test('the preview says how many pods go, and so many go', { timeout: TEST_MS }, async t => {
+    await world.nodes({ name: 'a', labels: { work: 'yes' } }, { name: 'b', labels: { work: 'yes' } }, { name: 'c' });
+    await world.pool('strict', { taints: [DRAINING] });
+    await workload(t, 'a', 'b');
+
+    await refused(
+      ['add', 'strict', 'a'],
+      1,
+      /^taints with the effect NoExecute evict \d+ pods at once, and 1 pod when /,
+    );
+    const { stderr } = await cli(cluster(), ['add', 'strict', 'a']);
+    assert.match(stderr, SAYS_NO);
+    const expected = numberIn(stderr, /evict (\d+) pods at once/);
+    assert.match(stderr, /1 of them is of a DaemonSet/);
+    assert.match(stderr, /1 of them has ended already/);
+    const dry = await cli(cluster(), ['add', 'strict', 'a', '--dry-run']);
+    assert.deepEqual([dry.code, numberIn(dry.stderr, /evict (\d+) pods at once/)], [0, expected]);
+    assert.deepEqual(taintsOf(await world.node('a')), []);
+
+    const before = await uids('a');
+    const other = await uids('b');
+    const done = await cli(cluster(), ['add', 'strict', 'a', '--yes']);
+    assert.deepEqual([done.code, done.stdout], [0, 'node/a added to pool strict\n']);
+    assert.equal(numberIn(done.stderr, /evict (\d+) pods at once/), expected);
+    assert.equal(await evicted(before, 'a'), expected);
+    assert.deepEqual(await uids('b'), other);
+
+    // Nobody is there: nobody is asked.
+    assert.equal(await ok(['add', 'strict', 'c']), 'node/c added to pool strict\n');
+  });
+
+  test('reconcile, diff, edit and create say it too, and need --yes', { timeout: TEST_MS }, async t => {
+    await world.nodes({ name: 'a', labels: { ...role('p'), work: 'yes' } });
+    await world.pool('p', { labels: { tier: 'x' } });
+    await world.reconcile();
+    await workload(t, 'a');
+    const sentence = /^taints with the effect NoExecute evict 5 pods at once, and 1 pod when/;
+
+    await refused(['edit', 'p', '--taint', 'draining=now:NoExecute'], 1, sentence);
+    const first = ['create', 'q', '--taint', 'x:NoExecute', '--node-selector', 'work=yes'];
+    // Pool p has the node already: the new one would not get it.
+    await ok([...first, '--dry-run=server']);
+    const edited = await cli(cluster(), ['edit', 'p', '--taint', 'draining=now:NoExecute', '--yes']);
+    assert.deepEqual([edited.code, edited.stdout], [0, 'nodepool.nodes.lailin.xyz/p edited\n']);
+    await ok(['edit', 'p', '--label', 'tier=y']);
+
+    const diff = await cli(cluster(), ['diff']);
+    assert.deepEqual([diff.code, sentence.test(diff.stderr)], [1, true]);
+    await refused(['reconcile'], 1, sentence);
+    const dry = await cli(cluster(), ['reconcile', '--dry-run']);
+    assert.deepEqual([dry.code, sentence.test(dry.stderr)], [0, true]);
+    const before = await uids('a');
+    const done = await cli(cluster(), ['reconcile', '--yes']);
+    assert.deepEqual([done.code, sentence.test(done.stderr)], [0, true]);
+    assert.equal(await evicted(before, 'a'), 5);
+    assert.equal(await ok(['reconcile']).then(text => text.split('  ')[1]), '200');
+  });
+
+  test('create --nodes --reconcile asks before it creates', { timeout: TEST_MS }, async t => {
+    await world.nodes({ name: 'a' });
+    t.after(() => api().expect('DELETE', PODS));
+    await pod('bare', 'a');
+    const args = ['create', 'fresh', '--taint', 'x:NoExecute', '--nodes', 'a', '--reconcile'];
+    await refused(args, 1, /^taints with the effect NoExecute evict 1 pod at once, from 1 node:/);
+    assert.equal(await world.getPool('fresh'), undefined);
+    assert.equal((await cli(cluster(), [...args, '--yes'])).code, 0);
+    await eventually('it goes', async () => (await pods()).length === 0);
+  });
+
+  test('on a terminal it asks', { timeout: TEST_MS, skip: NO_TERMINAL ?? false }, async t => {
+    await world.nodes({ name: 'a' });
+    await world.pool('strict', { taints: [DRAINING] });
+    t.after(() => api().expect('DELETE', PODS));
+    await pod('bare', 'a');
+    const no = await inTerminal(cluster(), ['add', 'strict', 'a'], 'n\n');
+    assert.match(no.shown, /default\/bare\n1 of them has no controller.*\nGo on\? \[y\/N\] /);
+    assert.deepEqual([no.code, taintsOf(await world.node('a'))], [1, []]);
+    const yes = await inTerminal(cluster(), ['add', 'strict', 'a'], 'y\n');
+    assert.deepEqual([yes.code, taintsOf(await world.node('a'))], [0, ['draining=now:NoExecute']]);
+  });
+});

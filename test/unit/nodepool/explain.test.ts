@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { explain } from '../../../src/nodepool/explain.ts';
+import { PoolIndex } from '../../../src/nodepool/membership.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf } from './fixtures.ts';
+
+function why(node: Node, ...pools: NodePool[]) {
+  const index = new PoolIndex(pools);
+  return explain(node, pools, index.claim(node), name => index.errors(name));
+}
+
+const pool = (name: string, nodeSelector: Record<string, string>, more: Parameters<typeof aPool>[1] = {}) =>
+  aPool({ nodeSelector }, { name, ...more });
+const OLD = { creationTimestamp: '2025-01-01T00:00:00Z' };
+const verdicts = (node: Node, ...pools: NodePool[]) =>
+  Object.fromEntries(why(node, ...pools).pools.map(({ pool: name, verdict }) => [name, verdict]));
+
+test('each pair of a selector, with the value that the node has', () => {
+  const explained = why(aNode({ labels: { a: '1', b: 'other' } }), pool('p', { a: '1', b: '2', c: '3' }));
+  assert.deepEqual(explained, {
+    node: 'n1',
+    owner: undefined,
+    gone: undefined,
+    pools: [
+      {
+        pool: 'p',
+        selector: [
+          { key: 'a', wanted: '1', live: '1' },
+          { key: 'b', wanted: '2', live: 'other' },
+          { key: 'c', wanted: '3', live: undefined },
+        ],
+        verdict: { kind: 'no match' },
+        toBeCleaned: false,
+      },
+    ],
+  });
+});
+
+test('of several that match: who holds it, the older, the smaller name', () => {
+  const node = aNode({ labels: { a: '1' } });
+  assert.deepEqual(verdicts(node, pool('x', { a: '1' })), { x: { kind: 'member', over: [] } });
+  assert.deepEqual(verdicts(node, pool('x', { a: '1' }), pool('w', { a: '1' })), {
+    w: { kind: 'member', over: [{ pool: 'x', rule: 'has the smaller name' }] },
+    x: { kind: 'lost', to: 'w', rule: 'has the smaller name' },
+  });
+  assert.deepEqual(verdicts(node, pool('x', { a: '1' }, OLD), pool('w', { a: '1' })), {
+    w: { kind: 'lost', to: 'x', rule: 'is older' },
+    x: { kind: 'member', over: [{ pool: 'w', rule: 'is older' }] },
+  });
+  const held = { ...node, record: recordOf({ pool: 'w' }) };
+  assert.deepEqual(verdicts(held, pool('x', { a: '1' }, OLD), pool('w', { a: '1' })), {
+    w: { kind: 'member', over: [{ pool: 'x', rule: 'holds the node already' }] },
+    x: { kind: 'lost', to: 'w', rule: 'holds the node already' },
+  });
+});
+
+test('pools that get no nodes: being deleted, invalid, with a selector that cannot be read', () => {
+  const node = aNode({ labels: { a: '1' }, record: recordOf({ pool: 'unread' }) });
+  const invalid = { ...pool('invalid', { a: '1' }), spec: { nodeSelector: { a: '1' }, handler: 'NO' } };
+  const unread = { ...pool('unread', {}), unreadable: [{ field: 'spec.nodeSelector', message: 'wrong' }] };
+  const found = verdicts(
+    node,
+    pool('going', { a: '1' }, { deletionTimestamp: '2026-02-01T00:00:00Z' }),
+    pool('elsewhere', { b: '1' }, { deletionTimestamp: '2026-02-01T00:00:00Z' }),
+    invalid,
+    unread,
+  );
+  assert.deepEqual(found.going, { kind: 'deleting' });
+  assert.deepEqual(found.elsewhere, { kind: 'no match' });
+  assert.equal(found.invalid?.kind, 'invalid');
+  assert.deepEqual(found.unread, { kind: 'unknown selector', keeps: true });
+});
+
+test('what is still on the node of a pool that has lost it, or is gone', () => {
+  const node = aNode({ labels: { a: '1' }, record: recordOf({ pool: 'before', labels: { x: 'y' } }) });
+  const left = why(node, pool('before', { b: '1' }), pool('now', { a: '1' }));
+  assert.deepEqual(
+    left.pools.map(({ pool: name, toBeCleaned }) => [name, toBeCleaned]),
+    [
+      ['now', false],
+      ['before', true],
+    ],
+  );
+  assert.equal(left.gone, undefined);
+  assert.equal(why(node, pool('now', { a: '1' })).gone, 'before');
+});
+
+test('it says of every node what the rule of membership says', () => {
+  const names = ['p', 'q', 'r', 's'];
+  // Every mix of three facts a pool: matches or not, older or not, deleted or invalid or neither; and of who holds it.
+  for (let mix = 0; mix < 12 ** 2 * 5 * 4; mix++) {
+    let rest = mix;
+    const take = (of: number) => {
+      const value = rest % of;
+      rest = Math.floor(rest / of);
+      return value;
+    };
+    const pools = names.slice(0, 2).map(name => {
+      const [matches, older, state] = [take(2) === 1, take(2) === 1, take(3)];
+      const made = pool(name, { a: matches ? '1' : '2' }, older ? OLD : {});
+      if (state === 1) return { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
+      return state === 2 ? { ...made, spec: { ...made.spec, handler: 'NO' } } : made;
+    });
+    const holder = [...names.slice(0, 3), undefined][take(4)];
+    const node = aNode({ labels: { a: '1' }, ...(holder === undefined ? {} : { record: recordOf({ pool: holder }) }) });
+    const claim = new PoolIndex(pools).claim(node);
+    const { pools: reasons, gone } = why(node, ...pools);
+    const of = (kind: string) => reasons.filter(({ verdict }) => verdict.kind === kind).map(({ pool: name }) => name);
+    assert.deepEqual(of('member'), claim.owner === undefined ? [] : [claim.owner], `mix ${mix}`);
+    assert.deepEqual(of('lost').toSorted(), [...claim.losers].toSorted(), `mix ${mix}`);
+    assert.equal(gone, holder === 'r' ? 'r' : undefined);
+  }
+});

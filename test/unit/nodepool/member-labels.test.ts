@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
+import { parseRecord } from '../../../src/nodepool/record.ts';
+import { aNode, aPool, recordOf } from './fixtures.ts';
+
+const byRole = aPool({}, { name: 'gpu' });
+const selecting = (name: string, nodeSelector: Record<string, string>) => aPool({ nodeSelector }, { name });
+const ROLE = 'node-role.kubernetes.io/gpu';
+
+describe('labelsToJoin', () => {
+  test('sets what is missing, and nothing that is there', () => {
+    const pool = selecting('p', { a: '1', b: '2' });
+    assert.deepEqual(labelsToJoin(aNode({ labels: { b: '2', c: '3' } }), undefined, pool), { a: '1' });
+    assert.deepEqual(labelsToJoin(aNode(), undefined, byRole), { [ROLE]: '' });
+  });
+
+  test('a label that has another value is not taken over', () => {
+    const node = aNode({ labels: { a: 'mine' } });
+    assert.throws(() => labelsToJoin(node, undefined, selecting('p', { a: '1' })), {
+      message: 'node n1 has the label a=mine, and members of pool p have a=1',
+    });
+  });
+
+  test('a label of the cluster itself is not set', () => {
+    for (const key of ['kubernetes.io/os', 'topology.kubernetes.io/zone', 'beta.kubernetes.io/arch']) {
+      assert.throws(() => labelsToJoin(aNode(), undefined, selecting('p', { [key]: 'x' })), {
+        message: `node n1 has no label ${key}, and members of pool p have ${key}=x`,
+        next: 'the cluster itself sets that label: choose other nodes',
+      });
+    }
+    const there = aNode({ labels: { 'kubernetes.io/os': 'x' } });
+    assert.deepEqual(labelsToJoin(there, undefined, selecting('p', { 'kubernetes.io/os': 'x', a: '1' })), { a: '1' });
+  });
+
+  test('the labels of the pool that it leaves go, or get the new value', () => {
+    const source = selecting('old', { pool: 'old', env: 'prod', extra: 'x', 'topology.kubernetes.io/zone': 'z' });
+    const target = selecting('new', { pool: 'new', env: 'prod' });
+    const labels = { pool: 'old', env: 'prod', extra: 'x', 'topology.kubernetes.io/zone': 'z' };
+    assert.deepEqual(labelsToJoin(aNode({ labels }), undefined, target, source), { pool: 'new', extra: null });
+  });
+
+  test('what a pool had given the node may be replaced', () => {
+    const record = parseRecord(recordOf({ pool: 'old', labels: { tier: 'low' } }));
+    const target = selecting('new', { tier: 'high' });
+    const node = aNode({ labels: { tier: 'low', pool: 'old' } });
+    assert.deepEqual(labelsToJoin(node, record, target, selecting('old', { pool: 'old' })), {
+      pool: null,
+      tier: 'high',
+    });
+    assert.throws(() => labelsToJoin({ ...node, labels: { tier: 'mid' } }, record, target), /tier=mid/);
+  });
+
+  test('a node that would still match the pool that it leaves is refused', () => {
+    const source = selecting('wide', { env: 'prod' });
+    const target = selecting('narrow', { env: 'prod', tier: 'gold' });
+    assert.throws(() => labelsToJoin(aNode({ labels: { env: 'prod' } }), undefined, target, source), {
+      message: 'node n1 would still match pool wide: its labels for pool narrow are enough for that',
+    });
+  });
+});
+
+describe('labelsToLeave', () => {
+  const node = aNode({ labels: { env: 'prod', tier: 'gold' } });
+
+  test('takes the labels of the selector', () => {
+    assert.deepEqual(labelsToLeave(node, selecting('p', { env: 'prod', tier: 'gold' }), [], true), {
+      env: null,
+      tier: null,
+    });
+    assert.deepEqual(labelsToLeave(node, byRole, [], true), { [ROLE]: null });
+  });
+
+  test('leaves those of another pool where others are enough', () => {
+    const [narrow, wide] = [selecting('n', { env: 'prod', tier: 'gold' }), selecting('w', { env: 'prod' })];
+    assert.deepEqual(labelsToLeave(node, narrow, [wide], true), { tier: null });
+    assert.deepEqual(labelsToLeave(node, wide, [narrow], true), { env: null }, 'its own pool may take the last one');
+    assert.throws(() => labelsToLeave(node, wide, [narrow], false), {
+      message: 'node n1 cannot be taken out of pool w: pool n has it by the same labels, env=prod',
+    });
+  });
+
+  test('leaves those of the cluster, and refuses where there are no others', () => {
+    const zoned = selecting('z', { 'topology.kubernetes.io/zone': 'a', env: 'prod' });
+    assert.deepEqual(labelsToLeave(node, zoned, [], true), { env: null });
+    assert.throws(() => labelsToLeave(node, selecting('arm', { 'kubernetes.io/arch': 'arm64' }), [], true), {
+      message: 'node n1 cannot be taken out of pool arm: the cluster itself sets the labels kubernetes.io/arch=arm64',
+    });
+  });
+});

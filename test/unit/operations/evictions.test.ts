@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noExecutePlans, previewEvictions } from '../../../src/operations/evictions.ts';
+import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+
+const pod = (name: string, node: string, more: Partial<PlacedPod> = {}): PlacedPod => ({
+  namespace: 'default',
+  name,
+  node,
+  tolerations: [],
+  hasEnded: false,
+  controller: 'ReplicaSet',
+  ...more,
+});
+
+function planned(name: string, before: string[], after: string[]) {
+  const node = aNode({ name, taints: before.map(taint) });
+  return { node, patch: { resourceVersion: '1', taints: after.map(taint) } };
+}
+
+test('pods are read only when a taint arrives, and only of its nodes', async () => {
+  const asked: (readonly string[])[] = [];
+  const access = {
+    async podsOn(nodes: readonly string[]) {
+      asked.push(nodes);
+      return [];
+    },
+  };
+  const node = aNode({ name: 'c' });
+  assert.equal(await previewEvictions([planned('a', ['x:NoExecute'], ['x:NoExecute'])], access), undefined);
+  assert.equal(await previewEvictions([{ node, patch: undefined }], access), undefined);
+  assert.equal(await previewEvictions([planned('a', ['x:NoExecute'], [])], access), undefined);
+  assert.deepEqual(asked, []);
+  assert.equal(
+    await previewEvictions([planned('a', [], ['x:NoSchedule']), planned('b', [], ['x:NoExecute'])], access),
+    undefined,
+  );
+  assert.deepEqual(asked, [['b']]);
+});
+
+test('what goes at once and what later, and of what kind; not what goes anyway', async () => {
+  const waits = { tolerations: [{ operator: 'Exists', tolerationSeconds: 30 }] };
+  const pods = [
+    pod('b', 'n1'),
+    pod('a', 'n1', { controller: 'DaemonSet' }),
+    pod('bare', 'n1', { controller: undefined }),
+    pod('done', 'n1', { controller: undefined, hasEnded: true }),
+    pod('later', 'n1', waits),
+    pod('stays', 'n1', { tolerations: [{ key: 'x', operator: 'Exists' }] }),
+    pod('goes-anyway', 'n2'),
+    pod('waited', 'n2', waits),
+    pod('was-tolerant', 'n2', { tolerations: [{ key: 'old', operator: 'Exists' }] }),
+  ];
+  const plans = [
+    planned('n2', ['old:NoExecute'], ['old:NoExecute', 'x=1:NoExecute']),
+    planned('n1', [], ['x=1:NoExecute']),
+    planned('n3', [], ['x=1:NoExecute']),
+  ];
+  assert.deepEqual(await previewEvictions(plans, { podsOn: async () => pods }), {
+    nodes: [
+      {
+        node: 'n1',
+        taints: [taint('x=1:NoExecute')],
+        now: ['default/a', 'default/b', 'default/bare', 'default/done'],
+        later: [{ pod: 'default/later', seconds: 30 }],
+      },
+      { node: 'n2', taints: [taint('x=1:NoExecute')], now: ['default/was-tolerant'], later: [] },
+    ],
+    now: 5,
+    later: 1,
+    ofDaemonSets: 1,
+    withoutController: 1,
+    ended: 1,
+  });
+});
+
+test('the plans that may bring such a taint: of pools that have one, and where one comes back', () => {
+  const pools = [
+    aPool({ taints: [taint('x:NoExecute')] }, { name: 'strict' }),
+    aPool({ taints: [taint('x:NoSchedule')] }, { name: 'mild' }),
+  ];
+  const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+  const nodes = [
+    aNode({ name: 'a', labels: role('strict') }),
+    aNode({ name: 'b', labels: role('mild') }),
+    aNode({
+      name: 'c',
+      taints: [taint('y=ours:NoExecute')],
+      record: recordOf({
+        pool: 'gone',
+        taints: { 'y:NoExecute': 'ours' },
+        displaced: { taints: { 'y:NoExecute': 'theirs' } },
+      }),
+    }),
+  ];
+  const view = new View(pools, nodes, []);
+  const found = (names: string[]) => noExecutePlans(view, names).map(({ node, patch }) => [node.name, patch?.taints]);
+  assert.deepEqual(found(['strict', 'mild', 'gone']), [
+    ['a', [taint('x:NoExecute')]],
+    ['c', [taint('y=theirs:NoExecute')]],
+  ]);
+  assert.deepEqual(found(['mild']), []);
+});

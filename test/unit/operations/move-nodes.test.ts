@@ -1,0 +1,152 @@
+/** What needs the server's answers at a moment's choice; the rest is tried on a real one (test/e2e/verbs-move.test.ts). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { moveNodes } from '../../../src/operations/move-nodes.ts';
+import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
+import { planMoves } from '../../../src/operations/plan-moves.ts';
+import { patchedNode } from '../../../src/reconciler/order.ts';
+import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+const pool = (name: string, labels: Record<string, string>) =>
+  aPool({ labels }, { name, uid: `uid-${name}`, resourceVersion: '1', finalizers: [FINALIZER] });
+const member = (name: string, of: string, tier: string): Node =>
+  aNode({
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: '1',
+    labels: { ...role(of), tier },
+    record: recordOf({ pool: of, labels: { tier } }),
+  });
+
+/** Answers as a server that keeps what it is sent; what was written, in order. */
+function server(pools: NodePool[], nodes: Node[]) {
+  const live = new Map(nodes.map(node => [node.name, node]));
+  const known = new Map(pools.map(each => [each.metadata.name, each]));
+  const writes: string[] = [];
+  let version = 100;
+  const cluster = {
+    listPools: async () => [...known.values()],
+    listNodes: async () => [...live.values()],
+    listRuntimeClasses: async () => [],
+    getPool: async (name: string) => known.get(name),
+    getNode: async (name: string) => live.get(name),
+    async patchNode(name: string, patch: NodePatch) {
+      const current = live.get(name);
+      if (current === undefined) return { kind: 'gone' };
+      if (patch.resourceVersion !== current.resourceVersion) return { kind: 'conflict' };
+      const node = { ...patchedNode(current, patch), resourceVersion: String(version++) };
+      live.set(name, node);
+      writes.push(`node ${name}`);
+      return { kind: 'written', node };
+    },
+    async patchStatus(before: NodePool, status: NodePoolStatus) {
+      const { name } = before.metadata;
+      const after = { ...before, status, metadata: { ...before.metadata, resourceVersion: String(version++) } };
+      known.set(name, after);
+      writes.push(`status ${name} ${status.status} ${status.nodeCount}`);
+      return { kind: 'written', pool: after };
+    },
+    async setFinalizers(before: NodePool, finalizers: string[]) {
+      const { name } = before.metadata;
+      const after = { ...before, metadata: { ...before.metadata, finalizers, resourceVersion: String(version++) } };
+      known.set(name, after);
+      writes.push(`finalizers ${name} ${finalizers.length}`);
+      return { kind: 'written', pool: after };
+    },
+    async createEvent({ metadata }: NodePool, { reason }: { reason: string }) {
+      writes.push(`event ${metadata.name} ${reason}`);
+    },
+  } as unknown as ClusterPort;
+  const nodeAccess: NodeAccess = { select: async () => [...live.values()], podsOn: async () => [] };
+  return { cluster, nodeAccess, live, known, writes };
+}
+
+const moving = { kind: 'move', pool: 'b', selector: undefined, from: undefined } as const;
+const deps = (cluster: ClusterPort) => ({
+  cluster,
+  now: () => new Date('2026-01-01T00:00:00Z'),
+  sleep: async () => {},
+});
+const run = { concurrency: 4, dryRun: false };
+
+test('a move writes each node once, then the status of both pools, and of no other', async () => {
+  const { cluster, nodeAccess, writes } = server(
+    [pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})],
+    [member('n1', 'a', 'a'), member('n2', 'a', 'a')],
+  );
+  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
+  const result = await moveNodes(planned, run, deps(cluster));
+  assert.deepEqual(result, { moved: [{ node: 'n1', from: 'a', to: 'b' }], failures: [], warnings: [] });
+  assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
+});
+
+test('a pool deleted meanwhile lets go of what it was given, and of all else', async () => {
+  const { cluster, nodeAccess, known, live, writes } = server(
+    [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
+    [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
+  );
+  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
+  const before = known.get('b') ?? assert.fail();
+  known.set('b', {
+    ...before,
+    metadata: { ...before.metadata, resourceVersion: '50', deletionTimestamp: '2026-01-01T00:00:00Z' },
+  });
+  const status = cluster.patchStatus;
+  cluster.patchStatus = async (of, next) => (of.metadata.name === 'b' ? { kind: 'conflict' } : status(of, next));
+  const { moved, failures } = await moveNodes(planned, run, deps(cluster));
+  assert.deepEqual(
+    [moved, failures.map(({ message }) => message)],
+    [[], ['pool b let go of node n1 again: it was deleted or changed meanwhile']],
+  );
+  assert.deepEqual(
+    [...live.values()].map(({ labels, record }) => [labels.tier, record]),
+    [
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+  );
+  assert.ok(writes.includes('finalizers b 0'), writes.join());
+});
+
+test("a node that is gone, or became somebody else's, fails alone and is no failure of the pool", async () => {
+  const { cluster, nodeAccess, live, known } = server(
+    [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
+    ['n1', 'n2', 'n3'].map(name => member(name, 'a', 'a')),
+  );
+  const planned = await planMoves({ ...moving, nodes: ['n1', 'n2', 'n3'] }, { cluster, nodeAccess });
+  live.delete('n1');
+  const n2 = live.get('n2') ?? assert.fail();
+  live.set('n2', { ...n2, resourceVersion: '9', labels: { ...n2.labels, 'node-role.kubernetes.io/b': 'other' } });
+  const { moved, failures } = await moveNodes(planned, run, deps(cluster));
+  assert.deepEqual(moved, [{ node: 'n3', from: 'a', to: 'b' }]);
+  assert.deepEqual(
+    failures.map(({ message }) => message),
+    [
+      'node n1 was deleted meanwhile',
+      'node n2 has the label node-role.kubernetes.io/b=other, and members of pool b have node-role.kubernetes.io/b=',
+    ],
+  );
+  assert.equal(known.get('b')?.status?.status, 200);
+});
+
+test('a removal that another pool would undo is refused', async () => {
+  const giver = pool('giver', { grade: 'y' });
+  const taker = {
+    ...pool('taker', {}),
+    spec: { nodeSelector: { grade: 'y' } },
+    metadata: { ...pool('taker', {}).metadata, creationTimestamp: '2026-02-01T00:00:00Z' },
+  };
+  const node = aNode({
+    name: 'n1',
+    labels: { ...role('giver'), grade: 'y' },
+    record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
+  });
+  const { cluster, nodeAccess } = server([giver, taker], [node]);
+  const asked = { ...moving, kind: 'remove', pool: 'taker' } as const;
+  await assert.rejects(planMoves({ ...asked, nodes: ['n1'] }, { cluster, nodeAccess }), {
+    message: 'node n1 would match pool taker again at once: pool giver gives it the labels for that',
+  });
+});

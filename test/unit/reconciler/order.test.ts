@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
+import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
+import { type Order, patchedNode, planOrder } from '../../../src/reconciler/order.ts';
+import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+
+const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+const a = aPool({ labels: { tier: 'a', own: '1' }, taints: [taint('d=a:NoSchedule')] }, { name: 'a' });
+const b = aPool({ labels: { tier: 'b' }, taints: [taint('d=b:NoSchedule')] }, { name: 'b', finalizers: [FINALIZER] });
+const inA = aNode({
+  labels: { ...role('a'), tier: 'a', own: '1' },
+  taints: [taint('mine:NoExecute'), taint('d=a:NoSchedule')],
+  record: recordOf({ pool: 'a', labels: { tier: 'a', own: '1' }, taints: { 'd:NoSchedule': 'a' } }),
+});
+
+const moveTo = (pool: NodePool, source?: NodePool): Order => ({
+  to: pool.metadata.name,
+  labels: (node, claim) => labelsToJoin(node, claim.record, pool, source),
+});
+const outOf = (pool: NodePool): Order => ({ to: undefined, labels: node => labelsToLeave(node, pool, [], true) });
+
+const movedPatch: NodePatch = {
+  resourceVersion: '7',
+  labels: { 'node-role.kubernetes.io/a': null, 'node-role.kubernetes.io/b': '', tier: 'b', own: null },
+  taints: [taint('mine:NoExecute'), taint('d=b:NoSchedule')],
+  record: recordOf({ pool: 'b', labels: { tier: 'b' }, taints: { 'd:NoSchedule': 'b' } }),
+};
+
+test('a move is one patch: the labels of both pools, what one takes back and the other sets, and the record', () => {
+  const plan = planOrder(new View([a, b], [inA], []), 'n1', moveTo(b, a));
+  assert.deepEqual(plan?.patch, movedPatch);
+  assert.deepEqual([plan?.previous, plan?.owner, plan?.node], ['a', 'b', inA]);
+  assert.deepEqual(
+    plan?.changes.map(({ key, action, reason }) => [key, action, reason]),
+    [
+      ['node-role.kubernetes.io/a', 'remove', 'membership'],
+      ['node-role.kubernetes.io/b', 'add', 'membership'],
+      ['tier', 'change', 'spec'],
+      ['own', 'remove', 'left the pool'],
+      ['d', 'change', 'spec'],
+    ],
+  );
+});
+
+test('after the patch nothing is left to do', () => {
+  const view = new View([a, b], [patchedNode(inA, movedPatch)], []);
+  assert.deepEqual(view.claim('n1')?.owner, 'b');
+  assert.equal(planOrder(view, 'n1', moveTo(b, a))?.patch, undefined);
+});
+
+test('a node that leaves is cleaned with the same patch', () => {
+  const plan = planOrder(new View([a], [inA], []), 'n1', outOf(a));
+  assert.deepEqual(plan?.patch, {
+    resourceVersion: '7',
+    labels: { 'node-role.kubernetes.io/a': null, tier: null, own: null },
+    taints: [taint('mine:NoExecute')],
+    record: null,
+  });
+});
+
+test('what an inherited pool holds without a record is cleaned too, and moves with a record', () => {
+  const inherited = aPool(a.spec, { name: 'a', finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
+  const { record: _, ...bare } = inA;
+  const left = planOrder(new View([inherited], [bare], []), 'n1', outOf(inherited));
+  assert.deepEqual(left?.patch?.labels, { 'node-role.kubernetes.io/a': null, tier: null, own: null });
+  assert.deepEqual(left?.patch?.taints, [taint('mine:NoExecute')]);
+  const moved = planOrder(new View([inherited, b], [bare], []), 'n1', moveTo(b, inherited));
+  assert.deepEqual(moved?.patch, movedPatch);
+});
+
+test('a pool that cannot have nodes is refused', () => {
+  const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
+  const invalid = { ...b, spec: { handler: 'NO' } };
+  const plan = (pools: NodePool[]) => planOrder(new View(pools, [inA], []), 'n1', moveTo(b, a));
+  assert.throws(() => plan([a, going]), { message: 'nodepool b is being deleted' });
+  assert.throws(() => plan([a, invalid]), /nodepool b gets no nodes while its spec is invalid: spec\.handler: /);
+  assert.throws(() => plan([a]), { message: 'nodepool b was deleted meanwhile' });
+});
+
+test('on a conflict the node is read and planned anew, and what somebody else set meanwhile stays', async () => {
+  let live: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, new: 'theirs' }, taints: [] };
+  const sent: NodePatch[] = [];
+  const cluster = {
+    async patchNode(_name: string, patch: NodePatch) {
+      sent.push(patch);
+      if (patch.resourceVersion !== live.resourceVersion) return { kind: 'conflict' };
+      live = { ...patchedNode(live, patch), resourceVersion: '9' };
+      return { kind: 'written', node: live };
+    },
+    getNode: async () => live,
+  } as unknown as ClusterPort;
+  const view = new View([a, b], [inA], []);
+  const orders = new Map([['n1', moveTo(b, a)]]);
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders });
+  assert.equal(writer.needsWrite('n1'), true);
+  const move = await writer.settle('n1');
+  assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
+  assert.deepEqual(live.labels, { ...role('b'), tier: 'b', new: 'theirs' });
+  assert.deepEqual(live.taints, [taint('d=b:NoSchedule')]);
+  assert.equal(writer.needsWrite('n1'), false, 'it is carried out once');
+});
+
+test('an order that cannot be met any more fails, and writes nothing', async () => {
+  const stolen: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, 'node-role.kubernetes.io/b': 'x' } };
+  let writes = 0;
+  const cluster = {
+    async patchNode() {
+      writes++;
+      return { kind: 'conflict' };
+    },
+    getNode: async () => stolen,
+  } as unknown as ClusterPort;
+  const view = new View([a, b], [inA], []);
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', moveTo(b, a)]]) });
+  await assert.rejects(writer.settle('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
+  assert.equal(writes, 1);
+});
+
+test('an order is carried out once: what a pool gives back then is not taken away again', async () => {
+  const giver = aPool({ labels: role('a') }, { name: 'giver', finalizers: [FINALIZER] });
+  let live: Node = { ...inA, labels: { ...inA.labels, ...role('giver') } };
+  let writes = 0;
+  const cluster = {
+    async patchNode(_name: string, patch: NodePatch) {
+      live = { ...patchedNode(live, patch), resourceVersion: String(10 + writes++) };
+      return { kind: 'written', node: live };
+    },
+  } as unknown as ClusterPort;
+  const view = new View([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', outOf(a)]]) });
+  await writer.settle('n1');
+  assert.deepEqual([view.claim('n1')?.owner, writes], ['giver', 1]);
+  assert.equal(live.labels['node-role.kubernetes.io/a'], '');
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PoolNode } from '../../../src/operations/nodes.ts';
+import { printNodeNames, printNodes, renderNodes } from '../../../src/render/nodes.ts';
+import { colored, makeNode, NOW, plain } from './fixtures.ts';
+
+const nothing = { applied: { labels: {}, taints: [] }, changes: [], losers: [], leaving: false };
+
+const nodes: PoolNode[] = [
+  {
+    ...nothing,
+    node: makeNode('node-a', {
+      taints: [
+        { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' },
+        { key: 'maintenance', effect: 'NoExecute' },
+      ],
+    }),
+    pool: 'gpu',
+    applied: { labels: { tier: 'gold' }, taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }] },
+  },
+  {
+    ...nothing,
+    node: makeNode('node-b', { unschedulable: true }),
+    pool: 'gpu',
+    changes: [
+      { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' },
+      { kind: 'label', key: 'team', action: 'change', from: 'x', to: 'y', reason: 'drift' },
+      { kind: 'taint', key: 'old', effect: 'NoSchedule', action: 'remove', from: 'v', reason: 'spec' },
+      { kind: 'taint', key: 'dedicated', effect: 'NoSchedule', action: 'add', to: 'gpu', reason: 'spec' },
+    ],
+    losers: ['late', 'later'],
+  },
+  {
+    ...nothing,
+    node: makeNode('node-c', { ready: false }),
+    pool: 'gone',
+    leaving: true,
+    changes: [{ kind: 'label', key: 'tier', action: 'remove', from: 'gold', reason: 'left the pool' }],
+  },
+  { ...nothing, node: makeNode('evil\x1b[31m'), pool: undefined },
+];
+
+test('a table whose cells have no spaces', () => {
+  assert.equal(
+    renderNodes(nodes, { wide: false, headers: true, now: NOW }, plain),
+    `NAME           STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE
+node-a         Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d
+node-b         Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d
+node-c         NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d
+evil\\x1b[31m   Ready                      <none>         <none>                        <none>         <none>                  20d`,
+  );
+});
+
+test('wide: nothing shortened, resources, and who else matches', () => {
+  const lines = renderNodes(nodes, { wide: true, headers: false, now: NOW }, plain).split('\n');
+  assert.deepEqual(lines[0]?.split(/ {2,}/), [
+    'node-a',
+    'Ready',
+    'gpu',
+    'dedicated=gpu:NoSchedule,maintenance:NoExecute',
+    'tier=gold,dedicated=gpu:NoSchedule',
+    '<none>',
+    '20d',
+    '4',
+    '2.9Gi',
+    '110',
+    '<none>',
+  ]);
+  assert.match(lines[1] ?? '', / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later$/);
+});
+
+test('colours say what needs somebody: not ready, cordoned, drift, leaving', () => {
+  const shown = renderNodes(nodes, { wide: false, headers: true, now: NOW }, colored);
+  assert.deepEqual(shown.match(/\x1b\[3[13]m[^\x1b]+/g), [
+    '\x1b[33mReady,SchedulingDisabled',
+    '\x1b[33m+tier=gold,~team=y,+2',
+    '\x1b[31mNotReady',
+    '\x1b[33mgone,Leaving',
+    '\x1b[33m-tier',
+  ]);
+});
+
+test('names, and all of it as JSON and YAML', () => {
+  assert.equal(printNodeNames(nodes.slice(0, 2)), 'node/node-a\nnode/node-b');
+  const { items } = JSON.parse(printNodes(nodes, 'json')) as { items: Record<string, unknown>[] };
+  assert.deepEqual(items[2], {
+    name: 'node-c',
+    pool: 'gone',
+    leaving: true,
+    ready: false,
+    unschedulable: false,
+    creationTimestamp: '2026-11-01T09:00:00Z',
+    taints: [],
+    applied: { labels: {}, taints: [] },
+    changes: nodes[2]?.changes,
+    alsoMatchedBy: [],
+    allocatable: { cpu: '4', memory: '3064520Ki', pods: '110' },
+  });
+  assert.deepEqual([items[3]?.pool, items[1]?.alsoMatchedBy], [null, ['late', 'later']]);
+  assert.match(printNodes(nodes.slice(0, 1), 'yaml'), /^items:\n- allocatable:\n {4}cpu: "4"\n/);
+  assert.equal(printNodes([], 'json'), '{\n    "items": []\n}');
+});
