@@ -11,7 +11,9 @@ export interface Status {
   message: string;
   /** Of the object that it is about. */
   name: string | undefined;
-  causes: { field: string; message: string }[];
+  causes: { reason: string; field: string; message: string }[];
+  /** The HTTP status of the failure that it tells of, which that of the answer need not be. */
+  failure: number | undefined;
 }
 
 /** What was asked. */
@@ -41,7 +43,8 @@ export function parseStatus(text: string): Status | undefined {
     // `<nil>`: the server's note that it stopped looking, which helps nobody.
     causes: causes
       .filter(cause => cause.field !== '<nil>')
-      .map(cause => ({ field: textOf(cause.field), message: textOf(cause.message) })),
+      .map(cause => ({ reason: textOf(cause.reason), field: textOf(cause.field), message: textOf(cause.message) })),
+    failure: body.status === 'Failure' && typeof body.code === 'number' ? body.code : undefined,
   };
 }
 
