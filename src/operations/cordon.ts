@@ -30,8 +30,9 @@ const MOST_ATTEMPTS = 20;
 
 /** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */
 export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
-  const { pools, nodes: names } = options;
-  const members = [...(await poolMembers([...new Set(pools)], deps.cluster)).values()].flat();
+  const { nodes: names } = options;
+  const pools = [...new Set(options.pools)];
+  const members = [...(await poolMembers(pools, deps.cluster)).values()].flat();
   if (names.length === 0) return members;
   const strangers = names.filter(name => !members.some(node => node.name === name));
   if (strangers.length > 0) throw notMembers(strangers, pools);

@@ -19,7 +19,7 @@ export interface NodeDrain {
   /** Pods that have to go, and those of them that are gone. */
   pods: number;
   gone: number;
-  /** Why pods do not go yet, by their name. */
+  /** What pods wait for that do not go yet, by their name. */
   held: Map<string, string>;
 }
 
@@ -36,7 +36,7 @@ export interface RemovalOptions extends DrainScope {
 /** What people see of it, in the order in which it happens. */
 export type PodEvent =
   | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
-  /** @param why words that follow the pod's name */
+  /** @param why what it waits for */
   | { kind: 'held'; node: string; pod: string; why: string };
 
 export interface NodeDrainDeps {
@@ -123,13 +123,13 @@ function take(removal: Removal, leaver: Leaver, work: Work): void {
     case 'budget': {
       const { budget, message } = removal;
       const name = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${pod.namespace}/${budget}`;
-      hold(`waits for ${name}: ${message}`, leaver, work);
+      hold(`${name}: ${message}`, leaver, work);
       if (work.options.dryRun) work.left.delete(pod.uid);
       leaver.askAt = now + RETRY_MS;
       return;
     }
     case 'busy':
-      hold(`waits for the server: ${removal.message}`, leaver, work);
+      hold(`the server: ${removal.message}`, leaver, work);
       leaver.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
       return;
     case 'namespace ends':
@@ -137,7 +137,7 @@ function take(removal: Removal, leaver: Leaver, work: Work): void {
         leaver.askAt = undefined;
         return;
       }
-      hold(`waits for the end of its namespace: ${removal.message}`, leaver, work);
+      hold(`the end of its namespace: ${removal.message}`, leaver, work);
       leaver.askAt = now + RETRY_MS;
   }
 }
@@ -179,7 +179,8 @@ function pauseMs({ left, options, deps: { clock } }: Work, began: number): numbe
 function timedOut({ drain, options, left }: Work): NodepoolError {
   const fates = [...left.values()].map(({ pod }) => {
     const name = podName(pod);
-    return { what: drain.held.get(name) ?? 'still terminating', pod: name };
+    const why = drain.held.get(name);
+    return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
   });
   const what = `gave up after ${options.timeoutMs / 1000} s: ${groupByFate(fates).join('; ')}`;
   return new NodepoolError('cluster', what);

@@ -52,7 +52,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'stuck':
       return { to: 'err', text: `pod ${event.pod} has been terminating for too long, skipping` };
     case 'held':
-      return { to: 'err', text: `pod ${event.pod} on node ${event.node} ${event.why}${suffix}` };
+      return { to: 'err', text: `pod ${event.pod} on node ${event.node} waits for ${event.why}${suffix}` };
     case 'drained':
       return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${suffix}` };
     case 'failed':
@@ -73,7 +73,8 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
   const parts = underWay.slice(0, MOST_NODES).map(({ node, gone, pods, held }) => {
-    const waits = held.size === 0 ? '' : `, ${held.size} ${held.size === 1 ? 'waits' : 'wait'}: ${firstReason(held)}`;
+    const waits =
+      held.size === 0 ? '' : `, ${held.size} ${held.size === 1 ? 'waits' : 'wait'} for ${firstReason(held)}`;
     return `; ${node} ${gone}/${pods} pods${waits}`;
   });
   const more = underWay.length - MOST_NODES;
@@ -85,7 +86,8 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
 export function renderDrains(drains: readonly NodeDrain[], style: Style): string {
   const rows = drains.map((drain): Cell[] => {
     const { node, phase, pods, gone, held } = drain;
-    const note = held.size === 0 ? '' : `${held.size === 1 ? '1 pod' : `${held.size} pods`}: ${firstReason(held)}`;
+    const note =
+      held.size === 0 ? '' : `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, shorten(note, NOTE_WIDTH)];
   });
   return renderTable(['NODE', 'STATE', 'PODS GONE', 'NOTE'], rows);
