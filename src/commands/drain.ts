@@ -26,7 +26,7 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   ];
   static override args = { name: nameArg('Name of the pool.') };
   static override flags = {
-    parallel: Flags.integer({ min: 1, defaultHelp: 1, summary: 'Nodes drained at a time.', helpValue: 'N' }),
+    parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; one unless told.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
       summary: 'Nodes drained at a time, less the members that are not Ready.',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
-import { cli } from '../cluster/harness.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { podsOf } from './draining.ts';
@@ -283,12 +283,8 @@ test('the permissions that the docs name suffice', async () => {
   const page = readFileSync(new URL('../../docs/commands/drain.md', import.meta.url), 'utf8');
   const [, manifest = ''] = /```yaml\n(kind: ClusterRole\n.*?)```/s.exec(page) ?? [];
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  await api().expect(
-    'POST',
-    `${rbac}/clusterroles`,
-    `apiVersion: rbac.authorization.k8s.io/v1\n${manifest}`,
-    'application/yaml',
-  );
+  const stdin = `apiVersion: rbac.authorization.k8s.io/v1\n${manifest}`;
+  assert.equal((await kubectl(cluster(), ['create', '-f', '-'], { stdin })).stderr, '');
   await api().expect('POST', `${rbac}/clusterrolebindings`, {
     metadata: { name: 'keeper' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'nodepool-drain' },
