@@ -176,12 +176,12 @@ function pauseMs({ left, options, deps: { clock } }: Work, began: number): numbe
   return Math.max(0, Math.min(end, ...asks));
 }
 
-function timedOut({ drain, options, left }: Work): NodepoolError {
+function timedOut({ drain, options, left, errors }: Work): NodepoolError {
   const fates = [...left.values()].map(({ pod }) => {
     const name = podName(pod);
     const why = drain.held.get(name);
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
   });
-  const what = `gave up after ${options.timeoutMs / 1000} s: ${groupByFate(fates).join('; ')}`;
-  return new NodepoolError('cluster', what);
+  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByFate(fates).join('; ')}`;
+  return new NodepoolError('cluster', [...errors, late].join('; '));
 }

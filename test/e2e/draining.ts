@@ -1,11 +1,18 @@
 /** Pods and budgets as a drain meets them, where nobody runs pods: what a kubelet or a controller would say is said here. */
 import { beforeEach } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
-import type { World } from './world.ts';
+import type { RunResult } from '../cluster/run.ts';
+import { type Following, start } from './following.ts';
+import { role, type World } from './world.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const CONTAINERS = [{ name: 'c', image: 'i' }];
+
+/** Pods are gone at once: there is no kubelet that would end them. */
+export const NOW = '--grace-period=0';
 
 export interface PodSpec {
   name: string;
@@ -27,10 +34,17 @@ export interface Pods {
   budget(name: string, labels: Record<string, string>, disruptionsAllowed: number): Promise<void>;
   /** Names of those that are not on their way out, sorted. */
   names(): Promise<string[]>;
+  /** Names of the nodes that are cordoned. */
+  closed(): Promise<string[]>;
+  /** Pool worker with two nodes; and a node that is none of its members, with a pod. */
+  worker(): Promise<void>;
+  /** Drains pool worker, to the end or in the background. */
+  drain(...args: string[]): Promise<RunResult>;
+  background(t: { after(fn: () => unknown): void }, ...args: string[]): Following;
 }
 
 /** Pods, budgets and DaemonSets are gone before every test. */
-export function podsOf(world: World): Pods {
+export function poolsWithPods(world: World): Pods {
   const api = () => raw(world.cluster());
   const list = async () => {
     const { items } = (await api().expect('GET', `${NAMESPACE}/pods`)) as {
@@ -46,19 +60,23 @@ export function podsOf(world: World): Pods {
     await api().expect('DELETE', BUDGETS);
     await api().expect('DELETE', '/apis/apps/v1/namespaces/default/daemonsets');
   });
+  const pod: Pods['pod'] = async ({ name, node, labels = {}, annotations = {}, emptyDir = false, ...rest }) => {
+    const {
+      owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
+      finalizers = [],
+      phase = 'Running',
+    } = rest;
+    const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
+    const volumes = emptyDir ? [{ name: 'cache', emptyDir: {} }] : [];
+    await api().expect('POST', `${NAMESPACE}/pods`, {
+      metadata: { name, labels, annotations, ownerReferences, finalizers },
+      spec: { nodeName: node, containers: CONTAINERS, volumes },
+    });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await api().expect('PATCH', `${NAMESPACE}/pods/${name}/status`, { status: { phase, conditions } });
+  };
   return {
-    async pod({ name, node, labels = {}, annotations = {}, emptyDir = false, phase = 'Running', ...rest }) {
-      const { owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' }, finalizers = [] } = rest;
-      const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
-      const volumes = emptyDir ? [{ name: 'cache', emptyDir: {} }] : [];
-      const metadata = { name, labels, annotations, ownerReferences, finalizers };
-      await api().expect('POST', `${NAMESPACE}/pods`, {
-        metadata,
-        spec: { nodeName: node, containers: CONTAINERS, volumes },
-      });
-      const conditions = [{ type: 'Ready', status: 'True' }];
-      await api().expect('PATCH', `${NAMESPACE}/pods/${name}/status`, { status: { phase, conditions } });
-    },
+    pod,
     async daemonSet(name) {
       const labels = { daemon: name };
       const template = { metadata: { labels }, spec: { containers: CONTAINERS } };
@@ -80,5 +98,22 @@ export function podsOf(world: World): Pods {
         .filter(({ deletionTimestamp }) => deletionTimestamp === undefined)
         .map(({ name }) => name)
         .sort(),
+    async closed() {
+      const { items } = (await api().expect('GET', '/api/v1/nodes')) as {
+        items: { metadata: { name: string }; spec: { unschedulable?: boolean } }[];
+      };
+      return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
+    },
+    async worker() {
+      await world.nodes(
+        { name: 'w-1', labels: role('worker') },
+        { name: 'w-2', labels: role('worker') },
+        { name: 'other' },
+      );
+      await world.pool('worker');
+      await pod({ name: 'elsewhere', node: 'other', owner: null });
+    },
+    drain: (...args) => cli(world.cluster(), ['drain', 'worker', ...args]),
+    background: (t, ...args) => start(t, world.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
   };
 }

@@ -322,6 +322,19 @@ describe('one node', () => {
     assert.match(it.told.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*\(mend it\)$/);
   });
 
+  test('the timeout does not hide why another pod will not go', async () => {
+    const never = new NodepoolError('cluster', 'never');
+    const it = world({
+      pods: { a: [{ name: 'p' }, { name: 'q' }] },
+      answers: { p: [never] },
+      options: { timeoutMs: 9 },
+    });
+    const { ended } = it.begin();
+    await it.clock.advance(9);
+    assert.deepEqual(states(await ended), ['a failed 0/2']);
+    assert.match(it.told.at(-1) ?? '', /"a": never; gave up after 0\.009 s: still terminating: ns\/q$/);
+  });
+
   test('--skip-wait-for-delete-timeout: what hangs is passed over, before and while it is waited for', async () => {
     const rules = { ...RULES, skipWaitForDeleteSeconds: 3 };
     const old = { name: 'old', deletionTimestamp: '2025-12-31T23:00:00Z' };
