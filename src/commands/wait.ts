@@ -27,7 +27,6 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     for: Flags.string({
-      required: true,
       summary: "What to wait for: the pool's status, its number of nodes or of Ready nodes, or its end.",
       helpValue: 'status=N|nodes=N|ready=N|delete',
     }),
@@ -45,6 +44,9 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
   ): Promise<number> {
     const names = args.name ?? [];
     if (names.length === 0) throw new NodepoolError('usage', 'wait needs the name of a pool');
+    if (flags.for === undefined) {
+      throw new NodepoolError('usage', 'wait needs --for', 'write it like --for=status=200');
+    }
     const condition = parseWaitCondition(flags.for);
     const { timeout } = flags;
     const isEndless = timeout.startsWith('-');

@@ -5,6 +5,7 @@ import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { type Following, start } from './following.ts';
 import { verbsOf } from './verbs.ts';
+import { eventually } from './watching.ts';
 import { role, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -14,15 +15,17 @@ const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
 const met = (name: string) => `nodepool.nodes.lailin.xyz/${name} condition met\n`;
 
-/** In the background. */
-function wait(t: TestContext, ...args: string[]): Following {
-  return start(t, cluster(), [...productCommand(), 'wait', ...args]);
+/** In the background; resolves once it watches. */
+async function wait(t: TestContext, ...args: string[]): Promise<Following> {
+  const waiting = start(t, cluster(), [...productCommand(), 'wait', ...args, '-v', '6']);
+  await eventually('it watches', () => waiting.stderr().includes('watch=true'));
+  return waiting;
 }
 
 /** When it ends by itself: the signal does nothing. */
-async function ended(waiting: Following): Promise<{ code: number | null; stdout: string; stderr: string }> {
+async function ended(waiting: Following): Promise<{ code: number | null; stdout: string }> {
   const code = await waiting.end('SIGCONT');
-  return { code, stdout: waiting.stdout(), stderr: waiting.stderr() };
+  return { code, stdout: waiting.stdout() };
 }
 
 test('what is met already', async () => {
@@ -43,12 +46,12 @@ test('what comes to be met, of several pools', async t => {
   await world.nodes({ name: 'a', labels: role('gpu') });
   await world.pool('gpu');
   await world.pool('cpu');
-  const waiting = wait(t, 'gpu', 'cpu', '--for=status=200', '--timeout=60s');
+  const waiting = await wait(t, 'gpu', 'cpu', '--for=status=200', '--timeout=60s');
   await world.reconcile('cpu');
   await waiting.has(1);
   assert.equal(waiting.stdout(), met('cpu'));
   await world.reconcile('gpu');
-  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('cpu') + met('gpu'), stderr: '' });
+  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('cpu') + met('gpu') });
 });
 
 test('a status about an older spec does not count', async t => {
@@ -58,7 +61,7 @@ test('a status about an older spec does not count', async t => {
   await world.edit('gpu', { spec: { labels: { tier: 'gold' } } });
   const error = 'error: timed out waiting for the condition on nodepools/gpu';
   await refused(['wait', 'gpu', '--for=status=200', '--timeout=1s'], 1, error);
-  const waiting = wait(t, 'gpu', '--for=status=200');
+  const waiting = await wait(t, 'gpu', '--for=status=200');
   await world.reconcile();
   assert.equal((await ended(waiting)).stdout, met('gpu'));
 });
@@ -84,23 +87,20 @@ test('the end of a pool', async t => {
   await world.nodes({ name: 'a', labels: role('gpu') });
   await world.pool('gpu');
   await world.reconcile();
-  const waiting = wait(t, 'gpu', '--for=delete', '--timeout=-1s');
+  const waiting = await wait(t, 'gpu', '--for=delete', '--timeout=-1s');
   await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);
   await world.edit('gpu', { metadata: { labels: { still: 'there' } } });
   assert.equal(waiting.stdout(), '');
   await world.delete(['gpu']);
-  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu'), stderr: '' });
+  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu') });
 });
 
 test('a pool that goes while something else is waited for', async t => {
   await world.pool('gpu');
-  const waiting = wait(t, 'gpu', '--for=status=200');
-  // The watch is under way once the server has it.
-  await new Promise(resolve => setTimeout(resolve, 2_000));
+  const waiting = await wait(t, 'gpu', '--for=status=200');
   await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);
-  const { code, stderr } = await ended(waiting);
-  assert.equal(code, 1);
-  assert.match(stderr, /^error: nodepool "gpu" not found;/);
+  assert.equal((await ended(waiting)).code, 1);
+  assert.match(waiting.stderr(), /^error: nodepool "gpu" not found;/m);
 });
 
 test('what is wrong with the command', async () => {
@@ -108,7 +108,7 @@ test('what is wrong with the command', async () => {
   const how = 'next: write it like status=200, nodes=3, ready=3 or delete';
   await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);
   await refused(['wait', '--for=delete'], 2, `error: wait needs the name of a pool\n${see}`);
-  await refused(['wait', 'gpu'], 2, /--for/);
+  await refused(['wait', 'gpu'], 2, `error: wait needs --for; next: write it like --for=status=200\n${see}`);
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
   assert.equal(code, 2);
