@@ -7,8 +7,8 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { type LabelQuery, matchesQuery } from '../nodepool/label-query.ts';
 import type { DrainPort, PodRemoval, Removal } from '../operations/drain-port.ts';
 import type { Answer } from './answer.ts';
-import type { Api } from './api.ts';
-import { type Asked, isMissingObject, parseStatus, refusal, type Status } from './errors.ts';
+import { type Api, dryRunQuery } from './api.ts';
+import { type Asked, isMissingObject, parseStatus, reasonOf, refusal, type Status } from './errors.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -37,6 +37,8 @@ export function drainPort(api: Api, transport: Transport, now: () => Date): Drai
       const answer = await transport.request({
         method: 'POST',
         path: pathOf(resource, name, 'eviction'),
+        // The body's dryRun is the registry's; webhooks are told of the query's alone.
+        query: dryRunQuery(removal.dryRun),
         body: {
           apiVersion: 'policy/v1',
           kind: 'Eviction',
@@ -58,7 +60,7 @@ export function drainPort(api: Api, transport: Transport, now: () => Date): Drai
       const path = pathOf(resource, name);
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod, removal) };
       const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
-      const outcome = commonOutcome(answer);
+      const outcome = commonOutcome(answer, parseStatus(answer.text));
       if (outcome !== undefined) return outcome;
       throw await refuse({ verb: 'delete', resource, name }, answer);
     },
@@ -77,26 +79,23 @@ function deleteOptions({ uid }: DrainPod, { gracePeriodSeconds, dryRun }: PodRem
 export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined {
   const status = parseStatus(answer.text);
   // The server says 201 and means 500: the Status in the answer is what counts.
-  if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
   if (status?.message.includes('more than one PodDisruptionBudget')) return 'many budgets';
-  const common = commonOutcome(answer);
-  if (common !== undefined || status === undefined) return common;
-  const { message } = status;
-  if (status.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'namespace ends', message };
-  switch (answer.status) {
-    case 429:
-      return heldBack(status) ?? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message };
-    case 503:
-    case 504:
-      return { kind: 'busy', afterMs: retryAfterMs(answer.headers), message };
-    default:
-      return undefined;
-  }
+  const outcome = commonOutcome(answer, status);
+  if (outcome !== undefined) return outcome;
+  const message = reasonOf(answer, status);
+  if (status?.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
+    return { kind: 'namespace ends', message };
+  const held = answer.status === 429 && status !== undefined ? heldBack(status) : undefined;
+  if (held !== undefined) return held;
+  // Mostly no Status: so says who stands before the registry.
+  const isBusy = [429, 503, 504].includes(answer.status);
+  return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
 }
 
-function commonOutcome(answer: Answer): Removal | undefined {
-  if (answer.status < 300 && parseStatus(answer.text)?.failure === undefined) return { kind: 'accepted' };
-  if (isMissingObject(answer)) return { kind: 'gone' };
+function commonOutcome(answer: Answer, status: Status | undefined): Removal | undefined {
+  if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
+  // A budget may go while the server counts with it: that 404 is not about the pod.
+  if (isMissingObject(answer)) return { kind: status?.resource === BUDGETS.plural ? 'changed' : 'gone' };
   return answer.status === 409 ? { kind: 'changed' } : undefined;
 }
 

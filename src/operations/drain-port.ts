@@ -15,7 +15,7 @@ export type Removal =
   | { kind: 'accepted' }
   /** No pod of that name and UID is there. */
   | { kind: 'gone' }
-  /** Somebody changed the pod, or made it anew, at the same time. */
+  /** Somebody changed the pod, or its budget, or made it anew, at the same time. */
   | { kind: 'changed' }
   /** A PodDisruptionBudget does not let it go now. */
   | { kind: 'budget'; budget: string | undefined; message: string }

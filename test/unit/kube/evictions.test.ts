@@ -1,7 +1,10 @@
 /** What a kube-apiserver 1.36 answers to evictions, word for word (pkg/registry/core/pod/storage/eviction.go). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { evictionOf } from '../../../src/kube/evictions.ts';
+import type { Api } from '../../../src/kube/api.ts';
+import { drainPort, evictionOf } from '../../../src/kube/evictions.ts';
+import type { Request } from '../../../src/kube/request.ts';
+import type { Transport } from '../../../src/kube/transport.ts';
 
 const failure = (code: number, more: object = {}) => ({
   kind: 'Status',
@@ -45,8 +48,23 @@ for (const [name, given, expected] of [
     answer(429, failure(429, { message: 'too many requests' }), { 'retry-after': '7' }),
     { kind: 'busy', afterMs: 7000, message: 'too many requests' },
   ],
+  [
+    'the same before it looks at what is asked: no Status',
+    { status: 429, headers: { 'retry-after': '1' }, text: 'Too many requests, please try again later.\n' },
+    { kind: 'busy', afterMs: 1000, message: 'Too many requests, please try again later.' },
+  ],
+  [
+    'a proxy without a server behind it',
+    { status: 503, headers: {}, text: 'no backend\n<p>' },
+    { kind: 'busy', afterMs: undefined, message: 'no backend' },
+  ],
   ['a slow one', answer(504, failure(504)), { kind: 'busy', afterMs: undefined, message: 'no' }],
-  ['gone', answer(404, failure(404, { details: { name: 'p' } })), { kind: 'gone' }],
+  ['gone', answer(404, failure(404, { details: { name: 'p', kind: 'pods' } })), { kind: 'gone' }],
+  [
+    'a budget that went meanwhile',
+    answer(404, failure(404, { details: { name: 'web', group: 'policy', kind: 'poddisruptionbudgets' } })),
+    { kind: 'changed' },
+  ],
   ['another pod', answer(409, failure(409)), { kind: 'changed' }],
   [
     'a namespace that is being deleted',
@@ -60,3 +78,39 @@ for (const [name, given, expected] of [
 ] as const) {
   test(name, () => assert.deepEqual(evictionOf(given), expected));
 }
+
+test('a dry run is one for the registry and for webhooks; every removal is bound to the UID', async () => {
+  const asked: Request[] = [];
+  const request = async (given: Request) => {
+    asked.push(given);
+    return { status: 201, headers: {}, text: '' };
+  };
+  const port = drainPort({} as Api, { request } as unknown as Transport, () => new Date(0));
+  const pod = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', isMirror: false, hasEmptyDir: false };
+  const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
+    asked.length = 0;
+    await port.evict(pod, { dryRun, gracePeriodSeconds });
+    await port.delete(pod, { dryRun, gracePeriodSeconds });
+    return asked.map(({ method, path, query, body }) => ({ method, path, query, body }));
+  };
+  const path = '/api/v1/namespaces/ns/pods/p';
+  const preconditions = { uid: 'u' };
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p', namespace: 'ns' } };
+  const options = { apiVersion: 'v1', kind: 'DeleteOptions' };
+  const dryRun = ['All'];
+  assert.deepEqual(await run(true), [
+    {
+      method: 'POST',
+      path: `${path}/eviction`,
+      query: { dryRun: 'All' },
+      body: { ...eviction, deleteOptions: { preconditions, dryRun } },
+    },
+    // With a body, the server does not look at the query of a DELETE.
+    { method: 'DELETE', path, query: undefined, body: { ...options, preconditions, dryRun } },
+  ]);
+  const deleteOptions = { gracePeriodSeconds: 0, preconditions };
+  assert.deepEqual(await run(false, 0), [
+    { method: 'POST', path: `${path}/eviction`, query: {}, body: { ...eviction, deleteOptions } },
+    { method: 'DELETE', path, query: undefined, body: { ...options, ...deleteOptions } },
+  ]);
+});
