@@ -94,7 +94,11 @@ const MOST_NAMED = 10;
 /** One line for each fate, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`. */
 export function groupByFate(fates: readonly { what: string; pod: string }[]): string[] {
   const pods = new Map<string, string[]>();
-  for (const { what, pod } of fates) pods.set(what, [...(pods.get(what) ?? []), pod]);
+  for (const { what, pod } of fates) {
+    const names = pods.get(what);
+    if (names === undefined) pods.set(what, [pod]);
+    else names.push(pod);
+  }
   return [...pods].map(([what, names]) => {
     const more = names.length - MOST_NAMED;
     return `${what}: ${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
