@@ -28,8 +28,12 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     const name = daemonSetOf(pod);
     if (name === undefined) return Promise.resolve(false);
     const key = podName({ namespace: pod.namespace, name });
-    const answer = asked.get(key) ?? port.hasDaemonSet(pod.namespace, name);
+    const known = asked.get(key);
+    if (known !== undefined) return known;
+    const answer = port.hasDaemonSet(pod.namespace, name);
     asked.set(key, answer);
+    // A failure is no answer: the next node asks again.
+    answer.catch(() => asked.delete(key));
     return answer;
   };
   return async node => {
