@@ -27,7 +27,7 @@ export async function showCordon(choice: CordonChoice, { io, connect }: Deps): P
   const nodes = await findNodes(choice, deps);
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
   let failed = false;
-  for (const { result } of cordonNodes(nodes, unschedulable, deps)) {
+  for (const result of cordonNodes(nodes, unschedulable, deps)) {
     const outcome = await result;
     failed ||= outcome.kind === 'failed';
     printLine(cordonLine(outcome, unschedulable, dryRunSuffix(dryRun)), io);

@@ -40,20 +40,17 @@ export async function findNodes(options: CordonOptions, deps: CordonDeps): Promi
 }
 
 /** Starts all writes at once: the connection bounds how many are under way. One that fails does not stop the others. */
-export function cordonNodes(
-  nodes: readonly Node[],
-  unschedulable: boolean,
-  deps: CordonDeps,
-): { node: Node; result: Promise<CordonResult> }[] {
-  return nodes.map(node => ({ node, result: settled(node, setUnschedulable(node, unschedulable, deps)) }));
+export function cordonNodes(nodes: readonly Node[], unschedulable: boolean, deps: CordonDeps): Promise<CordonResult>[] {
+  return nodes.map(node => cordonNode(node, unschedulable, deps));
 }
 
-async function settled({ name }: Node, work: Promise<CordonResult>): Promise<CordonResult> {
+/** A refusal is a value. */
+export async function cordonNode(node: Node, unschedulable: boolean, deps: CordonDeps): Promise<CordonResult> {
   try {
-    return await work;
+    return await setUnschedulable(node, unschedulable, deps);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
-    return { kind: 'failed', node: name, error };
+    return { kind: 'failed', node: node.name, error };
   }
 }
 

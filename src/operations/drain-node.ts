@@ -3,6 +3,7 @@
  * are gone. Killed at any point, the next run finds what is left.
  */
 import { type Clock, sleep } from '../controller/clock.ts';
+import type { Limiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByFate, isStuck, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DrainScope, PodReader } from './drain-pods.ts';
@@ -29,7 +30,7 @@ export interface RemovalOptions extends DrainScope {
   disableEviction: boolean;
   /** For one node, in milliseconds; 0: for ever. */
   timeoutMs: number;
-  /** The server checks every removal and keeps the pods; what is held back is told, not waited for. */
+  /** The server checks every removal and keeps the pods; what would wait, for whatever it is, is told and passed over. */
   dryRun: boolean;
 }
 
@@ -45,7 +46,9 @@ export interface NodeDrainDeps {
   clock: Clock;
   now: () => Date;
   tell: (event: PodEvent) => void;
-  /** Ends it where it is. */
+  /** For what is written, of all nodes together. */
+  limit: Limiter;
+  /** Ends it where it is: what waits for a place of the limiter is not sent. */
   signal: AbortSignal;
 }
 
@@ -68,7 +71,7 @@ export async function drainNode(drain: NodeDrain, options: RemovalOptions, deps:
   while (left.size > 0 && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
-    await Promise.all(due.map(leaver => ask(leaver, work)));
+    await Promise.all(due.map(leaver => deps.limit(() => ask(leaver, work))));
     if (left.size === 0) break;
     await sleep(clock, pauseMs(work, began), signal);
     if (!signal.aborted) await look(work);
@@ -91,6 +94,7 @@ async function ask(leaver: Leaver, work: Work): Promise<void> {
   const { drain, options, deps, left, errors } = work;
   const { pod } = leaver;
   const { gracePeriodSeconds, dryRun, disableEviction } = options;
+  if (deps.signal.aborted) return;
   if (!leaver.wasAsked) deps.tell({ kind: 'asking', node: drain.node, pod: podName(pod) });
   leaver.wasAsked = true;
   try {
@@ -124,7 +128,6 @@ function take(removal: Removal, leaver: Leaver, work: Work): void {
       const { budget, message } = removal;
       const name = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${pod.namespace}/${budget}`;
       hold(`${name}: ${message}`, leaver, work);
-      if (work.options.dryRun) work.left.delete(pod.uid);
       leaver.askAt = now + RETRY_MS;
       return;
     }
@@ -133,7 +136,7 @@ function take(removal: Removal, leaver: Leaver, work: Work): void {
       leaver.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
       return;
     case 'namespace ends':
-      if (pod.deletionTimestamp !== undefined) {
+      if (pod.deletionTimestamp !== undefined && !work.options.dryRun) {
         leaver.askAt = undefined;
         return;
       }
@@ -143,8 +146,9 @@ function take(removal: Removal, leaver: Leaver, work: Work): void {
 }
 
 /** Told once for each reason, not with each try. */
-function hold(why: string, { pod }: Leaver, { drain, deps }: Work): void {
+function hold(why: string, { pod }: Leaver, { drain, options, deps, left }: Work): void {
   const name = podName(pod);
+  if (options.dryRun) left.delete(pod.uid);
   if (drain.held.get(name) === why) return;
   drain.held.set(name, why);
   deps.tell({ kind: 'held', node: drain.node, pod: name, why });

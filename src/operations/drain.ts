@@ -2,11 +2,12 @@
  * Drains the nodes of a pool: all are closed to new pods first, so that none moves to a node that is next; then node
  * after node, a few at a time, is emptied. What may not go is found before anything is written.
  */
+import { createLimiter } from '../controller/limiter.ts';
 import { groupByFate } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainPlaces, drainOrder } from '../nodepool/drain-places.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node } from '../nodepool/types.ts';
-import { type CordonDeps, type CordonResult, cordonNodes } from './cordon.ts';
+import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
 import { type PodFate, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
@@ -33,13 +34,16 @@ export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   pace: DrainPace;
 }
 
-export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'readPods'>, CordonDeps {
+export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'readPods' | 'limit'>, CordonDeps {
   /** @param drains all nodes as they are now */
   tell: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
 }
 
 /** The same, once there are nodes to tell of. */
-type Work = Omit<DrainDeps, 'tell'> & { tell: (event: DrainEvent) => void };
+type Work = Omit<DrainDeps, 'tell'> & Pick<NodeDrainDeps, 'limit'> & { tell: (event: DrainEvent) => void };
+
+/** Writes under way: half of the connection's places, so that they do not hold up the looks whether pods are gone. */
+const MOST_WRITES = 16;
 
 /** Throws, and has written nothing, when the pool does not exist or one of its pods may not go. */
 export async function planDrain(
@@ -65,7 +69,7 @@ export async function planDrain(
 /** In the order in which they are drained. Those whose phase is not `drained` are left to do. */
 export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
   const { pace } = options;
-  const deps: Work = { ...given, tell: event => given.tell(event, drains) };
+  const deps: Work = { ...given, limit: createLimiter(MOST_WRITES), tell: event => given.tell(event, drains) };
   const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
   const nodes = plan.nodes.map(({ node }) => node);
   const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
@@ -101,18 +105,15 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
   }
 }
 
-/** A node that cannot be closed is not drained; one that is gone needs it no more. */
+/** A node that cannot be closed is not drained; one that is gone needs it no more; none is closed after the signal. */
 async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
-  const writes = cordonNodes(
-    nodes.map(({ node }) => node),
-    true,
-    deps,
-  );
-  for (const { node, result } of writes) {
+  const drainOf = new Map(drains.map(drain => [drain.node, drain]));
+  const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
+  const writes = nodes.map(({ node }) => ({ drain: drainOf.get(node.name), result: deps.limit(() => cordon(node)) }));
+  for (const { drain, result } of writes) {
     const outcome = await result;
+    if (drain === undefined || outcome === undefined) continue;
     deps.tell({ kind: 'cordon', result: outcome });
-    const drain = drains.find(each => each.node === node.name);
-    if (drain === undefined) continue;
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
   }

@@ -30,8 +30,7 @@ function world(nodes: Node[], answer: (name: string, nth: number) => NodeWrite |
     dryRun: 'none',
     sleep: async () => {},
   };
-  const cordon = async (unschedulable = true) =>
-    Promise.all(cordonNodes(nodes, unschedulable, deps).map(({ result }) => result));
+  const cordon = async (unschedulable = true) => Promise.all(cordonNodes(nodes, unschedulable, deps));
   return { deps, writes, cordon };
 }
 

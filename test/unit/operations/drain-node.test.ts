@@ -165,6 +165,50 @@ describe('one node', () => {
     assert.match(it.told.at(-1) ?? '', /unable to drain node "a": cannot delete pods with local storage .*: ns\/q$/);
   });
 
+  test('a DaemonSet that could not be read is read again for the next node', async () => {
+    const agent = { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } };
+    const it = world({
+      nodes: [{ name: 'a' }, { name: 'b' }],
+      pods: { a: [{ name: 'agent-1', ...agent }], b: [{ name: 'agent-2', ...agent }] },
+      hasDaemonSet: [true, new NodepoolError('cluster', 'no answer'), true],
+      options: { rules: { ...RULES, ignoreDaemonSets: true } },
+    });
+    assert.deepEqual(states(await it.begin().ended), ['a failed 0/0', 'b drained 0/0']);
+    assert.equal(it.told.at(-2), 'error: unable to drain node "a": no answer');
+  });
+
+  test('the signal: what is not sent yet is not sent any more', async () => {
+    const pods = { a: Array.from({ length: 40 }, (_, index) => ({ name: `p${index}` })) };
+    const it = world({ pods, stopAtRemoval: 3 });
+    assert.deepEqual(states(await it.begin().ended), ['a under way 0/40']);
+    assert.equal(it.removals.length, 3);
+  });
+
+  test('--dry-run=server: nothing that would wait is waited for', async () => {
+    const later = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const it = world({
+      dryRun: 'server',
+      pods: { a: [{ name: 'held' }, { name: 'busy' }, { name: 'ends' }, { name: 'ending', ...later }] },
+      answers: {
+        held: [BUDGET],
+        busy: [{ kind: 'busy', afterMs: undefined, message: 'it is being moved' }],
+        ends: [{ kind: 'namespace ends', message: 'it ends' }],
+        ending: [{ kind: 'namespace ends', message: 'it ends' }],
+      },
+    });
+    assert.deepEqual(states(await it.begin().ended), ['a drained 0/4 held']);
+    assert.equal(it.clock.now(), 0);
+    assert.deepEqual(
+      it.told.filter(line => line.includes('waits for')).map(line => line.replace(/.*waits for /, '')),
+      [
+        'PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
+        'the server: it is being moved',
+        'the end of its namespace: it ends',
+        'the end of its namespace: it ends',
+      ],
+    );
+  });
+
   test('flags go with the request; what is gone is seen without the selector, as labels may change', async () => {
     const options = { disableEviction: true, gracePeriodSeconds: 0, podSelector: 'app=x' };
     const it = world({ pods: { a: [{ name: 'p' }] }, options });

@@ -1,4 +1,5 @@
 /** A pool of nodes with pods, for drains over ports of the test's own: what is asked when, what is told, what is left. */
+import assert from 'node:assert/strict';
 import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.ts';
 import type { DrainPace } from '../../../src/nodepool/drain-places.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -26,9 +27,13 @@ interface Setup {
   pods?: Record<string, Partial<DrainPod>[]>;
   options?: Partial<DrainOptions>;
   dryRun?: DryRun;
-  hasDaemonSet?: boolean;
+  /** The answers, one after the other; the last one holds on. */
+  hasDaemonSet?: (boolean | NodepoolError)[];
   /** What the nth try to remove the pod gives; the last one holds on. */
   answers?: Record<string, (Removal | NodepoolError)[]>;
+  /** Ctrl-C while the nth removal, or the first patch, is under way. */
+  stopAtRemoval?: number;
+  stopAtPatch?: boolean;
 }
 
 const pool = {
@@ -49,6 +54,14 @@ export function makePod(pod: Partial<DrainPod>): DrainPod {
   return { ...rest, uid: `uid-${pod.name}`, ...pod };
 }
 
+/** The last one holds on. */
+function nthOf<T>(answers: readonly (T | NodepoolError)[], nth: number): T {
+  const answer = answers[Math.min(nth, answers.length - 1)];
+  assert.ok(answer !== undefined);
+  if (answer instanceof NodepoolError) throw answer;
+  return answer;
+}
+
 /** A pool of nodes with pods. A pod that was accepted stays until letGo() is called, or `lingers` is false. */
 export function world(setup: Setup) {
   const clock = new FakeClock();
@@ -58,6 +71,7 @@ export function world(setup: Setup) {
   const [log, told, lists]: [string[], string[], string[]] = [[], [], []];
   const tries = new Map<string, number>();
   const removals: PodRemoval[] = [];
+  let daemonSetReads = 0;
   const letGo = (...names: string[]) => {
     for (const [node, some] of pods)
       pods.set(
@@ -70,10 +84,8 @@ export function world(setup: Setup) {
     tries.set(pod.name, nth + 1);
     removals.push(removal);
     log.push(`${how} ${pod.name} @${clock.now() / 1000}`);
-    const answers = setup.answers?.[pod.name] ?? [ACCEPTED];
-    const answer = answers[Math.min(nth, answers.length - 1)] ?? ACCEPTED;
-    if (answer instanceof NodepoolError) throw answer;
-    return answer;
+    if (removals.length === setup.stopAtRemoval) over.abort();
+    return nthOf(setup.answers?.[pod.name] ?? [ACCEPTED], nth);
   };
   const port: DrainPort = {
     async podsOn(node, podSelector) {
@@ -82,7 +94,7 @@ export function world(setup: Setup) {
     },
     hasDaemonSet: async (namespace, name) => {
       log.push(`daemonset ${namespace}/${name}`);
-      return setup.hasDaemonSet ?? true;
+      return nthOf(setup.hasDaemonSet ?? [true], daemonSetReads++);
     },
     evict: remove('evict'),
     delete: remove('delete'),
@@ -95,6 +107,7 @@ export function world(setup: Setup) {
       getNode: async name => nodes.get(name),
       async patchNode(name, patch) {
         log.push(`patch ${name} ${JSON.stringify(patch)}`);
+        if (setup.stopAtPatch) over.abort();
         const node = nodes.get(name);
         if (node === undefined) return { kind: 'gone' };
         return { kind: 'written', node };

@@ -141,6 +141,15 @@ describe('the pool', () => {
     assert.equal(it.clock.pending, 0);
   });
 
+  test('the signal while nodes are cordoned: no more of them are', async () => {
+    const nodes = Array.from({ length: 40 }, (_, index) => ({ name: `n${index + 10}` }));
+    const it = world({ nodes, pods: { n10: [{ name: 'p' }] }, stopAtPatch: true });
+    const drains = await it.begin().ended;
+    assert.ok(drains.every(({ phase }) => phase === 'not begun'));
+    assert.deepEqual(it.log, ['patch n10 {"resourceVersion":"1","unschedulable":true}']);
+    assert.deepEqual(it.told, ['node/n10 cordoned']);
+  });
+
   test('--dry-run=client sends nothing', async () => {
     const it = world({ nodes: three, pods, dryRun: 'client' });
     assert.deepEqual(states(await it.begin().ended), ['a drained 1/1', 'b drained 1/1', 'c drained 1/1']);
