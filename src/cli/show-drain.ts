@@ -6,7 +6,7 @@ import type { NodeDrain } from '../operations/drain-node.ts';
 import type { DryRun } from '../operations/ports.ts';
 import { drainLine, drainProgress, renderDrains } from '../render/drain.ts';
 import { makeStyle } from '../render/style.ts';
-import { confirm } from './confirm.ts';
+import { canAsk, confirm } from './confirm.ts';
 import { errorLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { dryRunSuffix } from './flags.ts';
@@ -34,15 +34,19 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun === 'server' });
   const surroundings = await surroundingsOf(connection, dryRun, deps);
-  const plan = await planDrain(pool, choice, surroundings);
+  let plan = await planDrain(pool, choice, surroundings);
   if (plan.nodes.length === 0) {
     io.err(`No nodes found in nodepool ${pool}.`);
     return EXIT.done;
   }
   for (const warning of plan.warnings) io.err(`warning: ${warning}`);
-  if (dryRun === 'none' && !choice.yes && !(await confirm(io, question(plan, choice)))) {
-    io.err('nothing was drained');
-    return EXIT.error;
+  if (dryRun === 'none' && !choice.yes && canAsk(io)) {
+    if (!(await confirm(io, question(plan, choice)))) {
+      io.err('nothing was drained');
+      return EXIT.error;
+    }
+    // While a person thinks, nodes are opened and pods come.
+    plan = await planDrain(pool, choice, surroundings);
   }
   const options = { ...choice, pace: choice.pace(plan.nodes.length) };
   const { drains, interrupted } = await watchedDrain(plan, options, surroundings, deps);
@@ -66,7 +70,8 @@ async function watchedDrain(
   { io, progress }: Deps,
 ): Promise<{ drains: NodeDrain[]; interrupted: boolean }> {
   const over = new AbortController();
-  const live = await progress(drainProgress(plan.pool, []));
+  // Of a dry run, what would happen to each pod is what people want to see.
+  const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
   const end = onStopSignal(() => {
     if (over.signal.aborted) process.exit(EXIT.interrupted);
     over.abort();

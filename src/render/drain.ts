@@ -19,8 +19,9 @@ export interface DrainWords {
   suffix: string;
 }
 
-/** The longest note of a table's row: its end matters least. */
-const NOTE_WIDTH = 100;
+/** The longest reason in a table's row or the spinner's line, and in a line of its own: its end matters least. */
+const NOTE_WIDTH = 90;
+const REASON_WIDTH = 1000;
 /** Nodes under way that are named in the spinner's line. */
 const MOST_NODES = 2;
 
@@ -52,7 +53,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'stuck':
       return { to: 'err', text: `pod ${event.pod} has been terminating for too long, skipping` };
     case 'held':
-      return { to: 'err', text: `pod ${event.pod} on node ${event.node} waits for ${event.why}${suffix}` };
+      return { to: 'err', text: `pod ${event.pod} on node ${event.node} waits for ${oneLine(event.why)}${suffix}` };
     case 'drained':
       return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${suffix}` };
     case 'failed':
@@ -88,7 +89,7 @@ export function renderDrains(drains: readonly NodeDrain[], style: Style): string
     const { node, phase, pods, gone, held } = drain;
     const note =
       held.size === 0 ? '' : `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
-    return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, shorten(note, NOTE_WIDTH)];
+    return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
   return renderTable(['NODE', 'STATE', 'PODS GONE', 'NOTE'], rows);
 }
@@ -99,5 +100,10 @@ function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
 
 function firstReason(held: ReadonlyMap<string, string>): string {
   const [reason = ''] = held.values();
-  return reason;
+  return shorten(reason, NOTE_WIDTH);
+}
+
+/** A webhook may write what it likes, in as many lines as it likes. */
+function oneLine(reason: string): string {
+  return sanitizeLine(shorten(reason, REASON_WIDTH));
 }

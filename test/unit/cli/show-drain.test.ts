@@ -18,21 +18,26 @@ function makeNode(name: string): Node {
   return { name, uid: name, resourceVersion: '1', creationTimestamp: '', ...rest };
 }
 
-/** Two nodes, a pod on each; the pods end with the request, or as they are told to. */
+/** Two nodes, a pod on each; the pods end with the request, or as they are told to. Those cordoned are empty. */
 async function run(
   choice: Partial<DrainChoice> = {},
-  { io = testIo(), live = SILENT, removal = { kind: 'gone' } as Removal } = {},
+  { io = testIo(), live = SILENT, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
+  let reads = 0;
+  const isEmpty = () => wasCordoned && reads === 1;
   const rest = { namespace: 'ns', phase: 'Running', isMirror: false, hasEmptyDir: true, controller };
   const connection = {
     cluster: {
       listPools: async () => [pool],
-      listNodes: async () => nodes,
+      async listNodes() {
+        reads++;
+        return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
+      },
       patchNode: async (name: string) => ({ kind: 'written', node: makeNode(name) }),
     },
     drain: async () => ({
-      podsOn: async (node: string) => [{ ...rest, name: `p-${node}`, uid: node }],
+      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `p-${node}`, uid: node }]),
       evict: async () => removal,
     }),
   } as unknown as Connection;
@@ -88,6 +93,20 @@ test('no to the question changes nothing', async () => {
   assert.equal(stderr, `${WARNING}${question}nothing was drained\n`);
 });
 
+test('after a yes it looks again: nodes were opened and got pods while the question stood', async () => {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'y\n' });
+  const { code, stdout, stderr } = await run({}, { io, wasCordoned: true });
+  assert.match(stderr, /cordon 2 nodes and evict 0 pods\? \[y\/N\] evicting pod ns\/p-a\n/);
+  assert.deepEqual([code, stdout], [0, DONE]);
+});
+
+test('a dry run tells of each pod also where there is a spinner', async () => {
+  const live: Progress = { update: () => assert.fail('nothing is drawn'), stop() {} };
+  const { stdout, stderr } = await run({ dryRun: 'client' }, { live });
+  assert.match(stdout, /^node\/a drained \(dry run\)$/m);
+  assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
+});
+
 for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
   test(`not asked with ${JSON.stringify(choice)}`, async () => {
     const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
@@ -116,9 +135,12 @@ b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 
 
 test('Ctrl-C: the table, and 130', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
-  const running = run({}, { removal });
-  setTimeout(() => process.kill(process.pid, 'SIGINT'), 200);
-  const { code, stdout, stderr } = await running;
+  const io = testIo();
+  // When it drains it listens to signals, and not before.
+  io.stderr.on('data', (chunk: Buffer) => {
+    if (chunk.toString().includes('waits for')) process.kill(process.pid, 'SIGINT');
+  });
+  const { code, stdout, stderr } = await run({}, { io, removal });
   assert.equal(code, 130);
   assert.match(stdout, /^a +under way +0\/1 +1 pod waits for .*\nb +not begun +0\/1\n$/m);
   assert.match(stderr, /error: nodepool "worker" interrupted: 2 nodes of 2 left to do/);

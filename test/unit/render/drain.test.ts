@@ -48,6 +48,19 @@ test('pods are evicted, or deleted', () => {
   assert.equal(text(drainLine({ kind: 'held', why: WHY, ...pod }, evict)), `pod ns/p on node a waits for ${WHY}`);
 });
 
+test('what a webhook says is one line, and not a long one', () => {
+  const held = (why: string) =>
+    drainLine({ kind: 'held', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
+  const begin = 'pod ns/p on node a waits for ';
+  assert.deepEqual(held('it\u001b[2J\nnode/a drained'), { to: 'err', text: `${begin}it\\x1b[2J\\nnode/a drained` });
+  assert.deepEqual(held('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
+  const long = makeDrain('a', 'under way', 0, 1);
+  long.held.set('ns/p', 'x'.repeat(1e6));
+  const cut = `1 waits for ${'x'.repeat(89)}…`;
+  assert.equal(drainProgress('p', [long]), `Draining p: 0/1 nodes; a 0/1 pods, ${cut}`);
+  assert.ok(renderDrains([long], plain).endsWith(cut.replace('waits', 'pod waits')));
+});
+
 test('the spinner’s line', () => {
   assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 wait for ${WHY}`);
   const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
