@@ -1,12 +1,17 @@
 import { createInterface } from 'node:readline';
 import type { Io } from './io.ts';
 
+/** Whether there is somebody to ask. */
+export function canAsk({ stdinIsTTY, stderrIsTTY }: Io): boolean {
+  return stdinIsTTY && stderrIsTTY;
+}
+
 /**
  * Asks on stderr and reads a line from stdin: only y or yes is a yes. Scripts are not asked: without a terminal on both
  * ends the answer is yes, as for `kubectl delete`.
  */
 export async function confirm(io: Io, question: string): Promise<boolean> {
-  if (!io.stdinIsTTY || !io.stderrIsTTY) return true;
+  if (!canAsk(io)) return true;
   // Not readline's own terminal mode: it would take Ctrl-C for itself.
   const lines = createInterface({ input: io.stdin, terminal: false });
   io.stderr.write(`${question} [y/N] `);

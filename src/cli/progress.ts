@@ -7,7 +7,8 @@ export interface Progress {
   stop(finalText?: string): void;
 }
 
-const SILENT: Progress = { update() {}, stop() {} };
+/** Where nothing is drawn: who has more to say may say it in lines. */
+export const SILENT: Progress = { update() {}, stop() {} };
 
 /** A spinner on stderr while something lasts. Silent, both calls included, unless stderr is a terminal. */
 export async function progress(io: Io, text: string): Promise<Progress> {

@@ -71,6 +71,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     countPods: () => countPods(api),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
+    drain: async () => (await import('./evictions.ts')).drainPort(api, transport, now),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
     close: () => transport.close(),

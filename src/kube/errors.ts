@@ -9,9 +9,12 @@ import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 export interface Status {
   reason: string;
   message: string;
-  /** Of the object that it is about. */
+  /** Of the object that it is about: plural and name. */
+  resource: string;
   name: string | undefined;
-  causes: { field: string; message: string }[];
+  causes: { reason: string; field: string; message: string }[];
+  /** The HTTP status of the failure that it tells of, which that of the answer need not be. */
+  failure: number | undefined;
 }
 
 /** What was asked. */
@@ -37,17 +40,24 @@ export function parseStatus(text: string): Status | undefined {
   return {
     reason: textOf(body.reason),
     message: textOf(body.message),
+    resource: textOf(details.kind),
     name: textOf(details.name) || undefined,
     // `<nil>`: the server's note that it stopped looking, which helps nobody.
     causes: causes
       .filter(cause => cause.field !== '<nil>')
-      .map(cause => ({ field: textOf(cause.field), message: textOf(cause.message) })),
+      .map(cause => ({ reason: textOf(cause.reason), field: textOf(cause.field), message: textOf(cause.message) })),
+    failure: body.status === 'Failure' && typeof body.code === 'number' ? body.code : undefined,
   };
 }
 
 /** True when the object is missing; false when it is the whole resource that the server does not have. */
 export function isMissingObject(answer: Answer): boolean {
   return answer.status === 404 && parseStatus(answer.text)?.name !== undefined;
+}
+
+/** The server's own words: of what is no Status, as a proxy's page, the first line. */
+export function reasonOf({ text }: Pick<Answer, 'text'>, status: Status | undefined): string {
+  return status?.message || text.trim().split('\n', 1)[0] || 'no reason given';
 }
 
 /**
@@ -66,7 +76,7 @@ export function refusal(
   const part = asked.subresource === undefined ? '' : `the ${asked.subresource} of `;
   const subject = part + (asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`);
   const cannot = `cannot ${asked.verb} ${subject}`;
-  const reason = status?.message || answer.text.trim().split('\n', 1)[0] || 'no reason given';
+  const reason = reasonOf(answer, status);
   const { server } = access.cluster;
   switch (answer.status) {
     case 400:

@@ -19,6 +19,8 @@ export interface Request {
   signal?: AbortSignal | undefined;
   /** Whether sending it twice does no harm; default: GETs are. */
   replayable?: boolean;
+  /** Whoever asks waits himself when the server has had too much: 429 is an answer. */
+  tooManyIsAnswer?: boolean;
   /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
   urgent?: boolean;
 }

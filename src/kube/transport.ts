@@ -2,7 +2,8 @@
  * The one way to the API server: a keep-alive agent, deadlines, retries where they are safe, and `-v` logs.
  *
  * What is sent again, and why that is safe:
- * - 429 and 503 with Retry-After: the server says it did nothing. At most 10 times, as client-go.
+ * - 429 and 503 with Retry-After: the server says it did nothing. At most 10 times, as client-go. Who asks may keep the
+ *   429s to himself: of an eviction they tell of a budget.
  * - a kept connection that was closed as it was used again: only requests marked `replayable`. Reads are, and so are
  *   writes guarded by resourceVersion, UID or a name of our own: done twice they end as a conflict or "gone", which
  *   callers expect. A create of the user's object is not: it would report its own object as somebody else's.
@@ -135,7 +136,8 @@ export class Transport {
         replayed = true;
         continue;
       }
-      const delay = retryDelay(answer, Math.random());
+      const isAnswer = answer.status === 429 && request.tooManyIsAnswer === true;
+      const delay = isAnswer ? undefined : retryDelay(answer, Math.random());
       if (answer.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
         refused = session;
       } else if (delay !== undefined && retries++ < MOST_RETRIES && clock.now() + delay < ends) {

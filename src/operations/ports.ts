@@ -4,6 +4,7 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { DrainPort } from './drain-port.ts';
 import type { NodeAccess } from './node-access-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -130,6 +131,7 @@ export interface Connection {
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   follow: FollowPorts;
+  drain(): Promise<DrainPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */

@@ -202,3 +202,13 @@ async function until(condition: () => boolean): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 5));
   }
 }
+
+test('who waits himself is told at once that the server has had too much, and of nothing else', async t => {
+  const busy = await turnedAway(t, { status: '429 Too Many Requests', retryAfter: '1' });
+  const asked = { method: 'POST', path: '/', tooManyIsAnswer: true } as const;
+  assert.equal((await busy.transport.request(asked)).status, 429);
+  assert.equal(busy.sends(), 1);
+  const unready = await turnedAway(t, { status: '503 Service Unavailable', retryAfter: '0', deadlineMs: 5_000 });
+  await unready.transport.request(asked);
+  assert.ok(unready.sends() > 1);
+});

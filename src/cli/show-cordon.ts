@@ -1,0 +1,36 @@
+/** `cordon` and `uncordon`: says of each node what became of it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { cordonNodes, findNodes } from '../operations/cordon.ts';
+import type { DryRun } from '../operations/ports.ts';
+import { cordonLine } from '../render/drain.ts';
+import type { Deps } from './factory.ts';
+import { dryRunSuffix } from './flags.ts';
+import { printLine } from './print-line.ts';
+import { EXIT } from './report-error.ts';
+
+export interface CordonChoice {
+  pools: readonly string[];
+  /** Only these of the members; empty: all. */
+  nodes: readonly string[];
+  unschedulable: boolean;
+  dryRun: DryRun;
+}
+
+/** Returns the exit code. */
+export async function showCordon(choice: CordonChoice, { io, connect }: Deps): Promise<number> {
+  const { pools, unschedulable, dryRun } = choice;
+  const verb = unschedulable ? 'cordon' : 'uncordon';
+  if (pools.length === 0) throw new NodepoolError('usage', `${verb} needs the name of a pool`);
+  const { cluster } = await connect({ dryRun: dryRun === 'server' });
+  const deps = { cluster, dryRun, sleep: (ms: number) => sleep(ms) };
+  const nodes = await findNodes(choice, deps);
+  if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
+  let failed = false;
+  for (const result of cordonNodes(nodes, unschedulable, deps)) {
+    const outcome = await result;
+    failed ||= outcome.kind === 'failed';
+    printLine(cordonLine(outcome, unschedulable, dryRunSuffix(dryRun)), io);
+  }
+  return failed ? EXIT.error : EXIT.done;
+}

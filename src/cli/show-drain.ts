@@ -1,0 +1,118 @@
+/** `drain`: plans, asks, drains and tells how far it came, also when Ctrl-C ends it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../controller/clock.ts';
+import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../operations/drain.ts';
+import type { NodeDrain } from '../operations/drain-node.ts';
+import type { DryRun } from '../operations/ports.ts';
+import { drainLine, drainProgress, renderDrains } from '../render/drain.ts';
+import { makeStyle } from '../render/style.ts';
+import { canAsk, confirm } from './confirm.ts';
+import { errorLine } from './error-line.ts';
+import type { Connection, Deps } from './factory.ts';
+import { dryRunSuffix } from './flags.ts';
+import { printLine } from './print-line.ts';
+import { SILENT } from './progress.ts';
+import { EXIT } from './report-error.ts';
+import { onStopSignal } from './signals.ts';
+
+export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
+  pool: string;
+  dryRun: DryRun;
+  /** Is not asked. */
+  yes: boolean;
+  /** @param members of the pool; throws a usage error */
+  pace: (members: number) => DrainOptions['pace'];
+}
+
+type Surroundings = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
+
+/** Returns the exit code. */
+export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
+  const { io } = deps;
+  const { pool, dryRun } = choice;
+  // What is wrong with it is said before anything is asked of the server.
+  choice.pace(1);
+  const connection = await deps.connect({ dryRun: dryRun === 'server' });
+  const surroundings = await surroundingsOf(connection, dryRun, deps);
+  let plan = await planDrain(pool, choice, surroundings);
+  if (plan.nodes.length === 0) {
+    io.err(`No nodes found in nodepool ${pool}.`);
+    return EXIT.done;
+  }
+  for (const warning of plan.warnings) io.err(`warning: ${warning}`);
+  if (dryRun === 'none' && !choice.yes && canAsk(io)) {
+    if (!(await confirm(io, question(plan, choice)))) {
+      io.err('nothing was drained');
+      return EXIT.error;
+    }
+    // While a person thinks, nodes are opened and pods come.
+    plan = await planDrain(pool, choice, surroundings);
+  }
+  const options = { ...choice, pace: choice.pace(plan.nodes.length) };
+  const { drains, interrupted } = await watchedDrain(plan, options, surroundings, deps);
+  return report(pool, drains, { interrupted, dryRun }, deps);
+}
+
+async function surroundingsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<Surroundings> {
+  return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
+}
+
+function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): string {
+  const pods = nodes.reduce((sum, { pods }) => sum + pods.length, 0);
+  return `Drain pool ${pool}: cordon ${count(nodes.length, 'node')} and ${disableEviction ? 'delete' : 'evict'} ${count(pods, 'pod')}?`;
+}
+
+/** Ctrl-C ends it where it is; a second one does not wait for the requests under way. */
+async function watchedDrain(
+  plan: DrainPlan,
+  options: DrainOptions & Pick<DrainChoice, 'dryRun'>,
+  surroundings: Surroundings,
+  { io, progress }: Deps,
+): Promise<{ drains: NodeDrain[]; interrupted: boolean }> {
+  const over = new AbortController();
+  // Of a dry run, what would happen to each pod is what people want to see.
+  const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
+  const end = onStopSignal(() => {
+    if (over.signal.aborted) process.exit(EXIT.interrupted);
+    over.abort();
+    live.update('Stopping. Ctrl-C again ends it at once');
+  });
+  const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
+  const tell: DrainDeps['tell'] = (event, drains) => {
+    if (!over.signal.aborted) live.update(drainProgress(plan.pool, drains));
+    const isDetail = event.kind === 'asking' || event.kind === 'gone';
+    if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
+  };
+  try {
+    const drains = await drain(plan, options, { ...surroundings, tell, signal: over.signal });
+    return { drains, interrupted: over.signal.aborted };
+  } finally {
+    end();
+    live.stop();
+  }
+}
+
+/** Prints what came of it as a line, or as a table where something is left to do; returns the exit code. */
+function report(
+  pool: string,
+  drains: NodeDrain[],
+  { interrupted, dryRun }: { interrupted: boolean; dryRun: DryRun },
+  { io }: Deps,
+): number {
+  const left = drains.filter(({ phase }) => phase !== 'drained').length;
+  if (left === 0) {
+    const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
+    const what = `${count(drains.length, 'node')}, ${count(pods, 'pod')}`;
+    io.out(`nodepool.nodes.lailin.xyz/${pool} drained (${what})${dryRunSuffix(dryRun)}`);
+    return EXIT.done;
+  }
+  io.out(renderDrains(drains, makeStyle(io.color)));
+  const how = interrupted ? 'interrupted' : 'not drained';
+  const message = `nodepool "${pool}" ${how}: ${count(left, 'node')} of ${drains.length} left to do`;
+  io.err(errorLine({ message, next: 'run the command again: it goes on where this one ended' }));
+  return interrupted ? EXIT.interrupted : EXIT.error;
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,38 @@
+/** Of a pod in protobuf, what a drain looks at: numbers as in objects.ts. */
+import type { V1Pod } from '@kubernetes/client-node';
+import type { Wire } from '../wire.ts';
+import type { DecodeObject } from './objects.ts';
+import { bool, decode, message, type Read, type Schema, text, time } from './schema.ts';
+
+/** What a kubelet puts on the pod that stands for a static one. */
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+const OWNER: Schema = {
+  1: { name: 'kind', read: text },
+  3: { name: 'name', read: text },
+  5: { name: 'apiVersion', read: text },
+  6: { name: 'controller', read: bool },
+};
+
+const META: Schema = {
+  1: { name: 'name', read: text },
+  3: { name: 'namespace', read: text },
+  5: { name: 'uid', read: text },
+  9: { name: 'deletionTimestamp', read: time },
+  12: { name: 'annotations', read: text, repeated: 'map', only: new Set([MIRROR_ANNOTATION]) },
+  13: { name: 'ownerReferences', read: message(OWNER), repeated: 'list' },
+};
+
+const readSource = message({ 2: { name: 'emptyDir', read: message({}) } });
+/** JSON has the fields of the source beside the volume's name. */
+const readEmptyDir: Read = reader => (readSource(reader) as { emptyDir?: object }).emptyDir;
+
+const VOLUME: Schema = { 2: { name: 'emptyDir', read: readEmptyDir } };
+
+const DRAINED_POD: Schema = {
+  1: { name: 'metadata', read: message(META) },
+  2: { name: 'spec', read: message({ 1: { name: 'volumes', read: message(VOLUME), repeated: 'list' } }) },
+  3: { name: 'status', read: message({ 1: { name: 'phase', read: text } }) },
+};
+
+export const decodeDrainedPod: DecodeObject<Wire<V1Pod>> = raw => decode(DRAINED_POD, raw);

@@ -1,0 +1,30 @@
+/** meta/v1 LabelSelector, as PodDisruptionBudgets have it. */
+export interface LabelQuery {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+/** An empty one matches everything, none matches nothing, and neither does one with an operator that is not known. */
+export function matchesQuery(query: LabelQuery | undefined, labels: Record<string, string>): boolean {
+  if (query === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = query;
+  const equal = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return (
+    equal &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      switch (operator) {
+        case 'In':
+          return value !== undefined && values.includes(value);
+        case 'NotIn':
+          return value === undefined || !values.includes(value);
+        case 'Exists':
+          return value !== undefined;
+        case 'DoesNotExist':
+          return value === undefined;
+        default:
+          return false;
+      }
+    })
+  );
+}

@@ -1,0 +1,84 @@
+/** Closes nodes to new pods, and opens them again: one guarded patch a node, and none where it is so already. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Node } from '../nodepool/types.ts';
+import { conflictDelay } from '../reconciler/conflict-delay.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { poolMembers } from './pool-members.ts';
+import type { DryRun } from './ports.ts';
+
+export interface CordonOptions {
+  pools: readonly string[];
+  /** Only these of the members; empty: all. */
+  nodes: readonly string[];
+  /** What spec.unschedulable is to be. */
+  unschedulable: boolean;
+}
+
+export interface CordonDeps {
+  /** Its writes are dry with `server`. */
+  cluster: Pick<ClusterPort, 'listPools' | 'listNodes' | 'getNode' | 'patchNode'>;
+  dryRun: DryRun;
+  sleep: (ms: number) => Promise<void>;
+}
+
+export type CordonResult =
+  | { kind: 'changed' | 'already' | 'gone'; node: string }
+  | { kind: 'failed'; node: string; error: NodepoolError };
+
+/** Somebody who writes a node between each of our reads and writes this often is at odds with us. */
+const MOST_ATTEMPTS = 20;
+
+/** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */
+export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
+  const { nodes: names } = options;
+  const pools = [...new Set(options.pools)];
+  const members = [...(await poolMembers(pools, deps.cluster)).values()].flat();
+  if (names.length === 0) return members;
+  const strangers = names.filter(name => !members.some(node => node.name === name));
+  if (strangers.length > 0) throw notMembers(strangers, pools);
+  return members.filter(node => names.includes(node.name));
+}
+
+/** Starts all writes at once: the connection bounds how many are under way. One that fails does not stop the others. */
+export function cordonNodes(nodes: readonly Node[], unschedulable: boolean, deps: CordonDeps): Promise<CordonResult>[] {
+  return nodes.map(node => cordonNode(node, unschedulable, deps));
+}
+
+/** A refusal is a value. */
+export async function cordonNode(node: Node, unschedulable: boolean, deps: CordonDeps): Promise<CordonResult> {
+  try {
+    return await setUnschedulable(node, unschedulable, deps);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    return { kind: 'failed', node: node.name, error };
+  }
+}
+
+async function setUnschedulable(
+  node: Node,
+  unschedulable: boolean,
+  { cluster, dryRun, sleep }: CordonDeps,
+): Promise<CordonResult> {
+  let current: Node | undefined = node;
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    if (current === undefined) return { kind: 'gone', node: node.name };
+    if (current.unschedulable === unschedulable) return { kind: 'already', node: node.name };
+    if (dryRun === 'client') return { kind: 'changed', node: node.name };
+    const { name, resourceVersion }: Node = current;
+    const write = await cluster.patchNode(name, { resourceVersion, unschedulable });
+    if (write.kind === 'written') return { kind: 'changed', node: name };
+    if (write.kind === 'conflict') await sleep(conflictDelay(attempt, Math.random()));
+    current = write.kind === 'gone' ? undefined : await cluster.getNode(name);
+  }
+  throw new NodepoolError('cluster', 'somebody else keeps changing it', 'run the command again');
+}
+
+function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {
+  const what = nodes.map(name => `"${name}"`).join(', ');
+  const [noun, verb] = nodes.length === 1 ? ['node', 'is not a member'] : ['nodes', 'are not members'];
+  return new NodepoolError(
+    'input',
+    `--node: ${noun} ${what} ${verb} of nodepool ${pools.join(', ')}`,
+    `list the members with \`kubectl nodepool describe ${pools.join(' ')}\``,
+  );
+}

@@ -1,0 +1,191 @@
+/**
+ * Takes the pods off one node: asks for each to go, again and again where a budget holds it back, and waits until they
+ * are gone. Killed at any point, the next run finds what is left.
+ */
+import { type Clock, sleep } from '../controller/clock.ts';
+import type { Limiter } from '../controller/limiter.ts';
+import { type DrainPod, groupByFate, isStuck, podName } from '../nodepool/drain-filters.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { DrainScope, PodReader } from './drain-pods.ts';
+import type { DrainPort, Removal } from './drain-port.ts';
+
+/** Between two looks whether pods are gone, as kubectl drain. */
+const LOOK_MS = 1_000;
+/** Between two tries to evict a pod that is held back, as kubectl drain. */
+const RETRY_MS = 5_000;
+
+export interface NodeDrain {
+  node: string;
+  phase: 'not begun' | 'under way' | 'drained' | 'failed';
+  /** Pods that have to go, and those of them that are gone. */
+  pods: number;
+  gone: number;
+  /** What pods wait for that do not go yet, by their name. */
+  held: Map<string, string>;
+}
+
+export interface RemovalOptions extends DrainScope {
+  gracePeriodSeconds: number | undefined;
+  /** Deletes, which no budget holds back. */
+  disableEviction: boolean;
+  /** For one node, in milliseconds; 0: for ever. */
+  timeoutMs: number;
+  /** The server checks every removal and keeps the pods; what would wait, for whatever it is, is told and passed over. */
+  dryRun: boolean;
+}
+
+/** What people see of it, in the order in which it happens. */
+export type PodEvent =
+  | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
+  /** @param why what it waits for */
+  | { kind: 'held'; node: string; pod: string; why: string };
+
+export interface NodeDrainDeps {
+  port: DrainPort;
+  readPods: PodReader;
+  clock: Clock;
+  now: () => Date;
+  tell: (event: PodEvent) => void;
+  /** For what is written, of all nodes together. */
+  limit: Limiter;
+  /** Ends it where it is: what waits for a place of the limiter is not sent. */
+  signal: AbortSignal;
+}
+
+interface Leaver {
+  pod: DrainPod;
+  /** By the clock; no time when it is on its way. */
+  askAt: number | undefined;
+  wasAsked: boolean;
+}
+
+/** Writes its course into `drain`. Returns early when the signal is aborted. Throws when the node cannot be drained. */
+export async function drainNode(drain: NodeDrain, options: RemovalOptions, deps: NodeDrainDeps): Promise<void> {
+  const { clock, signal } = deps;
+  const began = clock.now();
+  const { evict, refusals } = await deps.readPods(drain.node);
+  if (refusals.length > 0) throw new NodepoolError('cluster', groupByFate(refusals).join('; '));
+  drain.pods = drain.gone + evict.length;
+  const left = new Map(evict.map((pod): [string, Leaver] => [pod.uid, { pod, askAt: began, wasAsked: false }]));
+  const work: Work = { drain, options, deps, left, errors: [] };
+  while (left.size > 0 && !signal.aborted) {
+    if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
+    const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
+    await Promise.all(due.map(leaver => deps.limit(() => ask(leaver, work))));
+    if (left.size === 0) break;
+    await sleep(clock, pauseMs(work, began), signal);
+    if (!signal.aborted) await look(work);
+  }
+  if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
+}
+
+interface Work {
+  drain: NodeDrain;
+  options: RemovalOptions;
+  deps: NodeDrainDeps;
+  /** By UID. */
+  left: Map<string, Leaver>;
+  /** Of pods that will not go; the others do all the same. */
+  errors: string[];
+}
+
+/** A pod that can never go does not stop the others. */
+async function ask(leaver: Leaver, work: Work): Promise<void> {
+  const { drain, options, deps, left, errors } = work;
+  const { pod } = leaver;
+  const { gracePeriodSeconds, dryRun, disableEviction } = options;
+  if (deps.signal.aborted) return;
+  if (!leaver.wasAsked) deps.tell({ kind: 'asking', node: drain.node, pod: podName(pod) });
+  leaver.wasAsked = true;
+  try {
+    const removal = { gracePeriodSeconds, dryRun };
+    take(await (disableEviction ? deps.port.delete(pod, removal) : deps.port.evict(pod, removal)), leaver, work);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    left.delete(pod.uid);
+    drain.held.delete(podName(pod));
+    errors.push(error.next === undefined ? error.message : `${error.message} (${error.next})`);
+  }
+}
+
+function take(removal: Removal, leaver: Leaver, work: Work): void {
+  const { pod } = leaver;
+  const now = work.deps.clock.now();
+  switch (removal.kind) {
+    case 'accepted':
+      leaver.askAt = undefined;
+      work.drain.held.delete(podName(pod));
+      if (work.options.dryRun) settle('gone', pod, work);
+      return;
+    case 'gone':
+      settle('gone', pod, work);
+      return;
+    case 'changed':
+      // The next look finds out whether it is another pod by now.
+      leaver.askAt = now + LOOK_MS;
+      return;
+    case 'budget': {
+      const { budget, message } = removal;
+      const name = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${pod.namespace}/${budget}`;
+      hold(`${name}: ${message}`, leaver, work);
+      leaver.askAt = now + RETRY_MS;
+      return;
+    }
+    case 'busy':
+      hold(`the server: ${removal.message}`, leaver, work);
+      leaver.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
+      return;
+    case 'namespace ends':
+      if (pod.deletionTimestamp !== undefined && !work.options.dryRun) {
+        leaver.askAt = undefined;
+        return;
+      }
+      hold(`the end of its namespace: ${removal.message}`, leaver, work);
+      leaver.askAt = now + RETRY_MS;
+  }
+}
+
+/** Told once for each reason, not with each try. */
+function hold(why: string, { pod }: Leaver, { drain, options, deps, left }: Work): void {
+  const name = podName(pod);
+  if (options.dryRun) left.delete(pod.uid);
+  if (drain.held.get(name) === why) return;
+  drain.held.set(name, why);
+  deps.tell({ kind: 'held', node: drain.node, pod: name, why });
+}
+
+function settle(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
+  left.delete(pod.uid);
+  drain.held.delete(podName(pod));
+  drain.gone++;
+  deps.tell({ kind, node: drain.node, pod: podName(pod) });
+}
+
+/** Sees who is gone: whoever has another UID is another pod. Labels may have changed, so the selector is left out. */
+async function look(work: Work): Promise<void> {
+  const { drain, options, deps, left } = work;
+  const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
+  for (const leaver of [...left.values()]) {
+    const current = there.get(leaver.pod.uid);
+    if (current === undefined) settle('gone', leaver.pod, work);
+    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, deps.now())) settle('stuck', current, work);
+    else leaver.pod = current;
+  }
+}
+
+/** A look each second while anything is on its way; else until the next pod may be asked again. */
+function pauseMs({ left, options, deps: { clock } }: Work, began: number): number {
+  const asks = [...left.values()].map(({ askAt }) => (askAt === undefined ? LOOK_MS : askAt - clock.now()));
+  const end = options.timeoutMs > 0 ? began + options.timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
+  return Math.max(0, Math.min(end, ...asks));
+}
+
+function timedOut({ drain, options, left, errors }: Work): NodepoolError {
+  const fates = [...left.values()].map(({ pod }) => {
+    const name = podName(pod);
+    const why = drain.held.get(name);
+    return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
+  });
+  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByFate(fates).join('; ')}`;
+  return new NodepoolError('cluster', [...errors, late].join('; '));
+}

@@ -1,0 +1,153 @@
+/**
+ * Drains the nodes of a pool: all are closed to new pods first, so that none moves to a node that is next; then node
+ * after node, a few at a time, is emptied. What may not go is found before anything is written.
+ */
+import { createLimiter } from '../controller/limiter.ts';
+import { groupByFate } from '../nodepool/drain-filters.ts';
+import { type DrainPace, DrainPlaces, drainOrder } from '../nodepool/drain-places.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Node } from '../nodepool/types.ts';
+import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
+import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
+import { type PodFate, type PodReader, podReader } from './drain-pods.ts';
+import type { DrainPort } from './drain-port.ts';
+import { poolMembers } from './pool-members.ts';
+
+export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | CordonEvent | NodeFailure;
+type CordonEvent = { kind: 'cordon'; result: CordonResult };
+type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
+
+export interface DrainPlan {
+  pool: string;
+  nodes: PlannedNode[];
+  /** Of pods that a flag lets go, or leaves: a line for each kind. */
+  warnings: string[];
+}
+
+export interface PlannedNode {
+  node: Node;
+  /** Names of the pods that have to go. */
+  pods: string[];
+}
+
+export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
+  pace: DrainPace;
+}
+
+export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'readPods' | 'limit'>, CordonDeps {
+  /** @param drains all nodes as they are now */
+  tell: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
+}
+
+/** The same, once there are nodes to tell of. */
+type Work = Omit<DrainDeps, 'tell'> & Pick<NodeDrainDeps, 'limit'> & { tell: (event: DrainEvent) => void };
+
+/** Writes under way: half of the connection's places, so that they do not hold up the looks whether pods are gone. */
+const MOST_WRITES = 16;
+
+/** Throws, and has written nothing, when the pool does not exist or one of its pods may not go. */
+export async function planDrain(
+  pool: string,
+  options: Pick<DrainOptions, 'rules' | 'podSelector'>,
+  deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
+): Promise<DrainPlan> {
+  const nodes = (await poolMembers([pool], deps.cluster)).get(pool) ?? [];
+  const readPods = podReader(options, deps.port, deps.now);
+  const judged = await Promise.all(nodes.map(async node => ({ node, ...(await readPods(node.name)) })));
+  const refusals = judged.flatMap(({ refusals }) => refusals);
+  if (refusals.length > 0) throw refused(pool, refusals);
+  return {
+    pool,
+    nodes: judged.map(({ node, evict }) => ({
+      node,
+      pods: evict.map(({ namespace, name }) => `${namespace}/${name}`),
+    })),
+    warnings: groupByFate(judged.flatMap(({ warnings }) => warnings)),
+  };
+}
+
+/** In the order in which they are drained. Those whose phase is not `drained` are left to do. */
+export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
+  const { pace } = options;
+  const deps: Work = { ...given, limit: createLimiter(MOST_WRITES), tell: event => given.tell(event, drains) };
+  const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
+  const nodes = plan.nodes.map(({ node }) => node);
+  const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
+    return { node: name, phase: 'not begun', pods: planned.get(name)?.pods.length ?? 0, gone: 0, held: new Map() };
+  });
+  await cordonAll(plan, drains, deps);
+  if (deps.dryRun === 'client') {
+    for (const each of drains) preview(each, planned.get(each.node)?.pods ?? [], deps);
+    return drains;
+  }
+  const wasClosed = (name: string) => planned.get(name)?.node.unschedulable === true;
+  // What is closed and empty since before the plan was made cannot have got a pod since.
+  for (const each of drains) if (each.pods === 0 && wasClosed(each.node)) finish(each, deps);
+  const waiting = drains.filter(({ phase }) => phase === 'not begun');
+  const places = new DrainPlaces(
+    pace,
+    nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
+  );
+  const readPods = podReader(options, deps.port, deps.now);
+  const underWay = new Set<Promise<void>>();
+  for (;;) {
+    while (waiting[0] !== undefined && !deps.signal.aborted && places.take(waiting[0].node)) {
+      const next = waiting[0];
+      waiting.shift();
+      const run = drainOne(next, options, { ...deps, readPods }).finally(() => {
+        underWay.delete(run);
+        places.give(next.node, next.phase === 'drained');
+      });
+      underWay.add(run);
+    }
+    if (underWay.size === 0) return drains;
+    await Promise.race(underWay);
+  }
+}
+
+/** A node that cannot be closed is not drained; one that is gone needs it no more; none is closed after the signal. */
+async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
+  const drainOf = new Map(drains.map(drain => [drain.node, drain]));
+  const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
+  const writes = nodes.map(({ node }) => ({ drain: drainOf.get(node.name), result: deps.limit(() => cordon(node)) }));
+  for (const { drain, result } of writes) {
+    const outcome = await result;
+    if (drain === undefined || outcome === undefined) continue;
+    deps.tell({ kind: 'cordon', result: outcome });
+    if (outcome.kind === 'failed') drain.phase = 'failed';
+    if (outcome.kind === 'gone') drain.phase = 'drained';
+  }
+}
+
+async function drainOne(each: NodeDrain, options: DrainOptions, deps: Work & { readPods: PodReader }): Promise<void> {
+  each.phase = 'under way';
+  try {
+    await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps);
+    if (!deps.signal.aborted || each.gone === each.pods) finish(each, deps);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    each.phase = 'failed';
+    deps.tell({ kind: 'failed', node: each.node, error });
+  }
+}
+
+function preview(each: NodeDrain, pods: string[], deps: Work): void {
+  if (each.phase !== 'not begun') return;
+  for (const pod of pods) deps.tell({ kind: 'asking', node: each.node, pod });
+  each.gone = each.pods;
+  finish(each, deps);
+}
+
+function finish(each: NodeDrain, { tell }: Work): void {
+  each.phase = 'drained';
+  tell({ kind: 'drained', node: each.node });
+}
+
+function refused(pool: string, refusals: PodFate[]): NodepoolError {
+  const lines = groupByFate(refusals).map(line => `\n  ${line}`);
+  return new NodepoolError(
+    'input',
+    `cannot drain nodepool "${pool}", and nothing was changed:${lines.join('')}`,
+    'use the flags that are named, or take care of these pods first',
+  );
+}

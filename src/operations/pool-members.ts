@@ -1,0 +1,17 @@
+import type { Node } from '../nodepool/types.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import { poolNotFound } from './load-view.ts';
+
+/** The members of each pool, by name. Throws when one of the pools does not exist. */
+export async function poolMembers(
+  names: readonly string[],
+  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>,
+): Promise<Map<string, Node[]>> {
+  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  const view = new View(pools, nodes, []);
+  const missing = names.filter(name => view.pool(name) === undefined);
+  if (missing.length > 0) throw poolNotFound(missing);
+  const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
+  return new Map(names.map(name => [name, view.members(name).sort(byName)]));
+}

@@ -1,0 +1,92 @@
+/** Waits until pools are as they should be, or gone: by a watch, and at once where nothing has to be waited for. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
+import { type FollowDeps, follow } from './follow.ts';
+import { poolNotFound } from './load-view.ts';
+import type { FollowPorts, PoolsPort, RawPool } from './ports.ts';
+
+export interface WaitOptions {
+  names: readonly string[];
+  condition: WaitCondition;
+  /** In milliseconds; 0 looks once. */
+  timeoutMs: number;
+}
+
+export interface WaitDeps extends FollowDeps {
+  pools: PoolsPort;
+  follow: FollowPorts;
+  /** Told of each pool as its turn comes. */
+  onMet: (pool: string) => void;
+}
+
+/**
+ * An error for each pool that did not come to it. A pool that does not exist, or goes, is one, unless it is to be
+ * deleted: then it is no longer waited for, and one that is made anew under the name is another one.
+ */
+export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
+  const { condition, timeoutMs } = options;
+  const names = [...new Set(options.names)];
+  const found = await Promise.all(names.map(name => deps.pools.get(name)));
+  const isDelete = condition.kind === 'delete';
+  const missing = names.filter((_, index) => found[index] === undefined);
+  const errors = isDelete ? [] : missing.map(name => poolNotFound([name]));
+  const open = new Map<string, RawPool>();
+  for (const pool of found) {
+    if (pool === undefined) continue;
+    if (isMet(condition, pool)) deps.onMet(pool.metadata.name);
+    else open.set(pool.metadata.name, pool);
+  }
+  if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
+  const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
+  for (const name of open.keys()) errors.push(new NodepoolError('cluster', `${what} nodepools/${name}`));
+  return errors;
+}
+
+/** Takes out of `open` what is met or gone; ends when nothing is left in it, or when the time is up. */
+async function watch(open: Map<string, RawPool>, options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
+  const { condition, timeoutMs } = options;
+  const errors: NodepoolError[] = [];
+  const over = new AbortController();
+  const leave = (name: string) => {
+    open.delete(name);
+    if (open.size === 0) over.abort();
+  };
+  const met = (name: string) => {
+    deps.onMet(name);
+    leave(name);
+  };
+  const gone = (name: string) => {
+    if (condition.kind === 'delete') met(name);
+    else {
+      errors.push(poolNotFound([name]));
+      leave(name);
+    }
+  };
+  const look = (pool: RawPool) => {
+    const { name, uid } = pool.metadata;
+    const before = open.get(name);
+    if (before === undefined) return;
+    if (condition.kind === 'delete' && before.metadata.uid !== uid) gone(name);
+    else if (isMet(condition, pool)) met(name);
+  };
+  const cancel = deps.clock.after(timeoutMs, () => over.abort());
+  const watching = follow<RawPool>(
+    {
+      resource: 'nodepools.nodes.lailin.xyz',
+      watched: deps.follow.pools({ names: [...open.keys()], labelSelector: undefined }),
+      onStart(pools) {
+        const there = new Set(pools.map(({ metadata }) => metadata.name));
+        for (const name of [...open.keys()]) if (!there.has(name)) gone(name);
+        for (const pool of pools) look(pool);
+      },
+      onChanged: look,
+      onDeleted: ({ metadata: { name } }) => {
+        if (open.has(name)) gone(name);
+      },
+      signal: over.signal,
+    },
+    deps,
+  );
+  await watching.finally(cancel);
+  return errors;
+}

@@ -1,0 +1,134 @@
+/**
+ * `drain` on a whole cluster: controller manager, scheduler and kwok as the kubelets. Deployments replace what is
+ * evicted, and real budgets hold it back until they have.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import { start } from './following.ts';
+import { eventually } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const START_MS = 900_000;
+const TEST_MS = 120_000;
+const PODS = '/api/v1/namespaces/default/pods';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+const CONTAINERS = [{ name: 'main', image: 'registry.example.com/main:1' }];
+
+interface Pod {
+  metadata: { name: string; uid: string; deletionTimestamp?: string };
+  spec: { nodeName?: string };
+  status: { phase: string };
+}
+
+describe('drain on a full cluster', () => {
+  let controllers: Controllers | undefined;
+  // Hooks run in the order in which they are written: this one before the control plane's end.
+  after(async () => controllers?.stop());
+  const world = useWorld();
+  before(
+    async () => {
+      await ensureBinaries(CONTROLLER_BINARIES);
+      controllers = await startControllers(world.cluster());
+    },
+    { timeout: START_MS },
+  );
+  const api = () => raw(world.cluster());
+
+  /** Runs `replicas` pods, of which a budget wants `minAvailable`; what is left over goes with the test. */
+  async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, minAvailable: number) {
+    const labels = { app };
+    const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: CONTAINERS } };
+    const selector = { matchLabels: labels };
+    await api().expect('POST', DEPLOYMENTS, { metadata: { name: app }, spec: { replicas, selector, template } });
+    await api().expect('POST', BUDGETS, { metadata: { name: app }, spec: { minAvailable, selector } });
+    t.after(async () => {
+      await api().expect('DELETE', `${BUDGETS}/${app}`);
+      await api().expect('DELETE', `${DEPLOYMENTS}/${app}?propagationPolicy=Background`);
+      await eventually(`the pods of ${app} go`, async () => (await podsOf(app)).length === 0);
+    });
+    await eventually(`${app} runs`, async () => (await running(app)).length === replicas);
+    await eventually(`the budget of ${app} is known`, async () => {
+      const { status } = (await api().expect('GET', `${BUDGETS}/${app}`)) as { status: { currentHealthy?: number } };
+      return status.currentHealthy === replicas;
+    });
+  }
+
+  async function podsOf(app: string): Promise<Pod[]> {
+    const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
+    return items;
+  }
+
+  /** The node of each that runs and stays. */
+  async function running(app: string): Promise<string[]> {
+    const pods = await podsOf(app);
+    const stay = pods.filter(({ metadata, status }) => !metadata.deletionTimestamp && status.phase === 'Running');
+    return stay.map(({ spec }) => spec.nodeName ?? '').sort();
+  }
+
+  const begin = (t: { after(fn: () => unknown): void }, ...args: string[]) =>
+    start(t, world.cluster(), [...productCommand(), 'drain', ...args]);
+
+  test('a budget blocks, is freed, and the drain ends; what was evicted runs elsewhere', {
+    timeout: TEST_MS,
+  }, async t => {
+    await world.nodes({ name: 'w-1', labels: role('worker') }, { name: 'w-2', labels: role('worker') });
+    await world.pool('worker');
+    await deploy(t, 'web', 4, 4);
+    await world.nodes({ name: 'spare' });
+    const draining = begin(t, 'worker');
+    await eventually('the budget is named', () =>
+      /PodDisruptionBudget default\/web: needs 4 healthy/.test(draining.stderr()),
+    );
+    assert.deepEqual(
+      (await running('web')).filter(node => node === 'spare'),
+      [],
+    );
+
+    await api().expect('PATCH', `${BUDGETS}/web`, { spec: { minAvailable: 3 } });
+    let fewest = 4;
+    await eventually(
+      'it ends',
+      async () => {
+        fewest = Math.min(fewest, (await running('web')).length);
+        return /^nodepool.nodes.lailin.xyz\/worker drained/m.test(draining.stdout());
+      },
+      TEST_MS / 2,
+    );
+    assert.equal(await draining.end('SIGCONT'), 0);
+    assert.ok(fewest >= 3, `never fewer than the budget wants, but ${fewest}`);
+    await eventually('all run elsewhere', async () => (await running('web')).join() === 'spare,spare,spare,spare');
+    assert.match(draining.stdout(), /^node\/w-1 cordoned\nnode\/w-2 cordoned\n/);
+    assert.match(draining.stdout(), /worker drained \(2 nodes, 4 pods\)$/m);
+  });
+
+  test('Ctrl-C, and again: it goes on; --max-unavailable; uncordoned nodes get pods again', {
+    timeout: TEST_MS,
+  }, async t => {
+    await world.nodes(...['r-1', 'r-2', 'r-3'].map(name => ({ name, labels: role('red') })));
+    await world.pool('red');
+    await deploy(t, 'api', 6, 5);
+    await world.nodes({ name: 'spare' });
+    const draining = begin(t, 'red');
+    await eventually('the first pod is gone', () => draining.stderr().includes(' evicted'));
+    assert.equal(await draining.end(), 130);
+    assert.match(draining.stdout(), /^NODE +STATE +PODS GONE +NOTE$/m);
+    assert.match(draining.stderr(), /error: nodepool "red" interrupted: \d nodes? of 3 left to do/);
+
+    const { code, stdout } = await cli(world.cluster(), ['drain', 'red', '--max-unavailable', '70%'], {
+      timeoutMs: TEST_MS / 2,
+    });
+    assert.equal(code, 0);
+    assert.match(stdout, /^node\/r-1 already cordoned$/m);
+    await eventually('all run elsewhere', async () => (await running('api')).join() === Array(6).fill('spare').join());
+
+    assert.equal((await cli(world.cluster(), ['uncordon', 'red'])).code, 0);
+    await api().expect('PATCH', `${DEPLOYMENTS}/api`, { spec: { replicas: 9 } });
+    await eventually('they get pods again', async () => (await running('api')).some(node => node.startsWith('r-')));
+  });
+});

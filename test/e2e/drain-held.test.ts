@@ -1,0 +1,154 @@
+/** What holds a drain back: budgets, pods that stay, Ctrl-C, permissions. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { isWrite, readAudit } from '../cluster/audit.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { NOW, poolsWithPods } from './draining.ts';
+import { eventually } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld({ audit: true });
+const { cluster } = world;
+const { worker, drain, background, closed, pod, daemonSet, budget, names } = poolsWithPods(world);
+const api = () => raw(cluster());
+const WEB = { app: 'web' };
+
+test('a budget holds it back, is named, and lets go', async t => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await budget('web', WEB, 0);
+  const draining = background(t, NOW);
+  await eventually('the budget is named', () => draining.stderr().includes('PodDisruptionBudget'));
+  assert.equal(
+    draining.stderr(),
+    'evicting pod default/p\npod default/p on node w-1 waits for PodDisruptionBudget default/web: ' +
+      'needs 2 healthy pods and has 2 currently\n',
+  );
+  assert.deepEqual(await names(), ['elsewhere', 'p']);
+  await budget('web', WEB, 1);
+  await draining.has(5);
+  assert.equal(await draining.end('SIGCONT'), 0);
+  assert.deepEqual(await names(), ['elsewhere']);
+});
+
+test('a budget that the server has not looked at yet: a 429 with Retry-After is named, too', async t => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await api().expect('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
+    metadata: { name: 'new' },
+    spec: { minAvailable: 1, selector: { matchLabels: WEB } },
+  });
+  const draining = background(t, NOW);
+  await eventually(
+    'the budget is named',
+    () => draining.stderr().includes('default/new: is still being processed'),
+    5_000,
+  );
+  assert.equal(await draining.end(), 130);
+});
+
+test('two budgets: told with their names, and the other pods go', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await pod({ name: 'q', node: 'w-1' });
+  await budget('one', WEB, 1);
+  await budget('two', WEB, 1);
+  await budget('third', { app: 'db' }, 1);
+  const { code, stdout, stderr } = await drain(NOW);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^error: unable to drain node "w-1": pod default\/p has more than one PodDisruptionBudget, and the server evicts no such pod: one, two \(leave it one/m,
+  );
+  assert.match(stderr, /^error: nodepool "worker" not drained: 1 node of 2 left to do; next: run the command again/m);
+  assert.match(stdout, /^w-1 +failed +1\/2$/m);
+  assert.match(stdout, /^w-2 +drained +0\/0$/m);
+  assert.deepEqual(await names(), ['elsewhere', 'p']);
+  assert.equal((await drain(NOW, '--disable-eviction')).code, 0);
+  assert.deepEqual(await names(), ['elsewhere']);
+});
+
+test('the time is up', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
+  await budget('web', WEB, 0);
+  const { code, stdout, stderr } = await drain(NOW, '--timeout=2s');
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^error: unable to drain node "w-1": gave up after 2 s: waiting for PodDisruptionBudget default\/web: .*: default\/p; still terminating: default\/stays$/m,
+  );
+  assert.match(stdout, /^w-1 +failed +0\/2 +1 pod waits for PodDisruptionBudget default\/web: needs 2 healthy/m);
+});
+
+test('Ctrl-C leaves a report; run again, it goes on where it ended', async t => {
+  await world.nodes(...['w-1', 'w-2', 'w-3'].map(name => ({ name, labels: role('worker') })));
+  await world.pool('worker');
+  await pod({ name: 'p', node: 'w-1' });
+  await pod({ name: 'held', node: 'w-2', labels: WEB });
+  await pod({ name: 'q', node: 'w-2' });
+  await pod({ name: 'r', node: 'w-3' });
+  await budget('web', WEB, 0);
+  const draining = background(t, NOW);
+  await eventually('q is gone', () => draining.stderr().includes('pod default/q evicted'));
+  assert.equal(await draining.end(), 130);
+  assert.deepEqual(draining.lines().slice(-4), [
+    'NODE   STATE       PODS GONE   NOTE',
+    'w-1    drained     1/1',
+    'w-2    under way   1/2         1 pod waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently',
+    'w-3    not begun   0/1',
+  ]);
+  assert.match(
+    draining.stderr(),
+    /error: nodepool "worker" interrupted: 2 nodes of 3 left to do; next: run the command/,
+  );
+  assert.deepEqual(
+    [await names(), await closed()],
+    [
+      ['held', 'r'],
+      ['w-1', 'w-2', 'w-3'],
+    ],
+  );
+
+  await budget('web', WEB, 1);
+  const before = (await readAudit(cluster())).length;
+  const { code, stdout } = await drain(NOW);
+  assert.equal(code, 0);
+  assert.match(stdout, /^node\/w-1 already cordoned$/m);
+  assert.match(stdout, /drained \(3 nodes, 2 pods\)$/m);
+  const events = (await readAudit(cluster())).slice(before);
+  assert.deepEqual(
+    events.filter(isWrite).map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
+    ['create pods/eviction held', 'create pods/eviction r'],
+  );
+  const ofFirst = events.filter(({ uri }) => uri.includes('spec.nodeName%3Dw-1'));
+  assert.equal(ofFirst.length, 1, 'a node that is drained costs one look');
+});
+
+test('the permissions that the docs name suffice', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await budget('one', WEB, 1);
+  await budget('two', WEB, 1);
+  await daemonSet('agent');
+  await pod({ name: 'agent-1', node: 'w-2', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
+  const page = readFileSync(new URL('../../docs/commands/drain.md', import.meta.url), 'utf8');
+  const [, manifest = ''] = /```yaml\n(kind: ClusterRole\n.*?)```/s.exec(page) ?? [];
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const stdin = `apiVersion: rbac.authorization.k8s.io/v1\n${manifest}`;
+  assert.equal((await kubectl(cluster(), ['create', '-f', '-'], { stdin })).stderr, '');
+  await api().expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: 'keeper' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'nodepool-drain' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper' }],
+  });
+  const flags = [NOW, '--ignore-daemonsets', '--as', 'keeper'];
+  const held = await drain(...flags);
+  assert.match(held.stderr, /more than one PodDisruptionBudget, .*: one, two /);
+  assert.doesNotMatch(held.stderr, /lacks the permission/);
+  assert.equal((await drain(...flags, '--disable-eviction')).code, 0);
+  assert.equal((await cli(cluster(), ['uncordon', 'worker', '--as', 'keeper'])).code, 0);
+});

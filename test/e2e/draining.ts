@@ -1,0 +1,119 @@
+/** Pods and budgets as a drain meets them, where nobody runs pods: what a kubelet or a controller would say is said here. */
+import { beforeEach } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import type { RunResult } from '../cluster/run.ts';
+import { type Following, start } from './following.ts';
+import { role, type World } from './world.ts';
+
+const NAMESPACE = '/api/v1/namespaces/default';
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+const CONTAINERS = [{ name: 'c', image: 'i' }];
+
+/** Pods are gone at once: there is no kubelet that would end them. */
+export const NOW = '--grace-period=0';
+
+export interface PodSpec {
+  name: string;
+  node: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  /** Default: a ReplicaSet; null for none. */
+  owner?: { apiVersion: string; kind: string; name: string } | null;
+  emptyDir?: boolean;
+  phase?: string;
+  finalizers?: string[];
+}
+
+export interface Pods {
+  /** Bound to its node, running and ready. */
+  pod(spec: PodSpec): Promise<void>;
+  daemonSet(name: string): Promise<void>;
+  /** As the disruption controller keeps it. */
+  budget(name: string, labels: Record<string, string>, disruptionsAllowed: number): Promise<void>;
+  /** Names of those that are not on their way out, sorted. */
+  names(): Promise<string[]>;
+  /** Names of the nodes that are cordoned. */
+  closed(): Promise<string[]>;
+  /** Pool worker with two nodes; and a node that is none of its members, with a pod. */
+  worker(): Promise<void>;
+  /** Drains pool worker, to the end or in the background. */
+  drain(...args: string[]): Promise<RunResult>;
+  background(t: { after(fn: () => unknown): void }, ...args: string[]): Following;
+}
+
+/** Pods, budgets and DaemonSets are gone before every test. */
+export function poolsWithPods(world: World): Pods {
+  const api = () => raw(world.cluster());
+  const list = async () => {
+    const { items } = (await api().expect('GET', `${NAMESPACE}/pods`)) as {
+      items: { metadata: { name: string; deletionTimestamp?: string; finalizers?: string[] } }[];
+    };
+    return items.map(({ metadata }) => metadata);
+  };
+  beforeEach(async () => {
+    for (const { name, finalizers } of await list()) {
+      if (finalizers) await api().expect('PATCH', `${NAMESPACE}/pods/${name}`, { metadata: { finalizers: null } });
+    }
+    await api().expect('DELETE', `${NAMESPACE}/pods?gracePeriodSeconds=0`);
+    await api().expect('DELETE', BUDGETS);
+    await api().expect('DELETE', '/apis/apps/v1/namespaces/default/daemonsets');
+  });
+  const pod: Pods['pod'] = async ({ name, node, labels = {}, annotations = {}, emptyDir = false, ...rest }) => {
+    const {
+      owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
+      finalizers = [],
+      phase = 'Running',
+    } = rest;
+    const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
+    const volumes = emptyDir ? [{ name: 'cache', emptyDir: {} }] : [];
+    await api().expect('POST', `${NAMESPACE}/pods`, {
+      metadata: { name, labels, annotations, ownerReferences, finalizers },
+      spec: { nodeName: node, containers: CONTAINERS, volumes },
+    });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await api().expect('PATCH', `${NAMESPACE}/pods/${name}/status`, { status: { phase, conditions } });
+  };
+  return {
+    pod,
+    async daemonSet(name) {
+      const labels = { daemon: name };
+      const template = { metadata: { labels }, spec: { containers: CONTAINERS } };
+      const spec = { selector: { matchLabels: labels }, template };
+      await api().expect('POST', '/apis/apps/v1/namespaces/default/daemonsets', { metadata: { name }, spec });
+    },
+    async budget(name, labels, disruptionsAllowed) {
+      const { status, body } = await api().request('GET', `${BUDGETS}/${name}`);
+      const spec = { minAvailable: 2, selector: { matchLabels: labels } };
+      const made = status === 200 ? body : await api().expect('POST', BUDGETS, { metadata: { name }, spec });
+      const { generation } = (made as { metadata: { generation: number } }).metadata;
+      const counts = { disruptionsAllowed, currentHealthy: 2 + disruptionsAllowed, desiredHealthy: 2, expectedPods: 3 };
+      await api().expect('PATCH', `${BUDGETS}/${name}/status`, {
+        status: { observedGeneration: generation, ...counts },
+      });
+    },
+    names: async () =>
+      (await list())
+        .filter(({ deletionTimestamp }) => deletionTimestamp === undefined)
+        .map(({ name }) => name)
+        .sort(),
+    async closed() {
+      const { items } = (await api().expect('GET', '/api/v1/nodes')) as {
+        items: { metadata: { name: string }; spec: { unschedulable?: boolean } }[];
+      };
+      return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
+    },
+    async worker() {
+      await world.nodes(
+        { name: 'w-1', labels: role('worker') },
+        { name: 'w-2', labels: role('worker') },
+        { name: 'other' },
+      );
+      await world.pool('worker');
+      await pod({ name: 'elsewhere', node: 'other', owner: null });
+    },
+    drain: (...args) => cli(world.cluster(), ['drain', 'worker', ...args]),
+    background: (t, ...args) => start(t, world.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
+  };
+}

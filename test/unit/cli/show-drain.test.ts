@@ -1,0 +1,147 @@
+/** What a drain prints where, on streams in memory; the course of a drain is tried in test/unit/operations. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Connection, Deps } from '../../../src/cli/factory.ts';
+import type { Progress } from '../../../src/cli/progress.ts';
+import { SILENT } from '../../../src/cli/progress.ts';
+import { type DrainChoice, showDrain } from '../../../src/cli/show-drain.ts';
+import { parsePace } from '../../../src/nodepool/drain-places.ts';
+import type { Node } from '../../../src/nodepool/types.ts';
+import type { Removal } from '../../../src/operations/drain-port.ts';
+import { testIo } from './test-io.ts';
+
+const pool = { apiVersion: '', kind: '', metadata: { name: 'worker' }, spec: { nodeSelector: { in: 'worker' } } };
+const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
+
+function makeNode(name: string): Node {
+  const rest = { labels: { in: 'worker' }, taints: [], ready: true, unschedulable: false, allocatable: {} };
+  return { name, uid: name, resourceVersion: '1', creationTimestamp: '', ...rest };
+}
+
+/** Two nodes, a pod on each; the pods end with the request, or as they are told to. Those cordoned are empty. */
+async function run(
+  choice: Partial<DrainChoice> = {},
+  { io = testIo(), live = SILENT, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
+) {
+  const nodes = [makeNode('a'), makeNode('b')];
+  let reads = 0;
+  const isEmpty = () => wasCordoned && reads === 1;
+  const rest = { namespace: 'ns', phase: 'Running', isMirror: false, hasEmptyDir: true, controller };
+  const connection = {
+    cluster: {
+      listPools: async () => [pool],
+      async listNodes() {
+        reads++;
+        return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
+      },
+      patchNode: async (name: string) => ({ kind: 'written', node: makeNode(name) }),
+    },
+    drain: async () => ({
+      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `p-${node}`, uid: node }]),
+      evict: async () => removal,
+    }),
+  } as unknown as Connection;
+  const deps = { io, connect: async () => connection, progress: async () => live } as unknown as Deps;
+  const code = await showDrain(
+    {
+      pool: 'worker',
+      dryRun: 'none',
+      yes: false,
+      pace: members => parsePace(undefined, undefined, members),
+      rules: { force: false, ignoreDaemonSets: false, deleteEmptyDirData: true, skipWaitForDeleteSeconds: 0 },
+      podSelector: undefined,
+      gracePeriodSeconds: undefined,
+      disableEviction: false,
+      timeoutMs: 0,
+      ...choice,
+    },
+    deps,
+  );
+  return { code, stdout: io.stdoutText(), stderr: io.stderrText() };
+}
+
+const DONE = `node/a cordoned
+node/b cordoned
+node/a drained
+node/b drained
+nodepool.nodes.lailin.xyz/worker drained (2 nodes, 2 pods)
+`;
+const WARNING = 'warning: deleting pods with local storage: ns/p-a, ns/p-b\n';
+
+test('results on stdout, the rest on stderr', async () => {
+  assert.deepEqual(await run(), {
+    code: 0,
+    stdout: DONE,
+    stderr: `${WARNING}evicting pod ns/p-a\npod ns/p-a evicted\nevicting pod ns/p-b\npod ns/p-b evicted\n`,
+  });
+});
+
+test('where a spinner tells of the pods, lines do not', async () => {
+  const shown: string[] = [];
+  const live: Progress = { update: text => void shown.push(text), stop: () => void shown.push('stop') };
+  assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING });
+  assert.equal(shown[0], 'Draining worker: 0/2 nodes');
+  assert.ok(shown.includes('Draining worker: 0/2 nodes; a 1/1 pods'));
+  assert.deepEqual(shown.slice(-2), ['Draining worker: 2/2 nodes', 'stop']);
+});
+
+test('no to the question changes nothing', async () => {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
+  const { code, stdout, stderr } = await run({}, { io });
+  assert.deepEqual([code, stdout], [1, '']);
+  const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
+  assert.equal(stderr, `${WARNING}${question}nothing was drained\n`);
+});
+
+test('after a yes it looks again: nodes were opened and got pods while the question stood', async () => {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'y\n' });
+  const { code, stdout, stderr } = await run({}, { io, wasCordoned: true });
+  assert.match(stderr, /cordon 2 nodes and evict 0 pods\? \[y\/N\] evicting pod ns\/p-a\n/);
+  assert.deepEqual([code, stdout], [0, DONE]);
+});
+
+test('a dry run tells of each pod also where there is a spinner', async () => {
+  const live: Progress = { update: () => assert.fail('nothing is drawn'), stop() {} };
+  const { stdout, stderr } = await run({ dryRun: 'client' }, { live });
+  assert.match(stdout, /^node\/a drained \(dry run\)$/m);
+  assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
+});
+
+for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
+  test(`not asked with ${JSON.stringify(choice)}`, async () => {
+    const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
+    const { code, stderr } = await run(choice, { io });
+    assert.equal(code, 0);
+    assert.doesNotMatch(stderr, /\[y\/N\]/);
+  });
+}
+
+test('what is left to do is a table and an error', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const { code, stdout, stderr } = await run({ timeoutMs: 20 }, { removal });
+  assert.equal(code, 1);
+  assert.equal(
+    stdout.slice(stdout.indexOf('NODE')),
+    `NODE   STATE    PODS GONE   NOTE
+a      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods
+b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods
+`,
+  );
+  assert.match(
+    stderr,
+    /\nerror: nodepool "worker" not drained: 2 nodes of 2 left to do; next: run the command again: it goes on where this one ended\n$/,
+  );
+});
+
+test('Ctrl-C: the table, and 130', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const io = testIo();
+  // When it drains it listens to signals, and not before.
+  io.stderr.on('data', (chunk: Buffer) => {
+    if (chunk.toString().includes('waits for')) process.kill(process.pid, 'SIGINT');
+  });
+  const { code, stdout, stderr } = await run({}, { io, removal });
+  assert.equal(code, 130);
+  assert.match(stdout, /^a +under way +0\/1 +1 pod waits for .*\nb +not begun +0\/1\n$/m);
+  assert.match(stderr, /error: nodepool "worker" interrupted: 2 nodes of 2 left to do/);
+});

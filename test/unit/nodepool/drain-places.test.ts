@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DrainPlaces, drainOrder, parsePace } from '../../../src/nodepool/drain-places.ts';
+
+const nodes = [
+  { name: 'b', ready: true },
+  { name: 'c', ready: false },
+  { name: 'a', ready: true },
+  { name: 'd', ready: true },
+];
+
+describe('the pace', () => {
+  test('is one node at a time unless told', () => {
+    assert.deepEqual(parsePace(undefined, undefined, 9), { kind: 'parallel', nodes: 1 });
+    assert.deepEqual(parsePace(4, undefined, 9), { kind: 'parallel', nodes: 4 });
+  });
+
+  for (const [text, members, expected] of [
+    ['3', 2, 3],
+    ['25%', 10, 2],
+    ['25%', 3, 1],
+    ['1%', 0, 1],
+    ['100%', 7, 7],
+  ] as const) {
+    test(`${text} of ${members} is ${expected}`, () => {
+      assert.deepEqual(parsePace(undefined, text, members), { kind: 'max unavailable', nodes: expected });
+    });
+  }
+
+  for (const text of ['0', '0%', '-1', '101%', '2.5', 'x', '', '%', '1 %', '9999999999']) {
+    test(`"${text}" is none`, () => {
+      assert.throws(() => parsePace(undefined, text, 4), {
+        kind: 'usage',
+        message: new RegExp(`"${text}" is neither`),
+      });
+    });
+  }
+});
+
+test('the order is by name; with a budget what is down comes first', () => {
+  const names = (pace: Parameters<typeof drainOrder>[1]) => drainOrder(nodes, pace).map(({ name }) => name);
+  assert.deepEqual(names({ kind: 'parallel', nodes: 1 }), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(names({ kind: 'max unavailable', nodes: 1 }), ['c', 'a', 'b', 'd']);
+});
+
+describe('places', () => {
+  test('--parallel: as many as under way, whatever came of the others', () => {
+    const places = new DrainPlaces({ kind: 'parallel', nodes: 2 }, nodes);
+    assert.deepEqual(
+      ['a', 'b', 'c'].map(name => places.take(name)),
+      [true, true, false],
+    );
+    places.give('a', false);
+    assert.equal(places.take('c'), true);
+    assert.equal(places.take('d'), false);
+  });
+
+  test('--max-unavailable: a node that is down takes a place until it is drained', () => {
+    const places = new DrainPlaces({ kind: 'max unavailable', nodes: 1 }, nodes);
+    assert.equal(places.take('a'), false);
+    assert.equal(places.take('c'), true);
+    assert.equal(places.take('a'), false);
+    places.give('c', true);
+    assert.equal(places.take('a'), true);
+    assert.equal(places.take('b'), false);
+  });
+
+  test('--max-unavailable: more of them than places are drained, no more than that at a time', () => {
+    const down = ['a', 'b', 'c'].map(name => ({ name, ready: false }));
+    const places = new DrainPlaces({ kind: 'max unavailable', nodes: 2 }, down);
+    assert.deepEqual(
+      ['a', 'b', 'c'].map(name => places.take(name)),
+      [true, true, false],
+    );
+    places.give('a', true);
+    assert.equal(places.take('c'), true);
+  });
+
+  test('--max-unavailable: what could not be drained keeps its place', () => {
+    const places = new DrainPlaces(
+      { kind: 'max unavailable', nodes: 2 },
+      nodes.filter(({ ready }) => ready),
+    );
+    assert.deepEqual(
+      ['a', 'b', 'd'].map(name => places.take(name)),
+      [true, true, false],
+    );
+    places.give('a', false);
+    assert.equal(places.take('d'), false);
+    places.give('b', true);
+    assert.equal(places.take('d'), true);
+  });
+});

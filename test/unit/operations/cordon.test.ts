@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { type CordonDeps, cordonNodes, findNodes } from '../../../src/operations/cordon.ts';
+import type { NodeWrite } from '../../../src/reconciler/ports.ts';
+
+const pool = { apiVersion: '', kind: '', metadata: { name: 'p' }, spec: { nodeSelector: { in: 'p' } } } as NodePool;
+
+function makeNode(name: string, more: Partial<Node> = {}): Node {
+  const rest = { creationTimestamp: '', labels: { in: 'p' }, taints: [], ready: true, unschedulable: false };
+  return { name, uid: name, resourceVersion: '1', allocatable: {}, ...rest, ...more };
+}
+
+/** @param answer to the nth write of the node */
+function world(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
+  const writes: string[] = [];
+  const deps: CordonDeps = {
+    cluster: {
+      listPools: async () => [pool],
+      listNodes: async () => nodes,
+      getNode: async name => nodes.find(node => node.name === name),
+      async patchNode(name, patch) {
+        writes.push(`${name} ${JSON.stringify(patch)}`);
+        const given = answer(name, writes.filter(line => line.startsWith(`${name} `)).length);
+        if (given instanceof NodepoolError) throw given;
+        return given;
+      },
+    },
+    dryRun: 'none',
+    sleep: async () => {},
+  };
+  const cordon = async (unschedulable = true) => Promise.all(cordonNodes(nodes, unschedulable, deps));
+  return { deps, writes, cordon };
+}
+
+const CONFLICT: NodeWrite = { kind: 'conflict' };
+const written = (): NodeWrite => ({ kind: 'written', node: makeNode('x') });
+
+test('one guarded patch where it differs, none where it does not', async () => {
+  const { writes, cordon } = world([makeNode('a'), makeNode('b', { unschedulable: true })], written);
+  assert.deepEqual(await cordon(), [
+    { kind: 'changed', node: 'a' },
+    { kind: 'already', node: 'b' },
+  ]);
+  assert.deepEqual(writes, ['a {"resourceVersion":"1","unschedulable":true}']);
+  writes.length = 0;
+  await cordon(false);
+  assert.deepEqual(writes, ['b {"resourceVersion":"1","unschedulable":false}']);
+});
+
+test('after a conflict the node is read anew: somebody else may have done it', async () => {
+  const nodes = [makeNode('a'), makeNode('b')];
+  const { writes, cordon } = world(nodes, (name, nth) => {
+    if (nth > 1) return written();
+    nodes[name === 'a' ? 0 : 1] = makeNode(name, { resourceVersion: '2', unschedulable: name === 'a' });
+    return CONFLICT;
+  });
+  const results = await cordon();
+  assert.deepEqual(
+    results.map(({ kind }) => kind),
+    ['already', 'changed'],
+  );
+  assert.equal(writes.at(-1), 'b {"resourceVersion":"2","unschedulable":true}');
+});
+
+test('what fails is told and stops nothing; a node that is gone is no failure', async () => {
+  const nodes = ['a', 'b', 'c', 'd'].map(name => makeNode(name));
+  const refusal = new NodepoolError('cluster', 'cannot patch nodes');
+  const { cordon } = world(nodes, name => {
+    return { a: refusal, b: { kind: 'gone' } as const, c: CONFLICT }[name] ?? written();
+  });
+  const results = await cordon();
+  assert.deepEqual(
+    results.map(({ kind }) => kind),
+    ['failed', 'gone', 'failed', 'changed'],
+  );
+  assert.equal(results[2]?.kind === 'failed' && results[2].error.message, 'somebody else keeps changing it');
+});
+
+test('only members, by name; a stranger is refused before anything is written', async () => {
+  const { deps } = world([makeNode('b'), makeNode('a'), makeNode('c', { labels: {} })], written);
+  const find = async (...nodes: string[]) =>
+    (await findNodes({ pools: ['p', 'p'], nodes, unschedulable: true }, deps)).map(({ name }) => name);
+  assert.deepEqual(await find(), ['a', 'b']);
+  assert.deepEqual(await find('b'), ['b']);
+  const one = { kind: 'input', message: '--node: node "c" is not a member of nodepool p' };
+  await assert.rejects(find('a', 'c'), one);
+  await assert.rejects(find('x', 'y'), { message: '--node: nodes "x", "y" are not members of nodepool p' });
+});

@@ -1,0 +1,163 @@
+/** A pool of nodes with pods, for drains over ports of the test's own: what is asked when, what is told, what is left. */
+import assert from 'node:assert/strict';
+import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.ts';
+import type { DrainPace } from '../../../src/nodepool/drain-places.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { type DrainDeps, type DrainOptions, drain, planDrain } from '../../../src/operations/drain.ts';
+import type { DrainPort, PodRemoval, Removal } from '../../../src/operations/drain-port.ts';
+import type { DryRun } from '../../../src/operations/ports.ts';
+import { drainLine } from '../../../src/render/drain.ts';
+import { FakeClock, settle } from '../controller/fake-clock.ts';
+
+export const RULES: DrainRules = {
+  force: false,
+  ignoreDaemonSets: false,
+  deleteEmptyDirData: false,
+  skipWaitForDeleteSeconds: 0,
+};
+const ONE: DrainPace = { kind: 'parallel', nodes: 1 };
+export const ACCEPTED: Removal = { kind: 'accepted' };
+export const GONE: Removal = { kind: 'gone' };
+export const BUDGET: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' };
+
+interface Setup {
+  nodes?: Partial<Node>[];
+  /** By node. */
+  pods?: Record<string, Partial<DrainPod>[]>;
+  options?: Partial<DrainOptions>;
+  dryRun?: DryRun;
+  /** The answers, one after the other; the last one holds on. */
+  hasDaemonSet?: (boolean | NodepoolError)[];
+  /** What the nth try to remove the pod gives; the last one holds on. */
+  answers?: Record<string, (Removal | NodepoolError)[]>;
+  /** Ctrl-C while the nth removal, or the first patch, is under way. */
+  stopAtRemoval?: number;
+  stopAtPatch?: boolean;
+}
+
+const pool = {
+  apiVersion: '',
+  kind: '',
+  metadata: { name: 'worker' },
+  spec: { nodeSelector: { in: 'worker' } },
+} as NodePool;
+
+function makeNode(node: Partial<Node>): Node {
+  const base = { uid: node.name ?? '', resourceVersion: '1', creationTimestamp: '', taints: [], allocatable: {} };
+  return { name: '', labels: { in: 'worker' }, ready: true, unschedulable: false, ...base, ...node };
+}
+
+export function makePod(pod: Partial<DrainPod>): DrainPod {
+  const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
+  const rest = { namespace: 'ns', name: '', phase: 'Running', isMirror: false, hasEmptyDir: false, controller };
+  return { ...rest, uid: `uid-${pod.name}`, ...pod };
+}
+
+/** The last one holds on. */
+function nthOf<T>(answers: readonly (T | NodepoolError)[], nth: number): T {
+  const answer = answers[Math.min(nth, answers.length - 1)];
+  assert.ok(answer !== undefined);
+  if (answer instanceof NodepoolError) throw answer;
+  return answer;
+}
+
+/** A pool of nodes with pods. A pod that was accepted stays until letGo() is called, or `lingers` is false. */
+export function world(setup: Setup) {
+  const clock = new FakeClock();
+  const over = new AbortController();
+  const nodes = new Map((setup.nodes ?? [{ name: 'a' }]).map(node => [node.name ?? '', makeNode(node)]));
+  const pods = new Map(Object.entries(setup.pods ?? {}).map(([node, some]) => [node, some.map(makePod)]));
+  const [log, told, lists]: [string[], string[], string[]] = [[], [], []];
+  const tries = new Map<string, number>();
+  const removals: PodRemoval[] = [];
+  let daemonSetReads = 0;
+  const letGo = (...names: string[]) => {
+    for (const [node, some] of pods)
+      pods.set(
+        node,
+        some.filter(({ name }) => !names.includes(name)),
+      );
+  };
+  const remove = (how: string) => async (pod: DrainPod, removal: PodRemoval) => {
+    const nth = tries.get(pod.name) ?? 0;
+    tries.set(pod.name, nth + 1);
+    removals.push(removal);
+    log.push(`${how} ${pod.name} @${clock.now() / 1000}`);
+    if (removals.length === setup.stopAtRemoval) over.abort();
+    return nthOf(setup.answers?.[pod.name] ?? [ACCEPTED], nth);
+  };
+  const port: DrainPort = {
+    async podsOn(node, podSelector) {
+      lists.push(`${node}${podSelector === undefined ? '' : ` ${podSelector}`}`);
+      return [...(pods.get(node) ?? [])];
+    },
+    hasDaemonSet: async (namespace, name) => {
+      log.push(`daemonset ${namespace}/${name}`);
+      return nthOf(setup.hasDaemonSet ?? [true], daemonSetReads++);
+    },
+    evict: remove('evict'),
+    delete: remove('delete'),
+  };
+  const words = { disableEviction: false, suffix: '' };
+  const deps: DrainDeps = {
+    cluster: {
+      listPools: async () => [pool],
+      listNodes: async () => [...nodes.values()],
+      getNode: async name => nodes.get(name),
+      async patchNode(name, patch) {
+        log.push(`patch ${name} ${JSON.stringify(patch)}`);
+        if (setup.stopAtPatch) over.abort();
+        const node = nodes.get(name);
+        if (node === undefined) return { kind: 'gone' };
+        return { kind: 'written', node };
+      },
+    },
+    port,
+    clock,
+    now: clock.wall,
+    dryRun: setup.dryRun ?? 'none',
+    sleep: async () => {},
+    signal: over.signal,
+    tell(event) {
+      const line = drainLine(event, words);
+      told.push(line.to === 'error' ? `error: ${line.message}` : line.text);
+    },
+  };
+  const options: DrainOptions = {
+    pace: ONE,
+    rules: RULES,
+    podSelector: undefined,
+    gracePeriodSeconds: undefined,
+    disableEviction: false,
+    timeoutMs: 0,
+    ...setup.options,
+  };
+  const plan = () => planDrain('worker', options, deps);
+  /** Plans, and drains; something may happen in between. */
+  const start = async (between: () => void) => {
+    const made = await plan();
+    between();
+    lists.length = 0;
+    const ended = drain(made, options, deps);
+    await settle();
+    return ended;
+  };
+  return {
+    clock,
+    over,
+    nodes,
+    pods,
+    log,
+    told,
+    lists,
+    removals,
+    letGo,
+    plan,
+    start,
+    begin: (between = () => {}) => ({ ended: start(between) }),
+  };
+}
+
+export const states = (drains: Awaited<ReturnType<typeof drain>>) =>
+  drains.map(({ node, phase, gone, pods, held }) => `${node} ${phase} ${gone}/${pods}${held.size > 0 ? ' held' : ''}`);

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseWaitCondition } from '../../../src/nodepool/wait-condition.ts';
+import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
+import { type WaitDeps, waitForPools } from '../../../src/operations/wait.ts';
+import { FakeClock, settle } from '../controller/fake-clock.ts';
+import { FakeSource, initialEnd } from '../controller/fake-source.ts';
+
+let version = 100;
+
+function makePool(name: string, status: number, uid = `uid-${name}`): RawPool {
+  return {
+    apiVersion: 'nodes.lailin.xyz/v1',
+    kind: 'NodePool',
+    metadata: { name, uid, resourceVersion: String(version++), generation: 1 },
+    spec: {},
+    status: { status, nodeCount: 1, observedGeneration: 1 },
+  };
+}
+
+/** Waits for pools a and b, of which these exist; the watch is the test's to feed. */
+function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = ['a', 'b']) {
+  const clock = new FakeClock();
+  const source = new FakeSource();
+  const [met, asked]: [string[], string[][]] = [[], []];
+  const get: PoolsPort['get'] = async name => pools.find(({ metadata }) => metadata.name === name);
+  const deps: WaitDeps = {
+    pools: { get } as PoolsPort,
+    follow: {
+      pools({ names }) {
+        asked.push([...names]);
+        return { source, transform: raw => raw as RawPool };
+      },
+      events: () => assert.fail('events are not asked for'),
+    },
+    clock,
+    random: () => 0,
+    log: () => {},
+    onMet: name => void met.push(name),
+  };
+  const ended = waitForPools({ names, condition: parseWaitCondition(condition), timeoutMs }, deps);
+  const send = async (type: string, ...objects: RawPool[]) => {
+    for (const object of objects) source.watches.at(-1)?.send({ type, object });
+    await settle();
+  };
+  /** What the watch begins with. */
+  const begin = async (...objects: RawPool[]) => {
+    await settle();
+    await send('ADDED', ...objects);
+    source.watches.at(-1)?.send(initialEnd(version++));
+    await settle();
+  };
+  const errors = async () => (await ended).map(({ message }) => message);
+  return { clock, source, met, asked, begin, send, errors };
+}
+
+test('what is met already is told without a watch', async () => {
+  const { source, met, errors } = start('status=200', [makePool('a', 200), makePool('b', 200)]);
+  assert.deepEqual(await errors(), []);
+  assert.deepEqual(met, ['a', 'b']);
+  assert.equal(source.watches.length, 0);
+});
+
+test('each pool once, when its turn comes; only those are watched that are waited for', async () => {
+  const pools = [makePool('a', 503), makePool('b', 200), makePool('c', 422)];
+  const { met, asked, begin, send, errors, clock } = start('status=200', pools, 30_000, ['a', 'b', 'c', 'a']);
+  await begin(makePool('a', 503), makePool('c', 422));
+  assert.deepEqual([met, asked], [['b'], [['a', 'c']]]);
+  await send('MODIFIED', makePool('c', 200), makePool('c', 503), makePool('c', 200));
+  await send('MODIFIED', makePool('a', 200));
+  assert.deepEqual(await errors(), []);
+  assert.deepEqual(met, ['b', 'c', 'a']);
+  assert.equal(clock.pending, 0);
+});
+
+test('what came true before the watch began', async () => {
+  const { met, begin, errors } = start('status=200', [makePool('a', 503)], 30_000, ['a']);
+  await begin(makePool('a', 200));
+  assert.deepEqual([await errors(), met], [[], ['a']]);
+});
+
+test('the time is up', async () => {
+  const { met, clock, begin, errors } = start('status=200', [makePool('a', 503), makePool('b', 503)], 5_000);
+  await begin(makePool('a', 200), makePool('b', 503));
+  await clock.advance(5_000);
+  assert.deepEqual(await errors(), ['timed out waiting for the condition on nodepools/b']);
+  assert.deepEqual(met, ['a']);
+});
+
+test('without time it looks once', async () => {
+  const { source, met, errors } = start('status=200', [makePool('a', 503), makePool('b', 200)], 0);
+  assert.deepEqual(await errors(), ['condition not met for nodepools/a']);
+  assert.deepEqual([met, source.watches.length], [['b'], 0]);
+});
+
+test('a pool that does not exist, and one that goes', async () => {
+  const { met, begin, send, errors } = start('status=200', [makePool('b', 503)]);
+  await begin(makePool('b', 503));
+  await send('DELETED', makePool('b', 503));
+  assert.deepEqual(await errors(), ['nodepool "a" not found', 'nodepool "b" not found']);
+  assert.deepEqual(met, []);
+});
+
+describe('the end of a pool', () => {
+  test('one that does not exist is not waited for, nor told', async () => {
+    const { met, errors } = start('delete', []);
+    assert.deepEqual([await errors(), met], [[], []]);
+  });
+
+  test('its deletion, and not its mark', async () => {
+    const { met, begin, send, errors } = start('delete', [makePool('a', 200)]);
+    await begin(makePool('a', 200));
+    await send('MODIFIED', makePool('a', 200));
+    assert.deepEqual(met, []);
+    await send('DELETED', makePool('a', 200));
+    assert.deepEqual([await errors(), met], [[], ['a']]);
+  });
+
+  test('it went before the watch began', async () => {
+    const { met, begin, errors } = start('delete', [makePool('a', 200), makePool('b', 200)]);
+    await begin(makePool('b', 200, 'made anew'));
+    assert.deepEqual([await errors(), met], [[], ['a', 'b']]);
+  });
+
+  test('it stays', async () => {
+    const { clock, begin, errors } = start('delete', [makePool('a', 200)], 1_000);
+    await begin(makePool('a', 200));
+    await clock.advance(1_000);
+    assert.deepEqual(await errors(), ['timed out waiting for the condition on nodepools/a']);
+  });
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { NodeDrain } from '../../../src/operations/drain-node.ts';
+import { cordonLine, drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
+import { colored, plain } from './fixtures.ts';
+
+const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';
+
+function makeDrain(node: string, phase: NodeDrain['phase'], gone: number, pods: number, ...held: string[]): NodeDrain {
+  return { node, phase, gone, pods, held: new Map(held.map(pod => [pod, WHY])) };
+}
+
+const drains = [
+  makeDrain('node-1', 'drained', 12, 12),
+  makeDrain('node-2', 'under way', 3, 10, 'default/web-1', 'default/web-2'),
+  makeDrain('node-3', 'failed', 1, 2, 'default/web-3'),
+  makeDrain('node-4', 'not begun', 0, 8),
+];
+
+test('nodes in kubectl’s words', () => {
+  const error = new NodepoolError('cluster', 'cannot patch Node "a"', 'ask for a role');
+  const line = (kind: 'changed' | 'already' | 'gone', unschedulable: boolean, suffix = '') =>
+    cordonLine({ kind, node: 'a' }, unschedulable, suffix);
+  assert.deepEqual(line('changed', true), { to: 'out', text: 'node/a cordoned' });
+  assert.deepEqual(line('changed', false, ' (dry run)'), { to: 'out', text: 'node/a uncordoned (dry run)' });
+  assert.deepEqual(line('already', true), { to: 'out', text: 'node/a already cordoned' });
+  assert.deepEqual(line('already', false), { to: 'out', text: 'node/a already uncordoned' });
+  assert.deepEqual(line('gone', true), { to: 'err', text: 'node/a is gone' });
+  assert.deepEqual(cordonLine({ kind: 'failed', node: 'a', error }, false, ''), {
+    to: 'error',
+    message: 'unable to uncordon node "a": cannot patch Node "a"',
+    next: 'ask for a role',
+  });
+});
+
+test('pods are evicted, or deleted', () => {
+  const [evict, remove] = [
+    { disableEviction: false, suffix: '' },
+    { disableEviction: true, suffix: ' (server dry run)' },
+  ];
+  const pod = { node: 'a', pod: 'ns/p' };
+  const text = (line: ReturnType<typeof drainLine>) => (line.to === 'error' ? line.message : line.text);
+  assert.equal(text(drainLine({ kind: 'asking', ...pod }, evict)), 'evicting pod ns/p');
+  assert.equal(text(drainLine({ kind: 'asking', ...pod }, remove)), 'deleting pod ns/p (server dry run)');
+  assert.equal(text(drainLine({ kind: 'gone', ...pod }, evict)), 'pod ns/p evicted');
+  assert.equal(text(drainLine({ kind: 'gone', ...pod }, remove)), 'pod ns/p deleted (server dry run)');
+  assert.equal(text(drainLine({ kind: 'held', why: WHY, ...pod }, evict)), `pod ns/p on node a waits for ${WHY}`);
+});
+
+test('what a webhook says is one line, and not a long one', () => {
+  const held = (why: string) =>
+    drainLine({ kind: 'held', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
+  const begin = 'pod ns/p on node a waits for ';
+  assert.deepEqual(held('it\u001b[2J\nnode/a drained'), { to: 'err', text: `${begin}it\\x1b[2J\\nnode/a drained` });
+  assert.deepEqual(held('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
+  const long = makeDrain('a', 'under way', 0, 1);
+  long.held.set('ns/p', 'x'.repeat(1e6));
+  const cut = `1 waits for ${'x'.repeat(89)}…`;
+  assert.equal(drainProgress('p', [long]), `Draining p: 0/1 nodes; a 0/1 pods, ${cut}`);
+  assert.ok(renderDrains([long], plain).endsWith(cut.replace('waits', 'pod waits')));
+});
+
+test('the spinner’s line', () => {
+  assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 wait for ${WHY}`);
+  const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
+  assert.equal(
+    drainProgress('p\u001b[31m', many),
+    'Draining p\\x1b[31m: 0/3 nodes; a 0/1 pods; b 0/1 pods; and 1 more',
+  );
+  assert.equal(drainProgress('p', []), 'Draining p: 0/0 nodes');
+});
+
+test('the report', () => {
+  assert.equal(
+    `\n${renderDrains(drains, plain)}\n`,
+    `
+NODE     STATE       PODS GONE   NOTE
+node-1   drained     12/12
+node-2   under way   3/10        2 pods wait for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently
+node-3   failed      1/2         1 pod waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently
+node-4   not begun   0/8
+`,
+  );
+  assert.match(renderDrains(drains, colored), /\u001b\[32mdrained\u001b\[39m/);
+  const evil = makeDrain('x', 'under way', 0, 1);
+  evil.held.set('p', 'a\u001b[2J\nb');
+  assert.match(renderDrains([evil], plain), /1 pod waits for a\\x1b\[2J\\nb$/);
+});
