@@ -4,6 +4,7 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { ViewPort } from './view-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -122,6 +123,7 @@ export interface Connection {
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   follow: FollowPorts;
+  view: ViewPort;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */
