@@ -14,7 +14,7 @@ export interface NodeCounts {
 const [OPEN, CORDONED, NOT_READY] = ['█', '▒', '░'];
 
 /** The nodes of a pool as a bar. A part that is there has a character at least, if the width has one for each. */
-export function nodesBar({ open, cordoned, notReady }: NodeCounts, width: number, style: Style): Cell {
+export function nodesBar({ open, cordoned, notReady }: NodeCounts, width: number, style: Style): Exclude<Cell, string> {
   const [a = 0, b = 0, c = 0] = shares([open, cordoned, notReady], width);
   const text = OPEN.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
   return { text: text.padEnd(width), paint: shown => paintBar(shown, style) };

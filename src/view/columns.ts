@@ -64,7 +64,7 @@ export function poolColumns(rows: readonly PoolRow[], width: number, style: Styl
       value: ({ counts }) => counts.cordoned,
       descending: true,
       align: 'right',
-      rank: 6,
+      rank: 8,
     },
     ...resources<PoolRow>(rows, row => row.allocatable),
     age(({ pool }) => pool.metadata.creationTimestamp),

@@ -35,13 +35,14 @@ export function contentsOf(
 ): Contents {
   const { width, now, style } = setting;
   const { view } = live;
-  const pools = poolRows(view);
-  const all = totals(live, pools.length);
+  const all = totals(live);
   const text = (fields: Parameters<typeof fieldLines>[0]) =>
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
-    case 'pools':
-      return { totals: all, ...list(pools, poolColumns(pools, width, style), place, now, 'No pools') };
+    case 'pools': {
+      const rows = poolRows(view);
+      return { totals: all, ...list(rows, poolColumns(rows, width, style), place, now, 'No pools') };
+    }
     case 'nodes': {
       const rows = nodeRows(view, place.pool ?? '');
       return { totals: all, ...list(rows, nodeColumns(rows, style), place, now, 'No nodes') };

@@ -20,7 +20,7 @@ export interface ListOptions {
   style: Style;
 }
 
-const GAP = 2;
+const GAP = 1;
 /** In front of each row; of the selected one it has the mark. */
 const [MARK, NO_MARK] = ['>', ' '];
 /** A column that gives is cut to this before others go. */
@@ -49,18 +49,20 @@ export function listLines<Row extends Keyed>(
   columns: readonly Column<Row>[],
   { selected, sort, width, now, style }: ListOptions,
 ): { header: string; lines: string[] } {
-  const titles = columns.map(({ title, letter }) =>
-    letter === sort.by ? title + (sort.descending ? '↓' : '↑') : title,
-  );
+  const titles = columns.map(({ title, letter, align }) => {
+    const arrow = letter !== sort.by ? '' : sort.descending ? '↓' : '↑';
+    return align === 'right' ? arrow + title : title + arrow;
+  });
   const cells = rows.map(row => columns.map(column => column.cell(row, now)));
-  const natural = columns.map((_, column) =>
-    // One more than the title: the arrow comes and goes, and nothing moves.
-    cells.reduce(
-      (most, line) => Math.max(most, widthOf(textOf(line[column] ?? ''))),
-      (columns[column]?.title.length ?? 0) + 1,
-    ),
+  const natural = columns.map(({ title }, column) =>
+    cells.reduce((most, line) => Math.max(most, widthOf(textOf(line[column] ?? ''))), title.length),
   );
-  const widths = fitWidths(columns, natural, width - MARK.length);
+  const widths = fitWidths(
+    columns,
+    // The arrow has a place of its own, so that nothing moves with it.
+    natural.map(each => each + 1),
+    width - MARK.length,
+  );
   const line = (mark: string, texts: readonly Cell[]) => {
     const shown = columns.flatMap(({ align }, i) => {
       const room = widths[i];

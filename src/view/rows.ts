@@ -28,7 +28,6 @@ export interface EventRow {
 }
 
 export interface Totals {
-  pools: number;
   nodes: number;
   counts: NodeCounts;
   /** Nodes that no pool owns. */
@@ -70,10 +69,10 @@ export function eventRows({ view, events }: Pick<LiveView, 'view' | 'events'>, p
   return rows;
 }
 
-export function totals({ view, nodes }: Pick<LiveView, 'view' | 'nodes'>, pools: number): Totals {
+export function totals({ view, nodes }: Pick<LiveView, 'view' | 'nodes'>): Totals {
   const all = [...nodes()];
   const unassigned = all.filter(({ name }) => view.claim(name)?.owner === undefined).length;
-  return { pools, nodes: all.length, counts: count(all), unassigned, allocatable: sum(all) };
+  return { nodes: all.length, counts: count(all), unassigned, allocatable: sum(all) };
 }
 
 /** For sorting; what is no quantity, or not there, is 0. */

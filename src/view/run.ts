@@ -16,7 +16,6 @@ import {
   placeOf,
   press,
   type Scene,
-  type State,
   settle,
   type Target,
   tell,

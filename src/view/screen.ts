@@ -77,11 +77,10 @@ function outageText({ since, message, resource }: Outage, now: Date): string {
 
 /** All nodes of the cluster in one bar, and what they can give together. */
 function totalsLine({ totals }: Contents, width: number, style: Style): string {
-  const { pools, nodes, counts, unassigned, allocatable } = totals;
+  const { nodes, counts, unassigned, allocatable } = totals;
   const resource = (name: string) => displayQuantity(name, allocatable[name] ?? '0');
   const gpu = gpuOf(allocatable);
   const parts = [
-    `${pools} ${pools === 1 ? 'pool' : 'pools'}`,
     `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`,
     ...(counts.notReady > 0 ? [`${counts.notReady} not ready`] : []),
     ...(counts.cordoned > 0 ? [`${counts.cordoned} cordoned`] : []),
@@ -90,8 +89,8 @@ function totalsLine({ totals }: Contents, width: number, style: Style): string {
     `memory ${resource('memory')}`,
     ...(gpu === undefined ? [] : [`gpus ${resource(gpu)}`]),
   ];
-  const bar = nodesBar(counts, Math.floor(Math.min(width, 100) / 5), style);
-  const text = `${typeof bar === 'string' ? bar : bar.text}  ${parts.join('  ')}`;
+  const bar = nodesBar(counts, Math.floor(Math.min(width, 120) / 8), style);
+  const text = asManyAs([bar.text, ...parts], width);
   return fit({ text, paint: shown => paintBar(shown, style) }, width);
 }
 
@@ -145,13 +144,13 @@ function hintLine(state: State, width: number, style: Style): string {
       : state.mode.kind === 'filter'
         ? ['enter: keep the filter', 'esc: without it']
         : {
-            pools: ['enter nodes', 'e events', '/ filter', 'N S C M … sort', '? help', 'q quit'],
-            nodes: ['enter details', 'c cordon', 'u uncordon', 'e events', '/ filter', 'esc back', '? help', 'q quit'],
-            node: ['c cordon', 'u uncordon', 'e events', 'esc back', '? help', 'q quit'],
-            events: ['enter whole', '/ filter', 'esc back', '? help', 'q quit'],
-            event: ['esc back', '? help', 'q quit'],
+            pools: ['? help', 'q quit', 'enter nodes', 'e events', '/ filter', 'N S C M … sort'],
+            nodes: ['? help', 'esc back', 'c cordon', 'u uncordon', 'enter details', 'e events', '/ filter', 'q quit'],
+            node: ['? help', 'esc back', 'c cordon', 'u uncordon', 'e events', 'q quit'],
+            events: ['? help', 'esc back', 'enter whole', '/ filter', 'q quit'],
+            event: ['? help', 'esc back', 'q quit'],
           }[place.kind];
-  return fit({ text: hints.join('  '), paint: style.dim }, width);
+  return fit({ text: asManyAs(hints, width), paint: style.dim }, width);
 }
 
 /** The question, over the last lines: all of it, however long the name is, as far as there is room. */
@@ -164,6 +163,12 @@ function overlay(state: State, lines: string[], width: number): string[] {
   const box = ['─'.repeat(width), ...wrap(what, width), 'y yes   any other key no'].map(line => fit(line, width));
   const shown = box.slice(0, lines.length);
   return [...lines.slice(0, lines.length - shown.length), ...shown];
+}
+
+/** The first parts, whole ones alone: a word cut in half helps nobody. */
+function asManyAs(parts: readonly string[], width: number): string {
+  const joined = parts.join('  ');
+  return parts.length > 1 && widthOf(joined) > width ? asManyAs(parts.slice(0, -1), width) : joined;
 }
 
 /** So many lines, empty ones at the end. */

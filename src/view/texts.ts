@@ -63,7 +63,7 @@ export function fieldLines(fields: readonly Field[], width: number): string[] {
     const texts = [values].flat().flatMap(value => {
       const text = typeof value === 'string' ? value : value.text;
       const paint = typeof value === 'string' ? (line: string) => line : value.paint;
-      return wrap(text, Math.max(width - label, 1)).map(paint);
+      return wrap(text, Math.max(width - label, 1)).map(line => paint(line));
     });
     return texts.map((text, i) => fit(i === 0 ? `${title}:` : '', label) + text);
   });

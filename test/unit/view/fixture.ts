@@ -7,7 +7,7 @@ import { makeStyle } from '../../../src/render/style.ts';
 import { contentsOf } from '../../../src/view/contents.ts';
 import type { Key } from '../../../src/view/keys.ts';
 import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
-import { initialState, paste, placeOf, press, type Scene, settle, type State } from '../../../src/view/state.ts';
+import { initialState, paste, placeOf, press, type Scene, type State, settle } from '../../../src/view/state.ts';
 
 export const NOW = new Date('2026-11-21T12:00:00Z');
 export const PLAIN = makeStyle(false);
