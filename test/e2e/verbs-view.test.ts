@@ -34,7 +34,7 @@ async function smallCluster(): Promise<void> {
 test('pools, a pool, a node, its events, and the way back', async t => {
   await smallCluster();
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
-  assertScreen('pools', await terminal.shows(/^>gpu .*\n[^]*q quit/m));
+  assertScreen('pools', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m));
   terminal.type('{down}');
   assertScreen('pools-conflict', await terminal.shows(/^spare: NodeConflict/m));
   terminal.type('k{enter}');
@@ -60,7 +60,7 @@ test('filter, sorting and help', async t => {
   terminal.type('{enter}{enter}');
   await terminal.shows(/^>worker-1 /m);
   terminal.type('S');
-  await terminal.shows(/^>worker-1 [^]*STATUS|STATUS↑[^]* worker-2 [^]*>worker-1 /m);
+  await terminal.shows(/^>worker-1 [\s\S]*STATUS|STATUS↑[\s\S]* worker-2 [\s\S]*>worker-1 /m);
   terminal.type('?');
   assertScreen('help', await terminal.shows(/any key: back/));
 });
@@ -68,9 +68,9 @@ test('filter, sorting and help', async t => {
 test('a terminal that becomes small, and large again: lines are never broken', async t => {
   await smallCluster();
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
-  const before = await terminal.shows(/^>gpu .*\n[^]*q quit/m);
+  const before = await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m);
   terminal.resize(60, 15);
-  assertScreen('pools-60x15', await terminal.shows(/^>gpu .*\n[^]*q quit/m).then(() => settled(terminal.screen)));
+  assertScreen('pools-60x15', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m).then(() => settled(terminal.screen)));
   terminal.type('{enter}c');
   assertScreen('cordon-60x15', await terminal.shows(/Cordon node gpu-1\?/));
   terminal.type('n');
@@ -90,7 +90,7 @@ test('live: what others do is there without a key, and nothing is written while 
   await world.nodes({ name: 'worker-4', labels: role('worker') });
   await terminal.shows(/^ worker .* 3\/4 /m);
   await world.pool('late');
-  await terminal.shows(/^ late .*\n[^]*Pools|Pools \(4\)/m);
+  await terminal.shows(/^ late .*\n[\s\S]*Pools|Pools \(4\)/m);
   const { body } = await raw(cluster()).request('DELETE', '/api/v1/nodes/worker-2');
   assert.ok(body);
   await terminal.shows(/^ worker .* 3\/3 /m);
@@ -154,10 +154,10 @@ test("a cluster's text cannot drive the terminal", async t => {
 test('colour: where the terminal takes it, and none with NO_COLOR', async t => {
   await smallCluster();
   const colored = openTerminal(t, cluster(), ['view']);
-  await colored.shows(/^>gpu .*\n[^]*q quit/m);
+  await colored.shows(/^>gpu .*\n[\s\S]*q quit/m);
   assert.match(colored.written(), /\u001b\[32m█+/);
   const plain = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
-  await plain.shows(/^>gpu .*\n[^]*q quit/m);
+  await plain.shows(/^>gpu .*\n[\s\S]*q quit/m);
   assert.doesNotMatch(plain.written(), /\u001b\[[\d;]*m/);
 });
 
