@@ -33,14 +33,14 @@ export async function showView({ io, connect, progress }: Deps): Promise<number>
       stdin: io.stdin,
       stdout: io.stdout,
       live,
-      clusterName: connection.view.clusterName,
+      clusterName: connection.clusterName,
       clock: systemClock,
       now: io.now,
       style: makeStyle(io.color),
       cordon: ({ node: name, uid, unschedulable }) =>
         setUnschedulable(
           { name, uid, unschedulable },
-          { cluster: connection.cluster, port: connection.view, clock: systemClock, random: Math.random },
+          { cluster: connection.cluster, clock: systemClock, random: Math.random },
         ),
     });
     const end = untilStopped(running);

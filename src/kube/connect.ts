@@ -16,7 +16,6 @@ import { poolsPort } from './node-pools.ts';
 import { countPods } from './pods.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
-import { viewPort } from './view-port.ts';
 import { watchPorts } from './watch-ports.ts';
 
 export interface ConnectionOptions extends AccessOptions {
@@ -69,9 +68,9 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     countPods: () => countPods(api),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
-    view: viewPort(api, access.cluster.name),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
+    clusterName: access.cluster.name,
     close: () => transport.close(),
   };
 }

@@ -26,14 +26,20 @@ export function toNode({ metadata = {}, spec, status }: WireNode): Node {
 }
 
 /** The body of the one merge patch that changes a node. */
-export function nodePatchBody({ resourceVersion, labels, taints, record }: NodePatch): Record<string, unknown> {
+export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
+  const { resourceVersion, labels, taints, record, unschedulable } = patch;
+  const spec = {
+    ...(taints === undefined ? {} : { taints }),
+    // The server leaves out what is false.
+    ...(unschedulable === undefined ? {} : { unschedulable: unschedulable || null }),
+  };
   return {
     metadata: {
       resourceVersion,
       ...(labels === undefined ? {} : { labels }),
       ...(record === undefined ? {} : { annotations: { [RECORD_ANNOTATION]: record } }),
     },
-    ...(taints === undefined ? {} : { spec: { taints } }),
+    ...(Object.keys(spec).length === 0 ? {} : { spec }),
   };
 }
 

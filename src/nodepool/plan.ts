@@ -33,6 +33,7 @@ export interface NodePatch {
   taints?: Taint[];
   /** The new value of the record annotation. */
   record?: string | null;
+  unschedulable?: boolean;
 }
 
 export interface NodePlan {

@@ -4,7 +4,6 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import type { ViewPort } from './view-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -123,11 +122,12 @@ export interface Connection {
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   follow: FollowPorts;
-  view: ViewPort;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
+  /** Of the kubeconfig: what people call the cluster. */
+  clusterName: string;
   /** Ends the sockets, so that the process can end. */
   close(): void;
 }

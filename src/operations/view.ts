@@ -15,7 +15,6 @@ import { Feed } from '../reconciler/feed.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.ts';
-import type { ViewPort } from './view-port.ts';
 
 /** Why a resource is not followed right now. */
 export interface Outage {
@@ -122,8 +121,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
 }
 
 export interface CordonDeps {
-  cluster: Pick<ClusterPort, 'getNode'>;
-  port: ViewPort;
+  cluster: Pick<ClusterPort, 'getNode' | 'patchNode'>;
   clock: Clock;
   random: () => number;
 }
@@ -135,13 +133,13 @@ export interface CordonDeps {
  */
 export async function setUnschedulable(
   { name, uid, unschedulable }: { name: string; uid: string; unschedulable: boolean },
-  { cluster, port, clock, random }: CordonDeps,
+  { cluster, clock, random }: CordonDeps,
 ): Promise<'written' | 'unchanged'> {
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const node = await cluster.getNode(name);
     if (node?.uid !== uid) throw gone(name);
     if (node.unschedulable === unschedulable) return 'unchanged';
-    const { kind } = await port.setUnschedulable(node, unschedulable);
+    const { kind } = await cluster.patchNode(name, { resourceVersion: node.resourceVersion, unschedulable });
     if (kind === 'written') return 'written';
     if (kind === 'gone') throw gone(name);
     await sleep(clock, conflictDelay(attempt, random()));

@@ -43,6 +43,8 @@ test('a node patch has what it changes and no more', () => {
     metadata: { resourceVersion, labels: { a: null }, annotations: { 'nodes.lailin.xyz/applied': null } },
     spec: { taints },
   });
+  assert.deepEqual(nodePatchBody({ resourceVersion, unschedulable: true }).spec, { unschedulable: true });
+  assert.deepEqual(nodePatchBody({ resourceVersion, unschedulable: false }).spec, { unschedulable: null });
 });
 
 test('a node that has nothing yet', () => {

@@ -4,7 +4,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import { createLiveView, setUnschedulable } from '../../../src/operations/view.ts';
-import type { NodeWrite } from '../../../src/reconciler/ports.ts';
+import type { NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
 import { FakeClock, settle } from '../controller/fake-clock.ts';
 import { added, BROKEN, deleted, ENDED, FakeSource, initialEnd, modified, refused } from '../controller/fake-source.ts';
 import { node, pool } from '../view/fixture.ts';
@@ -140,11 +140,11 @@ function server(reads: (Node | undefined)[], writes: NodeWrite['kind'][]) {
   const sent: string[] = [];
   const clock = new FakeClock();
   const deps = {
-    cluster: { getNode: async () => (reads.length > 1 ? reads.shift() : reads[0]) },
-    port: {
-      clusterName: '',
-      async setUnschedulable({ resourceVersion }: Pick<Node, 'name' | 'resourceVersion'>, unschedulable: boolean) {
-        sent.push(`${resourceVersion} ${unschedulable}`);
+    cluster: {
+      getNode: async () => (reads.length > 1 ? reads.shift() : reads[0]),
+      async patchNode(_name: string, { resourceVersion, ...patch }: NodePatch): Promise<NodeWrite> {
+        assert.deepEqual(Object.keys(patch), ['unschedulable']);
+        sent.push(`${resourceVersion} ${patch.unschedulable}`);
         const kind = writes.shift() ?? 'conflict';
         return kind === 'written' ? { kind, node: node('n') } : { kind };
       },
