@@ -1,18 +1,25 @@
 /** `view`: joins what is followed with the screen, and gives the terminal back however it ends. */
 import { systemClock } from '../controller/clock.ts';
+import type { Log } from '../controller/log.ts';
 import { createLiveView, setUnschedulable } from '../operations/view.ts';
 import { makeStyle } from '../render/style.ts';
 import type { Running } from '../view/run.ts';
 import type { Deps } from './factory.ts';
+import { createLog } from './log.ts';
 import { EXIT } from './report-error.ts';
 import { leaveSoon, onStopSignal } from './signals.ts';
 
-/** Runs until q, Ctrl-C or a signal. Returns the exit code. */
-export async function showView({ io, connect, progress }: Deps): Promise<number> {
+/**
+ * Runs until q, Ctrl-C or a signal. Returns the exit code.
+ * @param verbosity of the log, which is written only where stderr is not the terminal
+ */
+export async function showView(verbosity: number, { io, connect, progress }: Deps): Promise<number> {
   let running: Running | undefined;
-  // On the screen the title says what is wrong; a line between would tear it.
-  const log = (level: string, text: string) => {
-    if (running === undefined && level === 'warning') io.err(`warning: ${text}`);
+  const write = createLog(io, 'text', verbosity);
+  // A line would tear the screen, whose title says what is wrong.
+  const log: Log = (level, text) => {
+    if (!io.stderrIsTTY) write(level, text);
+    else if (running === undefined && level === 'warning') io.err(`warning: ${text}`);
   };
   const connection = await connect({ log });
   const spinner = await progress('Reading pools and nodes');

@@ -9,11 +9,11 @@ export default class View extends BaseCommand<typeof View> {
     'A list of pools, with bars of their nodes; enter goes into a pool, a node, an event. Reads only, but for c and u: they cordon and uncordon the selected node, after asking. ? shows the keys.';
   static override examples = [{ description: 'All pools', command: '<%= config.bin %> view' }];
 
-  protected async execute(_flags: FlagsOf<typeof View>, _args: object, deps: Deps): Promise<number> {
+  protected async execute(flags: FlagsOf<typeof View>, _args: object, deps: Deps): Promise<number> {
     const { stdinIsTTY, stdoutIsTTY, env } = deps.io;
     if (!stdinIsTTY || !stdoutIsTTY || env.TERM === 'dumb') {
       throw new NodepoolError('usage', 'view needs a terminal', 'use `kubectl nodepool get --watch` without one');
     }
-    return showView(deps);
+    return showView(flags.verbosity, deps);
   }
 }

@@ -25,7 +25,7 @@ function start() {
           node(nameOf(raw), {
             uid: nameOf(raw),
             resourceVersion: versionOf(raw),
-            labels: { [`node-role.kubernetes.io/p`]: '' },
+            labels: { 'node-role.kubernetes.io/p': '' },
           }),
       },
     },
