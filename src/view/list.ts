@@ -23,8 +23,8 @@ export interface ListOptions {
 const GAP = 1;
 /** In front of each row; of the selected one it has the mark. */
 const [MARK, NO_MARK] = ['>', ' '];
-/** A column that gives is cut to this before others go. */
-const NARROW = 24;
+/** A column that gives is cut to the first before others go, and to the second before others are cut. */
+const [NARROW, SHORT] = [24, 10];
 
 /** The rows whose cells have the text in them, in whatever case; `!` in front means those that do not. */
 export function select<Row extends Keyed>(
@@ -103,9 +103,10 @@ function fitWidths(
   // A column that went may have left more room than was missing.
   const before = natural[gives];
   if (before !== undefined) widths[gives] = before;
+  shrink(gives, SHORT);
+  for (const { i } of byRank) if (i !== gives) shrink(i, 1);
   shrink(gives, 1);
-  for (const i of columns.keys()) shrink(i, 1);
-  return taken() > width ? [Math.max(width, 0)] : widths;
+  return taken() > width ? columns.map((_, i) => (i === gives ? Math.max(width, 0) : undefined)) : widths;
 }
 
 function textOf(cell: Cell): string {

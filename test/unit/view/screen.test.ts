@@ -119,6 +119,8 @@ test('small screens show what matters most', () => {
     ' spare   409,Conflict     0/0',
     ' worker  200              2/3',
   ]);
+  const narrow = new Desk(fixture(), { columns: 20, rows: 4 }).type('enter').lines();
+  assert.deepEqual(narrow.slice(0, 3), [' NAME↑  STATUS      ', '>gpu-1  Ready       ', ' gpu-2  Ready,Sched…']);
   assert.match(new Desk(fixture(), { columns: 20, rows: 6 }).type('G', 'enter', 'c').text(), /Cordon node\nworker-1\?/);
 });
 
