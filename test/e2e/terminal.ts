@@ -102,7 +102,7 @@ export function openCommand(
       child.resize(newColumns, newRows);
     },
     async shows(what) {
-      await eventually(`the screen shows ${what}`, () => what.test(screen()), 20_000).catch((error: Error) => {
+      await eventually(`the screen shows ${what}`, () => what.test(screen())).catch((error: Error) => {
         throw new Error(`${error.message}\n${screen()}`, { cause: error });
       });
       return screen();

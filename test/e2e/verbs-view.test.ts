@@ -60,7 +60,7 @@ test('filter, sorting and help', async t => {
   terminal.type('{enter}{enter}');
   await terminal.shows(/^>worker-1 /m);
   terminal.type('S');
-  await terminal.shows(/^>worker-1 [\s\S]*STATUS|STATUS↑[\s\S]* worker-2 [\s\S]*>worker-1 /m);
+  await terminal.shows(/STATUS↑[\s\S]* worker-2 [\s\S]*>worker-1 /);
   terminal.type('?');
   assertScreen('help', await terminal.shows(/any key: back/));
 });
@@ -90,7 +90,7 @@ test('live: what others do is there without a key, and nothing is written while 
   await world.nodes({ name: 'worker-4', labels: role('worker') });
   await terminal.shows(/^ worker .* 3\/4 /m);
   await world.pool('late');
-  await terminal.shows(/^ late .*\n[\s\S]*Pools|Pools \(4\)/m);
+  await terminal.shows(/^Pools \(4\)[\s\S]* late /m);
   const { body } = await raw(cluster()).request('DELETE', '/api/v1/nodes/worker-2');
   assert.ok(body);
   await terminal.shows(/^ worker .* 3\/3 /m);
@@ -163,8 +163,7 @@ test('colour: where the terminal takes it, and none with NO_COLOR', async t => {
 
 test('the terminal is as it was after q, Ctrl-C and signals', async t => {
   await smallCluster();
-  const [program, ...first] = productCommand();
-  const line = [program, ...first, 'view'].map(word => `'${word}'`).join(' ');
+  const line = [...productCommand(), 'view'].map(word => JSON.stringify(word)).join(' ');
   const ends: [string, (terminal: ReturnType<typeof openCommand>) => void][] = [
     ['q', terminal => terminal.type('q')],
     ['Ctrl-C', terminal => terminal.type('{enter}c{ctrl-c}')],
@@ -173,8 +172,8 @@ test('the terminal is as it was after q, Ctrl-C and signals', async t => {
   ];
   for (const [how, end] of ends) {
     // The shell stays, and tells how the terminal was left.
-    const script = `(echo pid=$(sh -c 'echo $PPID'); exec ${line}); echo "code=$?"; stty -a; echo over`;
-    const terminal = openCommand(t, cluster(), ['sh', '-c', script], { rows: 40 });
+    const script = `sh -c 'echo pid=$$; exec ${line}'; echo "code=$?"; stty -a; echo over`;
+    const terminal = openCommand(t, cluster(), ['sh', '-c', script], { columns: 120, rows: 40 });
     await terminal.shows(/^>gpu /m);
     assert.equal(terminal.isAlternate(), true, how);
     end(terminal);
@@ -210,11 +209,9 @@ test('without a terminal, a pool or permission it says what to do', async t => {
   const terminal = openTerminal(t, cluster(), ['view'], { env: { TERM: 'dumb' } });
   assert.equal((await terminal.exit).exitCode, 2);
   const bob = await kubeconfigFor(cluster(), 'bob');
-  const barred = openTerminal(t, cluster(), ['view', '--kubeconfig', bob]);
+  const barred = openTerminal(t, cluster(), ['view', '--kubeconfig', bob], { columns: 200 });
   assert.equal((await barred.exit).exitCode, 1);
-  await eventually('it says why', () =>
-    /cannot list nodepools: user "bob" lacks/.test(barred.screen().replaceAll('\n', '')),
-  );
+  await barred.shows(/cannot list nodepools: user "bob" lacks/);
   assert.equal(barred.isAlternate(), false);
   const empty = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await empty.shows(/^ No pools$/m);
