@@ -205,7 +205,8 @@ test('a server that goes away, and comes back', async t => {
 });
 
 test('without a terminal, a pool or permission it says what to do', async t => {
-  await refused(['view'], 2, 'error: view needs a terminal; next: use `kubectl nodepool get --watch` without one');
+  const refusal = 'error: view needs a terminal; next: use `kubectl nodepool get --watch` without one';
+  await refused(['view'], 2, `${refusal}\nSee 'kubectl nodepool view --help'.`);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { TERM: 'dumb' } });
   assert.equal((await terminal.exit).exitCode, 2);
   const bob = await kubeconfigFor(cluster(), 'bob');
