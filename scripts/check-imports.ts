@@ -27,8 +27,12 @@ const ROOMS: Record<string, Room> = {
     rooms: ['operations', 'reconciler', 'controller', 'nodepool'],
     rule: 'kube/ imports nodepool/ and the ports alone',
   },
-  cli: {
+  view: {
     rooms: ['operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    rule: 'view/ draws what operations/ and render/ give; it knows neither the command line nor the Kubernetes client',
+  },
+  cli: {
+    rooms: ['view', 'operations', 'reconciler', 'controller', 'render', 'nodepool'],
     rule: 'cli/ does not import commands/, and kube/ only by await import() in its factory',
   },
   commands: {
@@ -42,6 +46,7 @@ const ROOMS: Record<string, Room> = {
 const TYPES_ONLY: Record<string, string[]> = {
   kube: ['operations', 'reconciler', 'controller'],
   render: ['operations', 'reconciler'],
+  view: ['operations', 'controller'],
 };
 
 /** What is the same for all: kube/ takes time and the limit of what runs at once from the runtime, values too. */
@@ -63,9 +68,11 @@ const PACKAGES: Record<string, string[]> = {
   '@oclif/core': ['cli', 'commands', 'main'],
   'cli-table3': ['render'],
   chalk: ['render'],
+  ink: ['view'],
   'js-yaml': ['cli', 'kube'],
   ora: ['cli'],
-  'string-width': ['render'],
+  react: ['view'],
+  'string-width': ['render', 'view'],
 };
 
 const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;

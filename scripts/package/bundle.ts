@@ -1,5 +1,5 @@
 /** Bundles the program with esbuild: one start-up file and one chunk for each verb and for what several of them use. */
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
 
 /** Packages written for CommonJS expect these three, which an ES module does not have. */
@@ -10,6 +10,15 @@ const COMMONJS = [
   'const __filename = $fileURLToPath(import.meta.url);',
   "const __dirname = $fileURLToPath(new URL('.', import.meta.url));",
 ].join('\n');
+
+/** Ink asks for React's developer tools, which are not installed, where DEV=true is set. */
+const withoutDevtools: Plugin = {
+  name: 'without-devtools',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/devtools\.js$/ }, ({ path }) => ({ path, namespace: 'empty' }));
+    onLoad({ filter: /./, namespace: 'empty' }, () => ({ contents: '' }));
+  },
+};
 
 /**
  * Not minified: a stack trace in a bug report is to be read, and neither start-up nor memory gained by it.
@@ -27,6 +36,9 @@ export async function bundle(entry: string, outdir: string): Promise<Metafile> {
     format: 'esm',
     platform: 'node',
     target: 'node22',
+    // React has a second self for development, four times the size.
+    define: { 'process.env.NODE_ENV': '"production"' },
+    plugins: [withoutDevtools],
     banner: { js: COMMONJS },
     legalComments: 'none',
     metafile: true,

@@ -14,6 +14,7 @@ const ALLOWED = ['Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT', 'U
 /** Packages that carry no licence file, and whose copyright it is, as their sources say. */
 const WITHOUT_FILE: Record<string, string> = {
   '@bufbuild/protobuf': 'Copyright 2021-2026 Buf Technologies, Inc.\nCopyright 2008 Google Inc.  All rights reserved.',
+  'yoga-layout': 'Copyright (c) Meta Platforms, Inc. and affiliates.',
 };
 
 const LICENSE_FILE = /^(un)?licen[cs]e|^notice|^copying/i;

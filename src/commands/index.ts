@@ -6,6 +6,7 @@ export const verbs: VerbTable = {
   describe: { group: 'LOOK', load: () => import('./describe.ts') },
   nodes: { group: 'LOOK', load: () => import('./nodes.ts') },
   events: { group: 'LOOK', load: () => import('./events.ts') },
+  view: { group: 'LOOK', load: () => import('./view.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
   edit: { group: 'CHANGE', load: () => import('./edit.ts') },

@@ -28,6 +28,8 @@ export interface WatchOptions {
   /** After which the server ends it. */
   timeoutSeconds: number;
   signal: AbortSignal;
+  /** Called when the server has agreed to it: the first line may be long in coming. */
+  onOpen?: () => void;
 }
 
 export interface Page {

@@ -74,6 +74,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     drain: async () => (await import('./evictions.ts')).drainPort(api, transport, now),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
+    clusterName: access.cluster.name,
     close: () => transport.close(),
   };
 }

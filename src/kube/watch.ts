@@ -41,6 +41,7 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         const response = await transport.stream(request, options.signal);
         const { statusCode: status = 0, headers } = response;
         if (status !== 200) return refused(toAnswer({ status, headers, body: await readBody(response) }));
+        options.onOpen?.();
         const { decode } = resource;
         if (decode !== undefined && isProtobuf(headers['content-type'])) {
           await readFrames(response, frame => onLine(decodeWatchEvent(frame, decode)));

@@ -136,6 +136,8 @@ export interface Connection {
   lease(namespace: string, name: string): LeasePort;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
+  /** Of the kubeconfig: what people call the cluster. */
+  clusterName: string;
   /** Ends the sockets, so that the process can end. */
   close(): void;
 }

@@ -3,6 +3,7 @@ import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
+import type { Cell } from './table.ts';
 
 export interface Diff {
   plans: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
@@ -47,16 +48,23 @@ function move(from: string | undefined, to: string | undefined): string {
   return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;
 }
 
-/** `+` sets what was not there, `-` takes away, `~` changes. A value that comes back is one of these too. */
 function changeLine(change: Change, style: Style): string {
-  const { kind, from, to } = change;
+  const { text, paint } = changeCell(change, style);
   const reason = style.dim(`(${change.action === 'restore' ? `${change.reason}, restored` : change.reason})`);
-  const line = (sign: string, text: string, paint: (text: string) => string) =>
-    `  ${paint(sanitizeLine(`${sign} ${kind} ${text}`))}  ${reason}`;
-  if (from === undefined) return line('+', slot(change, to ?? ''), style.green);
-  if (to === undefined) return line('-', slot(change, from), style.red);
+  return `  ${paint(sanitizeLine(text))}  ${reason}`;
+}
+
+/** `+` sets what was not there, `-` takes away, `~` changes. A value that comes back is one of these too. */
+export function changeCell(change: Change, style: Style): Exclude<Cell, string> {
+  const { kind, from, to } = change;
+  const cell = (sign: string, text: string, paint: (text: string) => string) => ({
+    text: `${sign} ${kind} ${text}`,
+    paint,
+  });
+  if (from === undefined) return cell('+', slot(change, to ?? ''), style.green);
+  if (to === undefined) return cell('-', slot(change, from), style.red);
   const key = change.effect === undefined ? change.key : `${change.key}:${change.effect}`;
-  return line('~', `${key}: ${from || '""'} -> ${to || '""'}`, style.yellow);
+  return cell('~', `${key}: ${from || '""'} -> ${to || '""'}`, style.yellow);
 }
 
 /** As it is written on the command line: `a=b`, `key=value:Effect`. */

@@ -7,6 +7,8 @@ export interface Style {
   yellow(text: string): string;
   bold(text: string): string;
   dim(text: string): string;
+  cyan(text: string): string;
+  inverse(text: string): string;
 }
 
 /** Whether to colour is the caller's decision: neither the terminal nor the environment is looked at. */

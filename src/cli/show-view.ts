@@ -1,0 +1,72 @@
+/** `view`: joins what is followed with the screen, and gives the terminal back however it ends. */
+import { systemClock } from '../controller/clock.ts';
+import type { Log } from '../controller/log.ts';
+import { createLiveView, setUnschedulable } from '../operations/view.ts';
+import { makeStyle } from '../render/style.ts';
+import type { Running } from '../view/run.ts';
+import type { Deps } from './factory.ts';
+import { createLog } from './log.ts';
+import { EXIT } from './report-error.ts';
+import { leaveSoon, onStopSignal } from './signals.ts';
+
+/**
+ * Runs until q, Ctrl-C or a signal. Returns the exit code.
+ * @param verbosity of the log, which is written only where stderr is not the terminal
+ */
+export async function showView(verbosity: number, { io, connect, progress }: Deps): Promise<number> {
+  let running: Running | undefined;
+  const write = createLog(io, 'text', verbosity);
+  // A line would tear the screen, whose title says what is wrong.
+  const log: Log = (level, text) => {
+    if (!io.stderrIsTTY) write(level, text);
+    else if (running === undefined && level === 'warning') io.err(`warning: ${text}`);
+  };
+  const connection = await connect({ log });
+  const spinner = await progress('Reading pools and nodes');
+  const live = createLiveView({
+    watch: connection.watch(),
+    follow: connection.follow,
+    clock: systemClock,
+    now: io.now,
+    random: Math.random,
+    log,
+    onChange: () => running?.changed(),
+  });
+  try {
+    // Reflectors try for ever: what a person has to mend (no access, no definition) is said at once instead.
+    await connection.pools.list();
+    const [{ runView }] = await Promise.all([import('../view/run.ts'), live.start()]).finally(() => spinner.stop());
+    running = runView({
+      stdin: io.stdin,
+      stdout: io.stdout,
+      live,
+      clusterName: connection.clusterName,
+      clock: systemClock,
+      now: io.now,
+      style: makeStyle(io.color),
+      cordon: ({ node: name, uid, unschedulable }) =>
+        setUnschedulable(
+          { name, uid, unschedulable },
+          { cluster: connection.cluster, clock: systemClock, random: Math.random },
+        ),
+    });
+    const end = untilStopped(running);
+    await running.ended.finally(end);
+    return EXIT.done;
+  } finally {
+    leaveSoon();
+    await live.stop();
+  }
+}
+
+/** Signals end it; what nobody caught is told on the screen that was there before. Returns what takes that back. */
+function untilStopped(running: Running): () => void {
+  const stop = () => running.stop();
+  const failures = ['uncaughtException', 'unhandledRejection'] as const;
+  for (const failure of failures) process.prependListener(failure, stop);
+  const end = onStopSignal(stop);
+  return () => {
+    end();
+    for (const failure of failures) process.off(failure, stop);
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * What the dashboard looks at, kept like the cluster: pools, nodes and events about pools, each followed by a reflector,
+ * and whether the server can be reached. Nothing is written here but spec.unschedulable of a node, when asked to.
+ */
+import type { Clock } from '../controller/clock.ts';
+import { sleep } from '../controller/clock.ts';
+import type { Log } from '../controller/log.ts';
+import { Reflector } from '../controller/reflector.ts';
+import type { Failure, Source } from '../controller/source.ts';
+import { Store } from '../controller/store.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import { conflictDelay } from '../reconciler/conflict-delay.ts';
+import { Feed } from '../reconciler/feed.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.ts';
+
+/** Why a resource is not followed right now. */
+export interface Outage {
+  resource: string;
+  message: string;
+  /** When the server last said something about it, in milliseconds of `now`; undefined before it ever did. */
+  since: number | undefined;
+}
+
+export interface LiveView {
+  view: View;
+  nodes(): Iterable<Node>;
+  /** Events about pools, by a key of their own. */
+  events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
+  outages(): Outage[];
+  /** Grows with everything that is news for the screen. */
+  version(): number;
+  /** Resolves when pools and nodes are there. Throws NodepoolError when there is no permission to read them. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface LiveViewDeps {
+  watch: Pick<WatchPorts, 'pools' | 'nodes'>;
+  follow: Pick<FollowPorts, 'events'>;
+  clock: Clock;
+  now: () => Date;
+  /** From 0 up to, not including, 1. */
+  random: () => number;
+  log: Log;
+  /** Told of everything that is news for the screen, as often as it comes. */
+  onChange: () => void;
+}
+
+/** Without these there is nothing to show; their resources as RBAC names them. */
+const NEEDED: Readonly<Record<string, string>> = { nodepools: 'nodepools.nodes.lailin.xyz', nodes: 'nodes' };
+/** A node that somebody else changes this many times in a row between our read and our write is an error. */
+const MOST_ATTEMPTS = 10;
+
+export function createLiveView(deps: LiveViewDeps): LiveView {
+  const { watch, follow, onChange, now } = deps;
+  const view = new View([], [], []);
+  const feed = new Feed({ view, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
+  const outages = new Map<string, Outage>();
+  const refused = Promise.withResolvers<never>();
+  // Later than start() nobody waits for it.
+  refused.promise.catch(() => {});
+  let version = 0;
+  const changed = () => {
+    version += 1;
+    onChange();
+  };
+
+  function reflector<T>(resource: string, { source, transform }: Watched<T>): Reflector<T> {
+    let last: number | undefined;
+    const told = observed(source, failure => {
+      if (failure === undefined) {
+        last = now().getTime();
+        if (outages.delete(resource)) changed();
+        return;
+      }
+      const needed = NEEDED[resource];
+      if (failure.kind === 'refused' && failure.status === 403 && needed !== undefined) {
+        refused.reject(forbidden(resource, needed, failure.message));
+      }
+      outages.set(resource, { resource, message: failure.message, since: last });
+      changed();
+    });
+    const { clock, random, log } = deps;
+    return new Reflector({ name: resource, source: told, transform, store: new Store<T>(), clock, random, log });
+  }
+
+  const pools = reflector<NodePool>('nodepools', watch.pools);
+  const nodes = reflector<Node>('nodes', watch.nodes);
+  const events = reflector<PoolEventRecord | undefined>('events', follow.events());
+  pools.subscribe(event => {
+    feed.pool(event);
+    changed();
+  });
+  nodes.subscribe(event => {
+    feed.node(event);
+    changed();
+  });
+  events.subscribe(changed);
+
+  return {
+    view,
+    *nodes() {
+      for (const { object } of nodes.store.items()) yield object;
+    },
+    *events() {
+      for (const { key, object } of events.store.items()) if (object !== undefined) yield [key, object] as const;
+    },
+    outages: () => [...outages.values()],
+    version: () => version,
+    async start() {
+      for (const each of [pools, nodes, events]) each.start();
+      await Promise.race([Promise.all([pools.synced(), nodes.synced()]), refused.promise]);
+    },
+    async stop() {
+      await Promise.all([pools.stop(), nodes.stop(), events.stop()]);
+    },
+  };
+}
+
+export interface CordonDeps {
+  cluster: Pick<ClusterPort, 'getNode' | 'patchNode'>;
+  clock: Clock;
+  random: () => number;
+}
+
+/**
+ * Cordons or uncordons one node: reads it, and writes if it differs, guarded by what was read.
+ * @param uid of the node that was meant: another one of that name is left alone
+ * @returns `unchanged` when it already was so. Throws NodepoolError when the node is gone or keeps changing.
+ */
+export async function setUnschedulable(
+  { name, uid, unschedulable }: { name: string; uid: string; unschedulable: boolean },
+  { cluster, clock, random }: CordonDeps,
+): Promise<'written' | 'unchanged'> {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const node = await cluster.getNode(name);
+    if (node?.uid !== uid) throw gone(name);
+    if (node.unschedulable === unschedulable) return 'unchanged';
+    const { kind } = await cluster.patchNode(name, { resourceVersion: node.resourceVersion, unschedulable });
+    if (kind === 'written') return 'written';
+    if (kind === 'gone') throw gone(name);
+    await sleep(clock, conflictDelay(attempt, random()));
+  }
+  throw new NodepoolError('cluster', `node ${name} keeps changing`, 'try again');
+}
+
+function gone(name: string): NodepoolError {
+  return new NodepoolError('cluster', `node ${name} is gone`);
+}
+
+/** The same source; tells of every failure, and with undefined of every sign of life. */
+function observed(source: Source, tell: (failure: Failure | undefined) => void): Source {
+  // An expired version is an answer like any other: what comes next is a list.
+  const end = (failure: Failure) => tell(failure.kind === 'refused' && failure.status === 410 ? undefined : failure);
+  return {
+    async list(options) {
+      const page = await source.list(options);
+      if (!options.signal.aborted) page.kind === 'page' ? tell(undefined) : end(page);
+      return page;
+    },
+    async watch(options, onLine) {
+      const { signal } = options;
+      const onOpen = () => tell(undefined);
+      const ended = await source.watch({ ...options, onOpen }, line => {
+        tell(undefined);
+        onLine(line);
+      });
+      if (!signal.aborted && ended.kind !== 'ended') end(ended);
+      return ended;
+    },
+  };
+}
+
+function forbidden(resource: string, qualified: string, message: string): NodepoolError {
+  const next = `ask for a role with verbs list and watch on ${qualified}`;
+  return new NodepoolError('cluster', `cannot follow ${resource}: ${message}`, next);
+}

@@ -1,0 +1,179 @@
+/** The columns of the lists: what a row shows in each, by what it sorts, and which ones go first when there is no room. */
+import { statusCell } from '../render/cells.ts';
+import { displayQuantity } from '../render/quantity.ts';
+import type { Style } from '../render/style.ts';
+import type { Cell } from '../render/table.ts';
+import { formatAge } from '../render/time.ts';
+import { nodesBar } from './bar.ts';
+import { amount, type EventRow, gpuOf, type NodeRow, type PoolRow } from './rows.ts';
+
+export interface Column<Row> {
+  title: string;
+  /** Shift and this letter sorts by it. */
+  letter: string;
+  cell(row: Row, now: Date): Cell;
+  value(row: Row): string | number;
+  align?: 'right';
+  /** The first press sorts from the largest. */
+  descending?: boolean;
+  /** Those with a higher number go first when the screen is narrow; 0 stays. */
+  rank: number;
+  /** It is cut before others go. */
+  gives?: boolean;
+}
+
+/** Columns of the terminal from which on the bar has 20, or 10 characters. */
+const [WIDE, MIDDLE] = [110, 70];
+
+/** @param width of the terminal */
+export function poolColumns(rows: readonly PoolRow[], width: number, style: Style): Column<PoolRow>[] {
+  const bar = width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
+  return [
+    name(row => row.key),
+    {
+      title: 'STATUS',
+      letter: 'S',
+      cell: ({ pool }) => statusCell(pool, style),
+      value: ({ pool }) => pool.status?.status ?? 0,
+      descending: true,
+      rank: 1,
+    },
+    {
+      title: 'NODES',
+      letter: 'Z',
+      cell: ({ counts }) => nodesBar(counts, bar, style),
+      value: ({ size }) => size,
+      descending: true,
+      rank: 3,
+    },
+    {
+      title: 'READY',
+      letter: 'R',
+      cell: ({ counts, size }) => {
+        const text = `${size - counts.notReady}/${size}`;
+        return counts.notReady > 0 ? { text, paint: style.yellow } : text;
+      },
+      value: ({ counts, size }) => (size === 0 ? 0 : 1 - counts.notReady / size),
+      align: 'right',
+      rank: 2,
+    },
+    {
+      title: 'CORDONED',
+      letter: 'D',
+      cell: ({ counts: { cordoned } }) => (cordoned > 0 ? { text: String(cordoned), paint: style.yellow } : '0'),
+      value: ({ counts }) => counts.cordoned,
+      descending: true,
+      align: 'right',
+      rank: 8,
+    },
+    ...resources<PoolRow>(rows, row => row.allocatable),
+    age(({ pool }) => pool.metadata.creationTimestamp),
+  ];
+}
+
+export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<NodeRow>[] {
+  return [
+    name(row => row.key),
+    {
+      title: 'STATUS',
+      letter: 'S',
+      cell: ({ node: { ready, unschedulable } }) => {
+        const text = `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
+        return { text, paint: ready ? (unschedulable ? style.yellow : style.green) : style.red };
+      },
+      value: ({ node: { ready, unschedulable } }) => Number(ready) * 2 - Number(unschedulable),
+      rank: 0,
+    },
+    {
+      title: 'STATE',
+      letter: 'T',
+      cell: row => standingCell(row, style),
+      value: ({ standing }) => standing.kind + (standing.kind === 'member' ? standing.changes : ''),
+      rank: 2,
+    },
+    ...resources<NodeRow>(rows, ({ node }) => node.allocatable),
+    age(({ node }) => node.creationTimestamp),
+  ];
+}
+
+export function eventColumns(pool: string | undefined, style: Style): Column<EventRow>[] {
+  const ofPool: Column<EventRow> = {
+    title: 'POOL',
+    letter: 'O',
+    cell: ({ event }) => event.pool,
+    value: ({ event }) => event.pool,
+    rank: 2,
+  };
+  return [
+    {
+      title: 'LAST SEEN',
+      letter: 'L',
+      cell: ({ event: { lastSeen, count } }, now) => `${formatAge(lastSeen, now)}${count > 1 ? ` x${count}` : ''}`,
+      value: ({ event }) => -Date.parse(event.lastSeen),
+      rank: 1,
+    },
+    {
+      title: 'TYPE',
+      letter: 'T',
+      cell: ({ event: { type } }) => (type === 'Warning' ? { text: type, paint: style.yellow } : type),
+      value: ({ event }) => event.type,
+      rank: 3,
+    },
+    { title: 'REASON', letter: 'S', cell: ({ event }) => event.reason, value: ({ event }) => event.reason, rank: 0 },
+    ...(pool === undefined ? [ofPool] : []),
+    {
+      title: 'MESSAGE',
+      letter: 'M',
+      cell: ({ event }) => event.note.trim(),
+      value: ({ event }) => event.note,
+      rank: 0,
+      gives: true,
+    },
+  ];
+}
+
+/** `in sync`, or what keeps it from that. */
+export function standingCell({ standing }: NodeRow, style: Style): Cell {
+  switch (standing.kind) {
+    case 'held':
+      return { text: `held by ${standing.owner}`, paint: style.red };
+    case 'leaving':
+      return { text: 'to be cleaned', paint: style.yellow };
+    case 'member':
+      if (standing.changes === 0) return 'in sync';
+      return { text: standing.changes === 1 ? '1 change due' : `${standing.changes} changes due`, paint: style.yellow };
+  }
+}
+
+function name<Row>(of: (row: Row) => string): Column<Row> {
+  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, gives: true };
+}
+
+/** Ages grow as the time of creation falls. */
+function age<Row>(of: (row: Row) => string | undefined): Column<Row> {
+  const value = (row: Row) => -Date.parse(of(row) ?? '') || 0;
+  return { title: 'AGE', letter: 'A', cell: (row, now) => formatAge(of(row), now), value, align: 'right', rank: 7 };
+}
+
+/** CPU, memory, places for pods, and GPUs where there are any. */
+function resources<Row>(rows: readonly Row[], of: (row: Row) => Record<string, string>): Column<Row>[] {
+  const column = (title: string, letter: string, rank: number, resourceOf: (row: Row) => string | undefined) => ({
+    title,
+    letter,
+    cell: (row: Row) => {
+      const resource = resourceOf(row);
+      return resource === undefined ? '0' : displayQuantity(resource, of(row)[resource] ?? '0');
+    },
+    value: (row: Row) => amount(of(row), resourceOf(row) ?? ''),
+    descending: true,
+    align: 'right' as const,
+    rank,
+  });
+  const gpus = rows.some(row => gpuOf(of(row)) !== undefined);
+  return [
+    column('CPU', 'C', 4, () => 'cpu'),
+    column('MEMORY', 'M', 5, () => 'memory'),
+    column('PODS', 'P', 6, () => 'pods'),
+    ...(gpus ? [column('GPUS', 'U', 4, row => gpuOf(of(row)))] : []),
+  ];
+}

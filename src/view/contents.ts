@@ -1,0 +1,89 @@
+/** What is in a place: the rows that its list has now, or the lines of its text. */
+import type { LiveView } from '../operations/view.ts';
+import type { Style } from '../render/style.ts';
+import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
+import { type ListOptions, listLines, select } from './list.ts';
+import { eventRows, nodeRows, poolRows, type Totals, totals } from './rows.ts';
+import type { Place, Scene } from './state.ts';
+import { eventText, fieldLines, nodeText } from './texts.ts';
+
+export type Contents = { totals: Totals } & (
+  | { kind: 'text'; lines: string[] }
+  | {
+      kind: 'list';
+      /** Of the rows that are shown, in order, and how many there are without the filter. */
+      keys: string[];
+      total: number;
+      sorts: Scene['sorts'];
+      /** What stands there when there is none. */
+      empty: string;
+      /** The header and the lines of so many rows. */
+      draw(top: number, count: number, options: ListOptions): { header: string; lines: string[] };
+    }
+);
+
+export interface Setting {
+  width: number;
+  now: Date;
+  style: Style;
+}
+
+export function contentsOf(
+  place: Place,
+  live: Pick<LiveView, 'view' | 'nodes' | 'events'>,
+  setting: Setting,
+): Contents {
+  const { width, now, style } = setting;
+  const { view } = live;
+  const all = totals(live);
+  const text = (fields: Parameters<typeof fieldLines>[0]) =>
+    ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
+  switch (place.kind) {
+    case 'pools': {
+      const rows = poolRows(view);
+      return { totals: all, ...list(rows, poolColumns(rows, width, style), place, now, 'No pools') };
+    }
+    case 'nodes': {
+      const rows = nodeRows(view, place.pool ?? '');
+      return { totals: all, ...list(rows, nodeColumns(rows, style), place, now, 'No nodes') };
+    }
+    case 'events': {
+      const rows = eventRows(live, place.pool);
+      return { totals: all, ...list(rows, eventColumns(place.pool, style), place, now, 'No events') };
+    }
+    case 'node': {
+      const node = view.node(place.subject ?? '');
+      return node === undefined
+        ? text([
+            ['Name', place.subject ?? ''],
+            ['Status', 'gone'],
+          ])
+        : text(nodeText(view, node, now, style));
+    }
+    case 'event': {
+      const found = eventRows(live, undefined).find(({ key }) => key === place.subject);
+      return found === undefined
+        ? text([['Event', 'the server has forgotten it']])
+        : text(eventText(found.event, now, style));
+    }
+  }
+}
+
+function list<Row extends { key: string }>(
+  rows: Row[],
+  columns: Column<Row>[],
+  { filter, sort }: Place,
+  now: Date,
+  none: string,
+) {
+  const shown = select(rows, columns, { filter, sort, now });
+  return {
+    kind: 'list' as const,
+    keys: shown.map(({ key }) => key),
+    total: rows.length,
+    sorts: new Map(columns.map(({ letter, descending = false }) => [letter, { descending }])),
+    empty: filter === '' ? none : 'Nothing matches the filter; esc takes it away',
+    draw: (top: number, count: number, options: ListOptions) =>
+      listLines(shown.slice(top, top + count), columns, options),
+  };
+}

@@ -1,0 +1,108 @@
+/** The rows of the lists: pools, a pool's nodes, events. What a row shows is made when it is on the screen. */
+import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from '../nodepool/quantity.ts';
+import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
+import type { PoolEventRecord } from '../operations/ports.ts';
+import type { LiveView } from '../operations/view.ts';
+import { planOf } from '../reconciler/node-writer.ts';
+import type { View } from '../reconciler/view.ts';
+import type { NodeCounts } from './bar.ts';
+
+export interface PoolRow {
+  key: string;
+  pool: NodePool;
+  counts: NodeCounts;
+  size: number;
+  allocatable: ResourceList;
+}
+
+export interface NodeRow {
+  key: string;
+  node: Node;
+  /** Changes that the next reconcile makes on it; `leaving` and `held` as in `describe`. */
+  standing: { kind: 'member'; changes: number } | { kind: 'leaving' } | { kind: 'held'; owner: string };
+}
+
+export interface EventRow {
+  key: string;
+  event: PoolEventRecord;
+}
+
+export interface Totals {
+  nodes: number;
+  counts: NodeCounts;
+  /** Nodes that no pool owns. */
+  unassigned: number;
+  allocatable: ResourceList;
+}
+
+export function poolRows(view: View): PoolRow[] {
+  return view.poolNames().flatMap(name => {
+    const pool = view.pool(name);
+    if (pool === undefined) return [];
+    const members = view.members(name);
+    const allocatable = sum(members);
+    return [{ key: name, pool, counts: count(members), size: members.length, allocatable }];
+  });
+}
+
+/** Members, those that still carry what the pool applied, and those that another pool owns. */
+export function nodeRows(view: View, pool: string): NodeRow[] {
+  const rows = view.held(pool).map((node): NodeRow => {
+    if (view.claim(node.name)?.owner !== pool) return { key: node.name, node, standing: { kind: 'leaving' } };
+    const changes = planOf(view, node.name)?.changes.length ?? 0;
+    return { key: node.name, node, standing: { kind: 'member', changes } };
+  });
+  const lost = view.lost(pool).map(({ node, owner }): NodeRow => {
+    return { key: node.name, node, standing: { kind: 'held', owner: owner.metadata.name } };
+  });
+  return [...rows, ...lost];
+}
+
+/** Those of one pool, or of all; not those of an earlier pool of that name. */
+export function eventRows({ view, events }: Pick<LiveView, 'view' | 'events'>, pool: string | undefined): EventRow[] {
+  const rows: EventRow[] = [];
+  for (const [key, event] of events()) {
+    if (pool !== undefined && event.pool !== pool) continue;
+    const uid = pool === undefined ? undefined : view.pool(pool)?.metadata.uid;
+    if (uid === undefined || !event.poolUid || event.poolUid === uid) rows.push({ key, event });
+  }
+  return rows;
+}
+
+export function totals({ view, nodes }: Pick<LiveView, 'view' | 'nodes'>): Totals {
+  const all = [...nodes()];
+  const unassigned = all.filter(({ name }) => view.claim(name)?.owner === undefined).length;
+  return { nodes: all.length, counts: count(all), unassigned, allocatable: sum(all) };
+}
+
+/** For sorting; what is no quantity, or not there, is 0. */
+export function amount(list: ResourceList, resource: string): number {
+  try {
+    return quantityToNumber(parseQuantity(list[resource] ?? '0'));
+  } catch (error) {
+    if (error instanceof QuantityError) return 0;
+    throw error;
+  }
+}
+
+/** The resource that stands for GPUs: the first extended one whose name says so. */
+export function gpuOf(list: ResourceList): string | undefined {
+  return Object.keys(list)
+    .filter(name => name.includes('/') && /gpu|\/mig-/.test(name))
+    .sort()
+    .find(name => amount(list, name) > 0);
+}
+
+function count(nodes: readonly Node[]): NodeCounts {
+  const ready = nodes.filter(node => node.ready);
+  const open = ready.filter(node => !node.unschedulable).length;
+  return { open, cordoned: ready.length - open, notReady: nodes.length - ready.length };
+}
+
+/** What cannot be read is left out: `doctor` and the pool's status say which it is. */
+function sum(nodes: readonly Node[]): ResourceList {
+  return sumResourceLists(
+    nodes.map(({ allocatable }) => allocatable),
+    () => {},
+  );
+}

@@ -1,0 +1,180 @@
+/** The dashboard on a terminal: Ink draws and listens, everything else is state.ts and screen.ts. */
+import type { Readable, Writable } from 'node:stream';
+import { Box, render, Text, useInput, usePaste } from 'ink';
+import { createElement as h } from 'react';
+import type { Clock } from '../controller/clock.ts';
+import type { LiveView } from '../operations/view.ts';
+import type { Style } from '../render/style.ts';
+import { type Contents, contentsOf } from './contents.ts';
+import { type Key, keysOf } from './keys.ts';
+import { pageOf, type Size, screenLines } from './screen.ts';
+import {
+  type Effect,
+  initialState,
+  isText,
+  paste,
+  placeOf,
+  press,
+  type Scene,
+  settle,
+  type Target,
+  tell,
+} from './state.ts';
+
+export interface RunOptions {
+  stdin: Readable;
+  stdout: Writable;
+  live: LiveView;
+  clusterName: string;
+  clock: Clock;
+  now: () => Date;
+  style: Style;
+  /** Cordons or uncordons. What it throws is shown. */
+  cordon(target: Target): Promise<'written' | 'unchanged'>;
+}
+
+export interface Running {
+  /** What it shows is out of date. Draws soon, and not more often than the eye can follow. */
+  changed(): void;
+  /** Gives the terminal back. */
+  stop(): void;
+  /** Resolves when the terminal is as it was; rejects with what went wrong in drawing. */
+  ended: Promise<unknown>;
+}
+
+/** Between two drawings of what the cluster did, and between two looks at how old things are. */
+const [REDRAW_MS, TICK_MS] = [250, 1_000];
+const FRAMES_PER_SECOND = 30;
+
+/** Takes the terminal. */
+export function runView(options: RunOptions): Running {
+  const { live, clock, now, style } = options;
+  const stdout = options.stdout as NodeJS.WriteStream;
+  let state = initialState;
+  let isOver = false;
+  let known: { at: string; contents: Contents } | undefined;
+  let cancelDraw: (() => void) | undefined;
+
+  const size = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+
+  /** The rows of a big cluster are made anew only for news, not for a key that moves the cursor. */
+  function contents(): Contents {
+    const { kind, pool, subject, sort, filter } = placeOf(state);
+    const { columns } = size();
+    const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
+    const at = JSON.stringify([live.version(), kind, pool, subject, sort, filter, columns, second]);
+    if (known?.at !== at)
+      known = { at, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style }) };
+    return known.contents;
+  }
+
+  function scene(): Scene {
+    const there = contents();
+    const keys = there.kind === 'text' ? [] : there.keys;
+    const length = there.kind === 'text' ? there.lines.length : keys.length;
+    const sorts: Scene['sorts'] = there.kind === 'text' ? new Map() : there.sorts;
+    return { keys, length, page: pageOf(state, size()), sorts, node: name => live.view.node(name) };
+  }
+
+  function element() {
+    state = settle(state, scene());
+    const facts = { clusterName: options.clusterName, live, now: now(), style };
+    return h(Screen, { lines: screenLines(state, contents(), size(), facts), onKeys, onPaste });
+  }
+
+  function draw(): void {
+    cancelDraw?.();
+    cancelDraw = undefined;
+    if (isOver) return;
+    instance.rerender(element());
+  }
+
+  function onKeys(keys: Key[]): void {
+    for (const key of keys) {
+      const { state: next, effect } = press(state, key, scene());
+      state = next;
+      // A second key in the same piece of input finds the rows of the place that the first went to.
+      state = settle(state, scene());
+      if (effect !== undefined) run(effect);
+      if (effect?.kind === 'quit') return;
+    }
+    draw();
+  }
+
+  function onPaste(text: string): void {
+    state = paste(state, text);
+    draw();
+  }
+
+  function run(effect: Effect): void {
+    if (effect.kind === 'quit') running.stop();
+    else if (effect.kind === 'redraw') instance.clear();
+    else cordon(effect.target);
+  }
+
+  function cordon(target: Target): void {
+    const { node, unschedulable } = target;
+    const word = unschedulable ? 'cordon' : 'uncordon';
+    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node} …`);
+    options.cordon(target).then(
+      how => say(how === 'written' ? `Node ${node} ${word}ed` : `Node ${node} was ${word}ed already`, false),
+      (error: unknown) => say(`Cannot ${word} node ${node}: ${error instanceof Error ? error.message : error}`, true),
+    );
+  }
+
+  function say(text: string, isError: boolean): void {
+    state = tell(state, text, isError);
+    draw();
+  }
+
+  // Before Ink's own listener: it would draw the old screen in the new size.
+  stdout.on('resize', draw);
+  const instance = render(element(), {
+    stdin: options.stdin as NodeJS.ReadStream,
+    stdout,
+    alternateScreen: true,
+    interactive: true,
+    incrementalRendering: true,
+    maxFps: FRAMES_PER_SECOND,
+    exitOnCtrlC: false,
+    patchConsole: false,
+    isScreenReaderEnabled: false,
+  });
+  let cancelTick = () => {};
+  const tick = () => {
+    cancelTick = clock.after(TICK_MS, () => {
+      draw();
+      tick();
+    });
+  };
+  tick();
+
+  const running: Running = {
+    changed() {
+      cancelDraw ??= clock.after(REDRAW_MS, draw);
+    },
+    stop() {
+      isOver = true;
+      cancelTick();
+      cancelDraw?.();
+      stdout.off('resize', draw);
+      instance.unmount();
+    },
+    ended: instance.waitUntilExit(),
+  };
+  return running;
+}
+
+interface ScreenProps {
+  lines: string[];
+  onKeys: (keys: Key[]) => void;
+  onPaste: (text: string) => void;
+}
+
+function Screen({ lines, onKeys, onPaste }: ScreenProps) {
+  useInput((input, key) => onKeys(keysOf(input, key)));
+  usePaste(onPaste);
+  // A line is as wide as it may be already; an empty one is a space, else it would have no height.
+  const texts = lines.map((line, i) => h(Text, { key: i, wrap: 'truncate' }, line || ' '));
+  return h(Box, { flexDirection: 'column', height: lines.length, overflow: 'hidden' }, texts);
+}

@@ -1,0 +1,242 @@
+/**
+ * Where the user is and what he is doing: a pure function of the keys, over the names of the rows that are there. What
+ * has to be done outside (quit, cordon) comes back as an effect.
+ */
+import type { Key } from './keys.ts';
+
+/** One screen of those that lie on each other; esc takes the topmost away. */
+export interface Place {
+  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event';
+  /** The pool it is about; of events, undefined means those of all pools. */
+  pool: string | undefined;
+  /** Of a node the name, of an event its key. */
+  subject: string | undefined;
+  /** The row that is selected, by its key: it stays selected when rows come and go. */
+  selected: string | undefined;
+  index: number;
+  /** The first row, or line of a text, that is shown. */
+  top: number;
+  sort: Sort;
+  filter: string;
+}
+
+export interface Sort {
+  /** The letter of the column. */
+  by: string;
+  descending: boolean;
+}
+
+export interface Target {
+  node: string;
+  uid: string;
+  unschedulable: boolean;
+}
+
+export type Mode = { kind: 'browse' } | { kind: 'filter' } | { kind: 'help' } | { kind: 'confirm'; target: Target };
+
+export interface State {
+  /** The last is shown. Never empty. */
+  places: readonly Place[];
+  mode: Mode;
+  message: { text: string; isError: boolean } | undefined;
+}
+
+export type Effect = { kind: 'quit' } | { kind: 'redraw' } | { kind: 'cordon'; target: Target };
+
+/** What is on the screen when the key comes. */
+export interface Scene {
+  /** Of the rows, in order; of a text, none. */
+  keys: readonly string[];
+  /** Rows or lines there are in all, and how many fit. */
+  length: number;
+  page: number;
+  /** The columns' letters, and whether the first press sorts from the largest. */
+  sorts: ReadonlyMap<string, { descending: boolean }>;
+  node(name: string): { uid: string; unschedulable: boolean } | undefined;
+}
+
+const START: Place = {
+  kind: 'pools',
+  pool: undefined,
+  subject: undefined,
+  selected: undefined,
+  index: 0,
+  top: 0,
+  sort: { by: 'N', descending: false },
+  filter: '',
+};
+
+export const initialState: State = { places: [START], mode: { kind: 'browse' }, message: undefined };
+
+export function placeOf({ places }: State): Place {
+  return places.at(-1) ?? START;
+}
+
+export function isText({ kind }: Place): boolean {
+  return kind === 'node' || kind === 'event';
+}
+
+/** What a key makes of the state. Call settle() after it, with the scene of the place that is shown then. */
+export function press(before: State, key: Key, scene: Scene): { state: State; effect?: Effect } {
+  if (key === 'ctrl-c') return { state: before, effect: { kind: 'quit' } };
+  if (key === 'ctrl-l') return { state: before, effect: { kind: 'redraw' } };
+  const state = { ...before, message: undefined };
+  switch (state.mode.kind) {
+    case 'help':
+      return { state: browse(state) };
+    case 'filter':
+      return { state: typeFilter(state, key) };
+    case 'confirm': {
+      const effect: Effect = { kind: 'cordon', target: state.mode.target };
+      return key === 'y' || key === 'Y'
+        ? { state: browse(state), effect }
+        : { state: tell(browse(state), 'Nothing was changed') };
+    }
+    case 'browse':
+      return key === 'q' ? { state, effect: { kind: 'quit' } } : { state: act(state, key, scene) };
+  }
+}
+
+/** Text that was pasted: into the filter, else nowhere, lest it be taken for keys. */
+export function paste(state: State, text: string): State {
+  if (state.mode.kind !== 'filter') return state;
+  return withPlace(state, { filter: placeOf(state).filter + (text.split(/[\r\n]/, 1)[0] ?? '') });
+}
+
+/** Sets the selection and what is shown right for the rows that there are. */
+export function settle(state: State, { keys, length, page }: Pick<Scene, 'keys' | 'length' | 'page'>): State {
+  const place = placeOf(state);
+  const end = Math.max(length - page, 0);
+  if (isText(place)) return withPlace(state, { top: clamp(place.top, end) });
+  const found = place.selected === undefined ? -1 : keys.indexOf(place.selected);
+  const index = found >= 0 ? found : clamp(place.index, keys.length - 1);
+  const top = Math.min(Math.max(clamp(place.top, end), index - page + 1), index);
+  return withPlace(state, { index, selected: keys[index], top: Math.max(top, 0) });
+}
+
+export function tell(state: State, text: string, isError = false): State {
+  return { ...state, message: { text, isError } };
+}
+
+function act(state: State, key: Key, scene: Scene): State {
+  const place = placeOf(state);
+  const moved = move(place, key, scene);
+  if (moved !== undefined) return withPlace(state, moved);
+  const sort = isText(place) ? undefined : scene.sorts.get(key);
+  if (sort !== undefined) {
+    const descending = place.sort.by === key ? !place.sort.descending : sort.descending;
+    return withPlace(state, { sort: { by: key, descending } });
+  }
+  switch (key) {
+    case '?':
+    case 'h':
+      return { ...state, mode: { kind: 'help' } };
+    case '/':
+      return isText(place) ? state : { ...state, mode: { kind: 'filter' } };
+    case 'escape':
+    case 'left':
+      return back(state, key);
+    case 'enter':
+    case 'right':
+      return enter(state, place);
+    case 'e':
+      return showEvents(state, place);
+    case 'E':
+      return showEvents(state, { ...place, kind: 'events', pool: undefined });
+    case 'c':
+      return ask(state, scene, true);
+    case 'u':
+      return ask(state, scene, false);
+    default:
+      return state;
+  }
+}
+
+/** Where the cursor goes; of a text, what is shown. Undefined when the key moves nothing. */
+function move(place: Place, key: Key, { keys, length, page }: Scene): Partial<Place> | undefined {
+  const isOfText = isText(place);
+  const from = isOfText ? place.top : place.index;
+  const last = (isOfText ? length - page : keys.length) - (isOfText ? 0 : 1);
+  const step = Math.max(page - 1, 1);
+  const steps: Partial<Record<Key, number>> = {
+    up: from - 1,
+    k: from - 1,
+    down: from + 1,
+    j: from + 1,
+    pageup: from - step,
+    'ctrl-b': from - step,
+    pagedown: from + step,
+    'ctrl-f': from + step,
+    ' ': from + step,
+    g: 0,
+    home: 0,
+    G: last,
+    end: last,
+  };
+  const to = steps[key];
+  if (to === undefined) return undefined;
+  const index = clamp(to, last);
+  return isOfText ? { top: index } : { index, selected: keys[index] };
+}
+
+function typeFilter(state: State, key: Key): State {
+  const { filter } = placeOf(state);
+  if (key === 'enter') return browse(state);
+  if (key === 'escape') return withPlace(browse(state), { filter: '' });
+  if (key === 'ctrl-u') return withPlace(state, { filter: '' });
+  if (key === 'backspace') {
+    return filter === '' ? browse(state) : withPlace(state, { filter: [...filter].slice(0, -1).join('') });
+  }
+  return [...key].length === 1 ? withPlace(state, { filter: filter + key }) : state;
+}
+
+/** esc takes the filter away first. */
+function back(state: State, key: Key): State {
+  if (key === 'escape' && placeOf(state).filter !== '') return withPlace(state, { filter: '' });
+  return state.places.length > 1 ? { ...state, places: state.places.slice(0, -1) } : state;
+}
+
+function enter(state: State, { kind, pool, selected }: Place): State {
+  if (selected === undefined) return state;
+  if (kind === 'pools') return push(state, { kind: 'nodes', pool: selected });
+  if (kind === 'nodes') return push(state, { kind: 'node', pool, subject: selected });
+  if (kind === 'events') return push(state, { kind: 'event', pool, subject: selected });
+  return state;
+}
+
+function showEvents(state: State, { kind, pool, selected }: Place): State {
+  const of = kind === 'pools' ? selected : pool;
+  if (kind === 'event' || (placeOf(state).kind === 'events' && placeOf(state).pool === of)) return state;
+  // Newest first.
+  return push(state, { kind: 'events', pool: of, sort: { by: 'L', descending: false } });
+}
+
+function ask(state: State, scene: Scene, unschedulable: boolean): State {
+  const { kind, selected, subject } = placeOf(state);
+  if (kind !== 'nodes' && kind !== 'node')
+    return tell(state, 'Only nodes can be cordoned: press enter on their pool first');
+  const name = kind === 'node' ? subject : selected;
+  const node = name === undefined ? undefined : scene.node(name);
+  if (name === undefined || node === undefined) return state;
+  if (node.unschedulable === unschedulable) {
+    return tell(state, `Node ${name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
+  }
+  return { ...state, mode: { kind: 'confirm', target: { node: name, uid: node.uid, unschedulable } } };
+}
+
+function push(state: State, place: Partial<Place>): State {
+  return { ...state, places: [...state.places, { ...START, ...place }] };
+}
+
+function withPlace(state: State, change: Partial<Place>): State {
+  return { ...state, places: [...state.places.slice(0, -1), { ...placeOf(state), ...change }] };
+}
+
+function browse(state: State): State {
+  return { ...state, mode: { kind: 'browse' } };
+}
+
+/** From 0 up to the last, if there is any. */
+function clamp(value: number, last: number): number {
+  return Math.max(Math.min(value, last), 0);
+}

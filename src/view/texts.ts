@@ -1,0 +1,99 @@
+/** The texts one can go into: all about a node, a whole event, the help. No line is wider than the width. */
+
+import { formatTaint } from '../nodepool/syntax.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { PoolEventRecord } from '../operations/ports.ts';
+import { planOf } from '../reconciler/node-writer.ts';
+import type { View } from '../reconciler/view.ts';
+import { NONE, pairs } from '../render/cells.ts';
+import { changeCell } from '../render/diff.ts';
+import { displayQuantity } from '../render/quantity.ts';
+import type { Style } from '../render/style.ts';
+import type { Cell } from '../render/table.ts';
+import { formatTimeAndAge } from '../render/time.ts';
+import { fit, wrap } from './fit.ts';
+
+/** A label and what stands right of it, each entry on a line of its own or several. */
+type Field = [label: string, values: Cell | Cell[]];
+
+const LABEL_WIDTH = 14;
+
+export function nodeText(view: View, node: Node, now: Date, style: Style): Field[] {
+  const claim = view.claim(node.name);
+  const holder = claim?.record?.pool;
+  const changes = planOf(view, node.name)?.changes ?? [];
+  const status = `${node.ready ? 'Ready' : 'NotReady'}${node.unschedulable ? ',SchedulingDisabled' : ''}`;
+  const isFine = node.ready && !node.unschedulable;
+  const resources = Object.entries(node.allocatable).map(
+    ([name, quantity]) => `${name}: ${displayQuantity(name, quantity)}`,
+  );
+  return [
+    ['Name', node.name],
+    ['Pool', claim?.owner ?? NONE],
+    ...(holder !== undefined && holder !== claim?.owner
+      ? [['Held by', `${holder}, which has let it go`] as Field]
+      : []),
+    ...(claim !== undefined && claim.losers.length > 0 ? [['Matches too', claim.losers.join(', ')] as Field] : []),
+    ['Status', { text: status, paint: isFine ? style.green : style.yellow }],
+    ['Created', formatTimeAndAge(node.creationTimestamp, now)],
+    ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
+    ['Taints', lines(node.taints.map(formatTaint))],
+    ['Allocatable', lines(resources.toSorted())],
+    ['Labels', lines(pairs(node.labels))],
+  ];
+}
+
+export function eventText(event: PoolEventRecord, now: Date, style: Style): Field[] {
+  const { type, count } = event;
+  return [
+    ['Pool', event.pool],
+    ['Reason', event.reason],
+    ['Type', type === 'Warning' ? { text: type, paint: style.yellow } : type],
+    ['Last seen', formatTimeAndAge(event.lastSeen, now)],
+    ...(count > 1 ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as Field] : []),
+    ['From', event.reporter || NONE],
+    ['Message', event.note.trim()],
+  ];
+}
+
+/** The fields as lines; what is too long goes on below. */
+export function fieldLines(fields: readonly Field[], width: number): string[] {
+  const label = Math.min(LABEL_WIDTH, Math.floor(width / 3));
+  return fields.flatMap(([title, values]) => {
+    const texts = [values].flat().flatMap(value => {
+      const text = typeof value === 'string' ? value : value.text;
+      const paint = typeof value === 'string' ? (line: string) => line : value.paint;
+      return wrap(text, Math.max(width - label, 1)).map(line => paint(line));
+    });
+    return texts.map((text, i) => fit(i === 0 ? `${title}:` : '', label) + text);
+  });
+}
+
+/** What the keys do, by groups. */
+const HELP: readonly (readonly [keys: string, what: string])[] = [
+  ['↑ ↓  k j', 'up, down'],
+  ['g G  home end', 'first, last'],
+  ['pgup pgdn space', 'a page'],
+  ['enter  →', 'into the pool, the node, the event'],
+  ['esc  ←', 'take the filter away, then back'],
+  ['/', 'filter the rows; !text: those without it'],
+  ['e  E', 'events of the pool, of all pools'],
+  ['c  u', 'cordon, uncordon the node; asks first'],
+  ['N S A', 'sort by name, status, age'],
+  ['C M P U', 'sort by cpu, memory, pods, gpus'],
+  ['Z R D', 'pools: by nodes, ready share, cordoned'],
+  ['T', 'nodes: by state; events: by type'],
+  ['L S O M', 'events: last seen, reason, pool, message'],
+  ['', 'the same key again turns the order round'],
+  ['ctrl-l', 'draw the screen anew'],
+  ['q  ctrl-c', 'quit'],
+  ['█ ▒ ░', 'nodes: ready, cordoned, not ready'],
+];
+
+export function helpLines(width: number): string[] {
+  return HELP.map(([keys, what]) => fit(`${keys.padEnd(17)} ${what}`, width));
+}
+
+function lines(texts: string[]): Cell[] {
+  return texts.length > 0 ? texts : [NONE];
+}

@@ -1,0 +1,132 @@
+/** A terminal as people have it: a pty around the product, and an emulator that says what is on its screen. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import pty from '@lydell/node-pty';
+import xterm from '@xterm/headless';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { productCommand } from '../cluster/product.ts';
+import { eventually } from './watching.ts';
+
+export interface Terminal {
+  /** The lines that are shown, without spaces at their ends. */
+  screen(): string;
+  /** All that the program has written, escapes and all. */
+  written(): string;
+  /** Whether the screen is the one that programs take for themselves. */
+  isAlternate(): boolean;
+  /** Types; a name in braces is a key: `{enter}`. */
+  type(keys: string): void;
+  resize(columns: number, rows: number): void;
+  /** Waits until the screen matches; gives it. */
+  shows(what: RegExp): Promise<string>;
+  pid: number;
+  /** The exit code, and the signal if one ended it. */
+  exit: Promise<{ exitCode: number; signal?: number }>;
+}
+
+const KEYS: Readonly<Record<string, string>> = {
+  '{enter}': '\r',
+  '{esc}': '\u001b',
+  '{up}': '\u001b[A',
+  '{down}': '\u001b[B',
+  '{right}': '\u001b[C',
+  '{left}': '\u001b[D',
+  '{pgdn}': '\u001b[6~',
+  '{end}': '\u001b[F',
+  '{home}': '\u001b[H',
+  '{backspace}': '\u007f',
+  '{ctrl-c}': '\u0003',
+  '{ctrl-l}': '\u000c',
+};
+
+interface Options {
+  columns?: number;
+  rows?: number;
+  env?: Record<string, string>;
+}
+
+/** Runs the product's verb. It ends with the test. */
+export function openTerminal(
+  t: { after(fn: () => unknown): void },
+  cluster: ControlPlane,
+  args: readonly string[],
+  options: Options = {},
+): Terminal {
+  return openCommand(t, cluster, [...productCommand(), ...args], options);
+}
+
+/** Runs any command line. */
+export function openCommand(
+  t: { after(fn: () => unknown): void },
+  { kubeconfig, dir }: ControlPlane,
+  [program = '', ...args]: readonly string[],
+  { columns = 80, rows = 24, env = {} }: Options = {},
+): Terminal {
+  const emulator = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
+  const { PATH = '' } = process.env;
+  const child = pty.spawn(program, args, {
+    cols: columns,
+    rows,
+    name: 'xterm-256color',
+    env: { PATH, HOME: dir, KUBECONFIG: kubeconfig, LANG: 'C.UTF-8', ...env },
+  });
+  let written = '';
+  child.onData(data => {
+    written += data;
+    emulator.write(data);
+  });
+  const exit = new Promise<{ exitCode: number; signal?: number }>(resolve => child.onExit(resolve));
+  t.after(async () => {
+    try {
+      child.kill('SIGKILL');
+    } catch {
+      // It has ended.
+    }
+    await exit;
+  });
+  const screen = () => {
+    const { active } = emulator.buffer;
+    return Array.from({ length: emulator.rows }, (_, row) =>
+      active.getLine(active.baseY + row)?.translateToString(true),
+    )
+      .map(line => (line ?? '').trimEnd())
+      .join('\n');
+  };
+  return {
+    screen,
+    written: () => written,
+    isAlternate: () => emulator.buffer.active.type === 'alternate',
+    type: keys => child.write(keys.replaceAll(/\{[a-z-]+\}/g, key => KEYS[key] ?? key)),
+    resize(newColumns, newRows) {
+      emulator.resize(newColumns, newRows);
+      child.resize(newColumns, newRows);
+    },
+    async shows(what) {
+      await eventually(`the screen shows ${what}`, () => what.test(screen())).catch((error: Error) => {
+        throw new Error(`${error.message}\n${screen()}`, { cause: error });
+      });
+      return screen();
+    },
+    pid: child.pid,
+    exit,
+  };
+}
+
+/** Compares a screen with test/e2e/screens/NAME.txt. UPDATE_SCREENS=1 writes it. Ages and times are made alike. */
+export function assertScreen(name: string, screen: string): void {
+  const file = new URL(`./screens/${name}.txt`, import.meta.url);
+  const actual = `${screen.split('\n').map(still).join('\n').trimEnd()}\n`;
+  if (process.env.UPDATE_SCREENS) writeFileSync(file, actual);
+  assert.equal(actual, readFileSync(file, 'utf8'), name);
+}
+
+/** An age in its column, at the right or at the left, takes the same room. */
+function still(line: string): string {
+  return line
+    .replace(/\d{4}-\d\d-\d\dT[\d:]+Z \(\d+s ago\)/, 'TIME')
+    .replace(
+      /^([> ])(\d+s) ( +(?:Normal|Warning))/,
+      (_, mark, age, rest) => `${mark}9s${' '.repeat(age.length - 1)}${rest}`,
+    )
+    .replace(/ +\d+s$/, found => '9s'.padStart(found.length));
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeStyle } from '../../../src/render/style.ts';
+import { nodesBar, paintBar, shares } from '../../../src/view/bar.ts';
+
+test('shares: whole, in proportion, as many as the width; what is there is seen', () => {
+  const cases: [number[], number, number[]][] = [
+    [[1, 1], 10, [5, 5]],
+    [[2, 1, 0], 10, [7, 3, 0]],
+    [[1, 1, 1], 10, [4, 3, 3]],
+    [[1000, 1, 0], 10, [9, 1, 0]],
+    [[1000, 1, 1], 3, [1, 1, 1]],
+    [[5, 1, 1], 2, [2, 0, 0]],
+    [[0, 0, 0], 10, [0, 0, 0]],
+    [[0, 3, 0], 10, [0, 10, 0]],
+    [[1, 2, 3], 0, [0, 0, 0]],
+  ];
+  for (const [counts, width, parts] of cases)
+    assert.deepEqual(shares(counts, width), parts, JSON.stringify([counts, width]));
+  for (let a = 0; a < 20; a++) {
+    for (let b = 0; b < 20; b++) {
+      const sum = shares([a, b, 3], 7).reduce((x, y) => x + y);
+      assert.equal(sum, 7, `${a} ${b}`);
+    }
+  }
+});
+
+test('a bar: a sign for each kind of node, and colours beside them', () => {
+  const plain = nodesBar({ open: 2, cordoned: 1, notReady: 1 }, 8, makeStyle(false));
+  assert.equal(plain.text, '████▒▒░░');
+  assert.equal(nodesBar({ open: 0, cordoned: 0, notReady: 0 }, 4, makeStyle(false)).text, '    ');
+  const style = makeStyle(true);
+  assert.equal(paintBar('██▒░ 1', style), `${style.green('██')}${style.yellow('▒')}${style.red('░')} 1`);
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cut, fit, widthOf, wrap } from '../../../src/view/fit.ts';
+
+test('fit: exactly so wide, whatever the text', () => {
+  const texts = [
+    '',
+    'a',
+    'abcdef',
+    'abcdefg',
+    'abcdefghij',
+    '日本語日本語',
+    'a\u0301b\u0301',
+    '👩‍👩‍👧 family',
+    '\u001b[31mred',
+    'x'.repeat(100_000),
+  ];
+  for (const text of texts) {
+    for (let width = 0; width <= 9; width++) {
+      for (const align of ['left', 'right'] as const) {
+        assert.equal(widthOf(fit(text, width, align)), width, JSON.stringify([text.slice(0, 20), width]));
+      }
+    }
+  }
+  assert.equal(fit('abcdef', 4), 'abc…');
+  assert.equal(fit('日本語', 4), '日… ');
+  assert.equal(fit('12', 4, 'right'), '  12');
+  assert.equal(fit({ text: 'ab', paint: text => `<${text}>` }, 4), '<ab>  ');
+  assert.equal(cut('ab', 0), '');
+});
+
+test('fit and wrap: a cluster cannot move the cursor, colour, or turn a line around', () => {
+  const hostile = 'a\u001b[2Jb\u0007c\nd\u202ee\u009b5A';
+  assert.equal(fit(hostile, 60).trimEnd(), 'a\\x1b[2Jb\\x07c\\nd\\u202ee\\x9b5A');
+  assert.deepEqual(wrap(hostile, 60), ['a\\x1b[2Jb\\x07c\\nd\\u202ee\\x9b5A']);
+});
+
+test('wrap: at spaces, else anywhere; nothing is lost', () => {
+  assert.deepEqual(wrap('', 5), ['']);
+  assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
+  assert.deepEqual(wrap('abcdefgh', 3), ['abc', 'def', 'gh']);
+  assert.deepEqual(wrap('日本語', 4), ['日本', '語']);
+  // A character that is wider than the screen still goes by.
+  assert.deepEqual(wrap('日本', 1), ['日', '本']);
+});

@@ -1,0 +1,175 @@
+/** A small cluster for the screens: three pools, six nodes, two events, at a fixed time. */
+import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
+import type { PoolEventRecord } from '../../../src/operations/ports.ts';
+import type { Outage } from '../../../src/operations/view.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { makeStyle } from '../../../src/render/style.ts';
+import { contentsOf } from '../../../src/view/contents.ts';
+import type { Key } from '../../../src/view/keys.ts';
+import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
+import { initialState, paste, placeOf, press, type Scene, type State, settle } from '../../../src/view/state.ts';
+
+export const NOW = new Date('2026-11-21T12:00:00Z');
+export const PLAIN = makeStyle(false);
+
+export function role(pool: string): Record<string, string> {
+  return { [`node-role.kubernetes.io/${pool}`]: '' };
+}
+
+export function node(name: string, more: Partial<Node> = {}): Node {
+  return {
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-18T12:00:00Z',
+    labels: {},
+    taints: [],
+    ready: true,
+    unschedulable: false,
+    allocatable: { cpu: '4', memory: '16Gi', pods: '110' },
+    ...more,
+  };
+}
+
+export function pool(name: string, status: number | undefined, more: Partial<NodePool> = {}): NodePool {
+  return {
+    apiVersion: 'nodes.lailin.xyz/v1',
+    kind: 'NodePool',
+    metadata: { name, uid: `uid-${name}`, creationTimestamp: '2026-11-01T00:00:00Z', generation: 1 },
+    spec: {},
+    ...(status === undefined ? {} : { status: { status, nodeCount: 0 } }),
+    ...more,
+  };
+}
+
+const GPU: ResourceList = { cpu: '32', memory: '128Gi', pods: '110', 'nvidia.com/gpu': '8' };
+
+const conflict = {
+  status: 409,
+  nodeCount: 0,
+  conditions: [
+    {
+      type: 'Conflict' as const,
+      status: 'True' as const,
+      reason: 'NodeConflict',
+      message: 'node gpu-1 belongs to pool gpu',
+      lastTransitionTime: '2026-11-20T00:00:00Z',
+    },
+  ],
+};
+
+export interface Fixture {
+  view: View;
+  nodes: Node[];
+  events: (readonly [string, PoolEventRecord])[];
+  outages: Outage[];
+}
+
+export function fixture(): Fixture {
+  const nodes = [
+    node('gpu-1', { labels: { ...role('gpu'), ...role('spare') }, allocatable: GPU }),
+    node('gpu-2', { labels: role('gpu'), allocatable: GPU, unschedulable: true }),
+    node('worker-1', { labels: role('worker'), taints: [{ key: 'dedicated', value: 'a', effect: 'NoSchedule' }] }),
+    node('worker-2', { labels: role('worker'), ready: false }),
+    node('worker-3', { labels: role('worker') }),
+    node('other', {}),
+  ];
+  const pools = [
+    pool('gpu', 200),
+    pool('worker', 200, { spec: { labels: { tier: 'gold' } } }),
+    pool('spare', 409, {
+      metadata: { name: 'spare', uid: 'uid-spare', creationTimestamp: '2026-11-21T11:55:00Z', generation: 1 },
+      status: conflict,
+    }),
+  ];
+  const event = (more: Partial<PoolEventRecord>): PoolEventRecord => ({
+    pool: 'gpu',
+    poolUid: 'uid-gpu',
+    type: 'Normal',
+    reason: 'NodeJoined',
+    note: '2 nodes joined: gpu-1, gpu-2',
+    firstSeen: '2026-11-21T11:50:00Z',
+    lastSeen: '2026-11-21T11:50:00Z',
+    count: 1,
+    reporter: 'nodepool-controller',
+    ...more,
+  });
+  const spare = { pool: 'spare', poolUid: 'uid-spare', type: 'Warning', reason: 'NodeConflict', count: 3 };
+  return {
+    view: new View(pools, nodes, []),
+    nodes,
+    events: [
+      ['default/one', event({})],
+      ['default/two', event({ ...spare, note: 'node gpu-1 belongs to pool gpu', lastSeen: '2026-11-21T11:59:30Z' })],
+      ['default/old', event({ poolUid: 'another', note: 'of an earlier pool of this name' })],
+    ],
+    outages: [],
+  };
+}
+
+/** The dashboard without a terminal: keys in, lines out. */
+export class Desk {
+  readonly fixture: Fixture;
+  size: Size;
+  state: State = initialState;
+  style = PLAIN;
+  readonly effects: unknown[] = [];
+
+  constructor(of: Fixture = fixture(), size: Size = { columns: 80, rows: 24 }) {
+    this.fixture = of;
+    this.size = size;
+  }
+
+  type(...keys: Key[]): this {
+    for (const key of keys) {
+      this.settle();
+      const { state, effect } = press(this.state, key, this.#scene());
+      this.state = state;
+      if (effect !== undefined) this.effects.push(effect);
+    }
+    return this;
+  }
+
+  paste(text: string): this {
+    this.state = paste(this.state, text);
+    return this;
+  }
+
+  lines(): string[] {
+    this.settle();
+    const facts = { clusterName: 'demo', live: this.#live(), now: NOW, style: this.style };
+    return screenLines(this.state, this.#contents(), this.size, facts);
+  }
+
+  text(): string {
+    return `${this.lines()
+      .map(line => line.trimEnd())
+      .join('\n')}\n`;
+  }
+
+  get selected(): string | undefined {
+    this.settle();
+    return placeOf(this.state).selected;
+  }
+
+  settle(): void {
+    this.state = settle(this.state, this.#scene());
+  }
+
+  #live() {
+    const { view, nodes, events, outages } = this.fixture;
+    return { view, nodes: () => nodes, events: () => events, outages: () => outages };
+  }
+
+  #contents() {
+    return contentsOf(placeOf(this.state), this.#live(), { width: this.size.columns, now: NOW, style: this.style });
+  }
+
+  #scene(): Scene {
+    const there = this.#contents();
+    const page = pageOf(this.state, this.size);
+    const node = (name: string) => this.fixture.view.node(name);
+    if (there.kind === 'text') return { keys: [], length: there.lines.length, page, sorts: new Map(), node };
+    return { keys: there.keys, length: there.keys.length, page, sorts: there.sorts, node };
+  }
+}

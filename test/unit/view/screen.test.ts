@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { View } from '../../../src/reconciler/view.ts';
+import { makeStyle } from '../../../src/render/style.ts';
+import { widthOf } from '../../../src/view/fit.ts';
+import { Desk, fixture, node, pool, role } from './fixture.ts';
+
+/** Places and moods, by the keys that lead there. */
+const WAYS: readonly string[][] = [
+  [],
+  ['j'],
+  ['?'],
+  ['/', 'w'],
+  ['e'],
+  ['E', 'enter'],
+  ['G', 'enter'],
+  ['G', 'enter', 'c'],
+  ['G', 'enter', 'enter'],
+];
+
+test('pools', () => {
+  const [title, totals, ...rest] = new Desk(fixture(), { columns: 80, rows: 12 }).text().split('\n');
+  assert.equal(title, `nodepool · demo${' '.repeat(61)}live`);
+  assert.equal(totals, '██████▒▒░░  6 nodes  1 not ready  1 cordoned  1 in no pool  cpu 80  memory 320Gi');
+  assert.equal(
+    rest.join('\n'),
+    `Pools (3)
+ NAME↑   STATUS        NODES        READY  CPU  MEMORY  PODS  GPUS  AGE
+>gpu     200           █████▒▒▒▒▒     2/2   64   256Gi   220    16  20d
+ spare   409,Conflict                 0/0    0       0     0     0   5m
+ worker  200           ███████░░░     2/3   12    48Gi   330     0  20d
+
+
+
+
+? help  q quit  enter nodes  e events  / filter  N S C M … sort
+`,
+  );
+});
+
+test('nodes: members, what is due on them, and those that another pool owns', () => {
+  const body = (...keys: string[]) =>
+    new Desk()
+      .type(...keys)
+      .lines()
+      .slice(2, 7)
+      .map(line => line.trimEnd());
+  assert.deepEqual(body('G', 'enter'), [
+    'Pools > worker > Nodes (3)',
+    ' NAME↑     STATUS    STATE          CPU  MEMORY  PODS  AGE',
+    '>worker-1  Ready     1 change due     4    16Gi   110   3d',
+    ' worker-2  NotReady  1 change due     4    16Gi   110   3d',
+    ' worker-3  Ready     1 change due     4    16Gi   110   3d',
+  ]);
+  assert.match(body('j', 'enter')[2] ?? '', /^>gpu-1 +Ready +held by gpu/);
+});
+
+test('a node', () => {
+  const lines = new Desk().type('G', 'enter', 'enter').lines().slice(2, 15);
+  assert.deepEqual(
+    lines.map(line => line.trimEnd()),
+    [
+      'Pools > worker > worker-1',
+      'Name:         worker-1',
+      'Pool:         worker',
+      'Status:       Ready',
+      'Created:      2026-11-18T12:00:00Z (3d ago)',
+      'Changes due:  + label tier=gold',
+      'Taints:       dedicated=a:NoSchedule',
+      'Allocatable:  cpu: 4',
+      '              memory: 16Gi',
+      '              pods: 110',
+      'Labels:       node-role.kubernetes.io/worker=',
+      '',
+      '',
+    ],
+  );
+});
+
+test('what is wrong with the selected pool stands below the list', () => {
+  const desk = new Desk();
+  assert.doesNotMatch(desk.text(), /NodeConflict/);
+  assert.match(desk.type('j').text(), /^spare: NodeConflict: node gpu-1 belongs to pool gpu$/m);
+});
+
+test('a lost connection: how old the data is, and why; events say so where they are shown', () => {
+  const desk = new Desk();
+  const since = Date.parse('2026-11-21T11:59:48Z');
+  desk.fixture.outages.push({ resource: 'events', message: 'no permission', since: undefined });
+  assert.match(desk.lines()[0] ?? '', / live$/);
+  assert.match(desk.type('e').text(), /^events: no permission$/m);
+  desk.fixture.outages.unshift({ resource: 'nodes', message: 'connect ECONNREFUSED', since });
+  assert.match(desk.lines()[0] ?? '', / data 12s old: nodes: connect ECONNREFUSED$/);
+});
+
+test('every screen has as many lines as the terminal, and none is wider', () => {
+  for (const colored of [false, true]) {
+    for (const keys of WAYS) {
+      for (const columns of [1, 2, 5, 10, 17, 30, 40, 60, 79, 80, 81, 120, 250]) {
+        for (const rows of [1, 2, 3, 5, 9, 10, 15, 24, 60]) {
+          const desk = new Desk(fixture(), { columns, rows }).type(...keys);
+          desk.style = makeStyle(colored);
+          const lines = desk.lines().map(stripVTControlCharacters);
+          const what = `${keys.join(' ')} at ${columns}x${rows}`;
+          assert.equal(lines.length, rows, what);
+          for (const line of lines) assert.ok(widthOf(line) <= columns, `${what}: ${line}`);
+        }
+      }
+    }
+  }
+});
+
+test('small screens show what matters most', () => {
+  const lines = new Desk(fixture(), { columns: 30, rows: 6 }).lines().map(line => line.trimEnd());
+  assert.deepEqual(lines.slice(0, 4), [
+    ' NAME↑   STATUS         READY',
+    '>gpu     200              2/2',
+    ' spare   409,Conflict     0/0',
+    ' worker  200              2/3',
+  ]);
+  const narrow = new Desk(fixture(), { columns: 20, rows: 4 }).type('enter').lines();
+  assert.deepEqual(narrow.slice(0, 3), [' NAME↑  STATUS      ', '>gpu-1  Ready       ', ' gpu-2  Ready,Sched…']);
+  assert.match(new Desk(fixture(), { columns: 20, rows: 6 }).type('G', 'enter', 'c').text(), /Cordon node\nworker-1\?/);
+});
+
+test('without colour there are no escapes; with it the selected row is inverted', () => {
+  for (const keys of WAYS) assert.doesNotMatch(new Desk().type(...keys).text(), /\u001b/);
+  const desk = new Desk();
+  desk.style = makeStyle(true);
+  assert.ok(desk.lines().some(line => line.startsWith('\u001b[7m') && line.includes('>gpu')));
+  assert.match(desk.text(), /\u001b\[32m█+\u001b\[39m/);
+});
+
+test('hostile text of the cluster reaches no terminal', () => {
+  const evil = '\u001b[31m\u0007\u202e\u009b2J\nx\r';
+  const nodes = [
+    node('bad', {
+      labels: { ...role('p'), [`k${evil}`]: evil },
+      taints: [{ key: evil, value: evil, effect: 'NoSchedule' }],
+      allocatable: { cpu: evil, memory: evil, [evil]: evil },
+    }),
+  ];
+  const status = {
+    status: 500,
+    nodeCount: 1,
+    conditions: [
+      { type: 'Applied' as const, status: 'False' as const, reason: evil, message: evil, lastTransitionTime: evil },
+    ],
+  };
+  const event = fixture().events[0]?.[1];
+  assert.ok(event);
+  const events = [
+    ['e', { ...event, pool: 'p', poolUid: '', note: evil, reason: evil, type: evil, reporter: evil }] as const,
+  ];
+  const outages = [{ resource: 'nodes', message: evil, since: undefined }];
+  const desk = new Desk({ view: new View([pool('p', 500, { status })], nodes, []), nodes, events, outages });
+  for (const keys of [[], ['enter'], ['enter'], ['escape', 'escape', 'e'], ['enter'], ['escape', '/'], [...evil]]) {
+    const text = desk
+      .type(...keys)
+      .lines()
+      .join('');
+    assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202e]/, keys.join(' '));
+  }
+});
+
+test('thousands of nodes are drawn while one waits for the next key', () => {
+  const nodes = Array.from({ length: 5_000 }, (_, i) => node(`n${i}`, { labels: role(`p${i % 5}`) }));
+  const pools = Array.from({ length: 5 }, (_, i) => pool(`p${i}`, 200));
+  const desk = new Desk({ ...fixture(), nodes, view: new View(pools, nodes, []) });
+  desk.type('enter', 'C').lines();
+  const start = performance.now();
+  desk.type('j').lines();
+  // About 30 ms; a machine may be busy.
+  assert.ok(performance.now() - start < 1_000);
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { View } from '../../../src/reconciler/view.ts';
+import { placeOf } from '../../../src/view/state.ts';
+import { Desk, fixture, node, pool, role } from './fixture.ts';
+
+/** A pool of so many nodes: n00, n01, … */
+function many(count: number): Desk {
+  const nodes = Array.from({ length: count }, (_, i) =>
+    node(`n${String(i).padStart(2, '0')}`, { labels: role('big') }),
+  );
+  return new Desk({ ...fixture(), nodes, view: new View([pool('big', 200)], nodes, []) }).type('enter');
+}
+
+test('the cursor: arrows, letters, pages, ends, and never beyond them', () => {
+  const desk = many(50);
+  const cases: [string[], string][] = [
+    [[], 'n00'],
+    [['up'], 'n00'],
+    [['down', 'j'], 'n02'],
+    [['k', 'up'], 'n00'],
+    [['pagedown'], 'n17'],
+    [['ctrl-f', ' '], 'n49'],
+    [['pageup'], 'n32'],
+    [['ctrl-b'], 'n15'],
+    [['G'], 'n49'],
+    [['down'], 'n49'],
+    [['g'], 'n00'],
+    [['end'], 'n49'],
+    [['home'], 'n00'],
+  ];
+  for (const [keys, selected] of cases) assert.equal(desk.type(...keys).selected, selected, keys.join(' '));
+});
+
+test('the selected row is always on the screen', () => {
+  const desk = many(50);
+  for (const keys of [['G'], ['k'], ['pageup'], ['pageup'], ['g'], ['j']]) {
+    const marked = desk
+      .type(...keys)
+      .lines()
+      .filter(line => line.startsWith('>'));
+    assert.deepEqual(
+      marked.map(line => line.slice(1, 4)),
+      [desk.selected],
+      keys.join(),
+    );
+  }
+  desk.type('G').size = { columns: 80, rows: 12 };
+  assert.ok(desk.lines().some(line => line.startsWith('>n49')));
+});
+
+test('the selected row stays selected when rows come before it; when it goes, the next one is', () => {
+  const desk = many(5).type('j', 'j');
+  desk.fixture.view.setNode(node('a', { labels: role('big'), resourceVersion: '2' }));
+  assert.equal(desk.selected, 'n02');
+  desk.fixture.view.removeNode('n02', 'uid-n02');
+  assert.equal(desk.selected, 'n03');
+  for (const name of ['a', 'n00', 'n01', 'n03', 'n04']) desk.fixture.view.removeNode(name, `uid-${name}`);
+  assert.equal(desk.selected, undefined);
+  assert.match(desk.text(), /No nodes/);
+  assert.deepEqual(desk.type('enter', 'c', 'j').effects, []);
+});
+
+test('enter goes in, esc comes back to the same row', () => {
+  const desk = new Desk().type('G', 'enter', 'j', 'enter');
+  assert.deepEqual([placeOf(desk.state).kind, placeOf(desk.state).subject], ['node', 'worker-2']);
+  assert.equal(desk.type('escape').selected, 'worker-2');
+  assert.equal(desk.type('left').selected, 'worker');
+  assert.equal(desk.type('escape', 'escape').selected, 'worker');
+});
+
+test('sorting: the letter of a column, and again for the other order', () => {
+  const desk = new Desk();
+  const order = () =>
+    desk
+      .lines()
+      .slice(4, 7)
+      .map(line => line.slice(1).split(' ', 1)[0]);
+  assert.deepEqual(order(), ['gpu', 'spare', 'worker']);
+  const cases: [string, string[]][] = [
+    ['N', ['worker', 'spare', 'gpu']],
+    ['C', ['gpu', 'worker', 'spare']],
+    ['C', ['spare', 'worker', 'gpu']],
+    ['Z', ['worker', 'gpu', 'spare']],
+    ['S', ['spare', 'gpu', 'worker']],
+    ['A', ['spare', 'gpu', 'worker']],
+    ['A', ['gpu', 'worker', 'spare']],
+  ];
+  for (const [key, names] of cases) {
+    desk.type(key);
+    assert.deepEqual(order(), names, key);
+  }
+  assert.match(desk.lines()[3] ?? '', /↓AGE$/);
+});
+
+test('the filter: as it is typed, inverted, kept by enter, taken away by esc', () => {
+  const desk = new Desk();
+  const rows = () => desk.lines().filter(line => /^[> ](gpu|spare|worker) /.test(line)).length;
+  assert.equal(desk.type('/', 'q').state.mode.kind, 'filter');
+  assert.equal(rows(), 0);
+  desk.type('backspace', 'W', 'o');
+  assert.equal(rows(), 1);
+  assert.equal(desk.type('enter').state.mode.kind, 'browse');
+  assert.equal(desk.selected, 'worker');
+  assert.match(desk.text(), /Pools \(1 of 3\) {2}\/Wo/);
+  desk.type('escape');
+  assert.equal(rows(), 3);
+  assert.equal(desk.selected, 'worker');
+  desk.type('/', ...'!409');
+  assert.equal(rows(), 2);
+  desk.type('ctrl-u');
+  assert.equal(rows(), 3);
+  desk.type('backspace');
+  assert.equal(desk.state.mode.kind, 'browse');
+  assert.equal(desk.type('/', 'x', 'escape').state.mode.kind, 'browse');
+  assert.equal(rows(), 3);
+});
+
+test('what is pasted goes into the filter alone, and its first line', () => {
+  const desk = new Desk().type('G', 'enter');
+  assert.deepEqual(desk.paste('cyq').effects, []);
+  assert.equal(desk.state.mode.kind, 'browse');
+  desk.type('/').paste('worker-2\nq');
+  assert.equal(placeOf(desk.state).filter, 'worker-2');
+});
+
+test('cordon: asks with the name of the node, and only y is a yes', () => {
+  const target = { node: 'worker-1', uid: 'uid-worker-1', unschedulable: true };
+  const at = () => new Desk().type('G', 'enter', 'c');
+  assert.match(at().text(), /Cordon node worker-1\? .*\ny yes/);
+  assert.deepEqual(at().type('y').effects, [{ kind: 'cordon', target }]);
+  for (const key of ['n', 'enter', 'escape', 'q', 'c']) {
+    const desk = at().type(key);
+    assert.deepEqual([desk.effects, desk.state.mode.kind], [[], 'browse'], key);
+    assert.match(desk.text(), /Nothing was changed/);
+  }
+  assert.deepEqual(new Desk().type('G', 'enter', 'enter', 'c', 'Y').effects, [{ kind: 'cordon', target }]);
+});
+
+test('uncordon; and what is so already, or is no node, is not asked about', () => {
+  const desk = new Desk().type('enter', 'j', 'u', 'y');
+  assert.deepEqual(desk.effects, [
+    { kind: 'cordon', target: { node: 'gpu-2', uid: 'uid-gpu-2', unschedulable: false } },
+  ]);
+  assert.match(new Desk().type('enter', 'j', 'c').text(), /Node gpu-2 is already cordoned/);
+  assert.match(new Desk().type('enter', 'u').text(), /Node gpu-1 is not cordoned/);
+  assert.match(new Desk().type('c').text(), /press enter on their pool first/);
+});
+
+test('events: of the selected pool, of all; one as a whole', () => {
+  const desk = new Desk().type('e');
+  assert.match(desk.text(), /Pools > gpu > Events \(1\)/);
+  assert.doesNotMatch(desk.text(), /an earlier pool/);
+  desk.type('e');
+  assert.equal(desk.state.places.length, 2);
+  desk.type('enter');
+  assert.match(desk.text(), /Message: +2 nodes joined: gpu-1, gpu-2/);
+  desk.type('escape', 'escape', 'E');
+  assert.match(desk.text(), /Pools > Events \(3\)/);
+  assert.match(desk.lines()[4] ?? '', /^>30s x3 +Warning +NodeConflict +spare/);
+  assert.match(new Desk().type('enter', 'e').text(), /Pools > gpu > Events/);
+});
+
+test('help: any key closes it and does nothing else; q and Ctrl-C quit', () => {
+  const desk = new Desk().type('?');
+  assert.match(desk.text(), /cordon, uncordon the node; asks first/);
+  assert.deepEqual([desk.type('q').effects, desk.state.mode.kind], [[], 'browse']);
+  assert.deepEqual(desk.type('q').effects, [{ kind: 'quit' }]);
+  for (const keys of [['ctrl-c'], ['/', 'ctrl-c'], ['?', 'ctrl-c'], ['enter', 'c', 'ctrl-c']]) {
+    assert.deepEqual(new Desk().type(...keys).effects, [{ kind: 'quit' }], keys.join(' '));
+  }
+  assert.deepEqual(new Desk().type('ctrl-l').effects, [{ kind: 'redraw' }]);
+});
+
+test('a text scrolls by lines and pages, and no further than its end', () => {
+  const desk = new Desk().type('enter', 'enter');
+  desk.size = { columns: 30, rows: 12 };
+  assert.match(desk.text(), /Name:/);
+  desk.type('G');
+  assert.match(desk.text(), /node-role/);
+  const { top } = placeOf(desk.state);
+  desk.type('down', 'pagedown');
+  desk.settle();
+  assert.equal(placeOf(desk.state).top, top);
+  assert.match(desk.type('g').text(), /Name:/);
+});
