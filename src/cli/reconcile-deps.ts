@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReconcileDeps } from '../operations/reconcile.ts';
+import { warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 
 /** What an operation that writes nodes needs, with a spinner that counts them. stop() takes the spinner away. */
@@ -31,7 +32,7 @@ export async function reconcileDeps(
       },
     },
     warn: warnings => {
-      for (const warning of warnings) io.err(`warning: ${warning}`);
+      for (const warning of warnings) io.err(warningLine(warning));
     },
     stop: () => spinner.stop(),
   };

@@ -1,4 +1,5 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
@@ -24,7 +25,7 @@ ${DIFF_EXIT_STATUS}`;
     const { renderDiff } = await import('../render/diff.ts');
     const { makeStyle } = await import('../render/style.ts');
     const result = await diff(args.name ?? [], await connect());
-    for (const warning of result.warnings) io.err(`warning: ${warning}`);
+    for (const warning of result.warnings) io.err(warningLine(warning));
     const text = renderDiff(result, makeStyle(io.color));
     if (text !== '') io.out(text);
     const changed = result.plans.length + result.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;

@@ -27,6 +27,8 @@ type Field = [label: string, values: Cell | Cell[]];
 
 /** Values longer than this are cut in annotations: whole documents live there. */
 const ANNOTATION_WIDTH = 60;
+/** Those that we write are far shorter; another writer's may have a megabyte. */
+const MESSAGE_WIDTH = 1024;
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Without the last newline. */
@@ -101,11 +103,11 @@ function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
     const good = value === (type === 'Conflict' ? 'False' : 'True');
     return [
-      type,
-      { text: value, paint: good ? style.green : style.red },
-      reason,
+      shorten(type, ANNOTATION_WIDTH),
+      { text: shorten(value, ANNOTATION_WIDTH), paint: good ? style.green : style.red },
+      shorten(reason, ANNOTATION_WIDTH),
       formatAge(lastTransitionTime, now),
-      message,
+      shorten(message, MESSAGE_WIDTH),
     ];
   });
   return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };

@@ -10,6 +10,11 @@ export function formatError({ message, next }: { message: string; next?: string 
   return `${text}${text.includes('\n') ? '\n' : '; '}next: ${sanitizeText(next)}`;
 }
 
+/** One line. */
+export function formatWarning(message: string): string {
+  return `warning: ${cutLines(sanitizeText(message))}`;
+}
+
 function cutLines(text: string): string {
   const cut = (line: string) => (line.length > LINE_LIMIT ? `${line.slice(0, LINE_LIMIT)}… (cut)` : line);
   return text.split('\n').map(cut).join('\n');
