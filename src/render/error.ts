@@ -7,7 +7,7 @@ const LINE_LIMIT = 2000;
 export function formatError({ message, next }: { message: string; next?: string | undefined }): string {
   const text = `error: ${cutLines(sanitizeText(message))}`;
   if (next === undefined) return text;
-  return `${text}${text.includes('\n') ? '\n' : '; '}next: ${sanitizeText(next)}`;
+  return `${text}${text.includes('\n') ? '\n' : '; '}next: ${cutLines(sanitizeText(next))}`;
 }
 
 /** One line. */
