@@ -4,7 +4,7 @@ import { membershipSelector } from '../nodepool/selector.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
-import { NONE, pairs, shorten, statusPaint } from './cells.ts';
+import { MESSAGE_WIDTH, NONE, pairs, REASON_WIDTH, shorten, statusPaint } from './cells.ts';
 import { type DescribedNode, nodesSection } from './describe-nodes.ts';
 import { describeEvents, type EventRow } from './events.ts';
 import { renderGrid } from './grid.ts';
@@ -27,8 +27,6 @@ type Field = [label: string, values: Cell | Cell[]];
 
 /** Values longer than this are cut in annotations: whole documents live there. */
 const ANNOTATION_WIDTH = 60;
-/** Those that we write are far shorter; another writer's may have a megabyte. */
-const MESSAGE_WIDTH = 1024;
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Without the last newline. */
@@ -103,9 +101,9 @@ function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
     const good = value === (type === 'Conflict' ? 'False' : 'True');
     return [
-      shorten(type, ANNOTATION_WIDTH),
-      { text: shorten(value, ANNOTATION_WIDTH), paint: good ? style.green : style.red },
-      shorten(reason, ANNOTATION_WIDTH),
+      shorten(type, REASON_WIDTH),
+      { text: shorten(value, REASON_WIDTH), paint: good ? style.green : style.red },
+      shorten(reason, REASON_WIDTH),
       formatAge(lastTransitionTime, now),
       shorten(message, MESSAGE_WIDTH),
     ];

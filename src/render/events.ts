@@ -1,14 +1,14 @@
 /** Events about pools: the table of `kubectl nodepool events`, and the section of `describe`. */
 import type { PoolEventRecord } from '../operations/ports.ts';
-import { NONE, shorten } from './cells.ts';
+import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, growingTable } from './table.ts';
 import { formatAge } from './time.ts';
 
 export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
-/** What the API allows, in characters; core/v1 lets others write a megabyte. */
-const [MOST_NOTE, MOST_NAME, MOST_WORD] = [1024, 253, 128];
+/** Longer ones are cut: through core/v1 others may write anything there. */
+const NAME_WIDTH = 253;
 
 /** In the order given. */
 export function renderEvents(events: EventRow[], options: { headers: boolean; now: Date }, style: Style): string {
@@ -26,9 +26,9 @@ export function growingEvents(
       events.map(event => [
         seen(event, now),
         typeCell(event, style),
-        shorten(event.reason, MOST_WORD),
-        shorten(event.pool, MOST_NAME),
-        shorten(event.note.trim(), MOST_NOTE),
+        shorten(event.reason, REASON_WIDTH),
+        shorten(event.pool, NAME_WIDTH),
+        shorten(event.note.trim(), MESSAGE_WIDTH),
       ]),
     );
 }
@@ -39,16 +39,16 @@ export function describeEvents(events: EventRow[], now: Date, style: Style): { c
     columns: ['Type', 'Reason', 'Age', 'From', 'Message'],
     rows: events.map(event => [
       typeCell(event, style),
-      shorten(event.reason, MOST_WORD),
+      shorten(event.reason, REASON_WIDTH),
       seen(event, now),
-      shorten(event.reporter, MOST_WORD) || NONE,
-      shorten(event.note.trim(), MOST_NOTE),
+      shorten(event.reporter, REASON_WIDTH) || NONE,
+      shorten(event.note.trim(), MESSAGE_WIDTH),
     ]),
   };
 }
 
 function typeCell({ type }: EventRow, style: Style): Cell {
-  return type === 'Warning' ? { text: type, paint: style.yellow } : shorten(type, MOST_WORD);
+  return type === 'Warning' ? { text: type, paint: style.yellow } : shorten(type, REASON_WIDTH);
 }
 
 /** `5m`, or `5m (x3 over 2h)` for an event that came again. */
