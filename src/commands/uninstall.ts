@@ -8,7 +8,6 @@ import { readController } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { removeController } from '../cli/remove-controller.ts';
 import { type Leftovers, uninstall } from '../operations/uninstall.ts';
-import { sanitizeLine } from '../render/sanitize.ts';
 
 /** As kubectl writes it of what it deletes. */
 const DELETED_DEFINITION = DEFINITION.replace(/\/(.*)/, ' "$1"');
@@ -69,7 +68,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       case 'deleted':
         for (const name of outcome.found.pools) io.out(`nodepool.nodes.lailin.xyz "${name}" deleted${suffix}`);
         for (const { pool, nodes } of outcome.found.orphans) {
-          io.out(`${nodesText(nodes)} of pool "${sanitizeLine(pool)}", which is gone, released${suffix}`);
+          io.out(`${nodesText(nodes)} of pool "${pool}", which is gone, released${suffix}`);
         }
         io.out(`${DELETED_DEFINITION} deleted${suffix}`);
         return 0;
