@@ -21,12 +21,14 @@ export interface Io {
    * let slip is caught here before a terminal gets it.
    */
   out(text: string): void;
+  /** The same without a newline of its own, for text that is to be the very bytes: a pipe gets them as they are. */
+  write(text: string): void;
   /** The same to stderr: warnings, prompts, progress. Text of the cluster in it is made safe here. */
   err(text: string): void;
 }
 
-/** What out() and err() are made of. */
-export type IoFacts = Omit<Io, 'out' | 'err'>;
+/** What the writers are made of. */
+export type IoFacts = Omit<Io, 'out' | 'write' | 'err'>;
 
 /** FORCE_COLOR and NO_COLOR (no-color.org: any value that is not empty) decide before the terminal does. */
 export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
@@ -69,11 +71,13 @@ export function withColorFlag(io: Io, argv: string[]): Io {
   return withWriters({ ...io, color, errorColor: color });
 }
 
-/** Adds out() and err() to streams and facts. */
+/** Adds the writers to streams and facts. */
 export function withWriters(facts: IoFacts): Io {
+  const write = (text: string) => void facts.stdout.write(facts.stdoutIsTTY ? safe(text, facts.color) : text);
   return {
     ...facts,
-    out: text => void facts.stdout.write(`${facts.stdoutIsTTY ? safe(text, facts.color) : text}\n`),
+    write,
+    out: text => write(`${text}\n`),
     err: text => void facts.stderr.write(`${sanitizeText(text)}\n`),
   };
 }
