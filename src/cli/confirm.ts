@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { sanitizeText } from '../render/sanitize.ts';
 import type { Io } from './io.ts';
 
 /** Whether there is somebody to ask. */
@@ -14,7 +15,7 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
   if (!canAsk(io)) return true;
   // Not readline's own terminal mode: it would take Ctrl-C for itself.
   const lines = createInterface({ input: io.stdin, terminal: false });
-  io.stderr.write(`${question} [y/N] `);
+  io.stderr.write(`${sanitizeText(question)} [y/N] `);
   try {
     for await (const line of lines) return /^y(es)?$/i.test(line.trim());
     // The end of the input (Ctrl-D) leaves the cursor behind the question.

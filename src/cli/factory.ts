@@ -2,6 +2,7 @@
 import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
 import { parseDuration } from './duration.ts';
+import { warningLine } from './error-line.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress } from './progress.ts';
 
@@ -74,7 +75,7 @@ export function createFactory(
         if (level > flags.verbosity) return;
         const isWarning = level === 0;
         if (options.log !== undefined) options.log(isWarning ? 'warning' : 'debug', text());
-        else io.err(isWarning ? `warning: ${text()}` : text());
+        else io.err(isWarning ? warningLine(text()) : text().replaceAll('\n', '\\n'));
       },
       env: io.env,
       version,

@@ -21,6 +21,13 @@ export const globalFlags = {
     summary: 'Longest wait for one request, its retries included: 5s, 2m; 0 waits for ever.',
     helpValue: 'TIME',
   }),
+  color: Flags.option({
+    ...GLOBAL,
+    options: ['auto', 'always', 'never'] as const,
+    default: 'auto' as const,
+    summary: 'Colours: auto has them on a terminal, unless NO_COLOR or FORCE_COLOR says otherwise.',
+    helpValue: 'auto|always|never',
+  })(),
   verbosity: Flags.integer({
     ...GLOBAL,
     char: 'v',

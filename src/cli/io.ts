@@ -1,6 +1,6 @@
 /** The process's streams and surroundings as one parameter, so that a verb runs on any others as well. */
 import type { Readable, Writable } from 'node:stream';
-import { sanitizeText } from '../render/sanitize.ts';
+import { sanitizeScreen, sanitizeText } from '../render/sanitize.ts';
 
 export interface Io {
   stdin: Readable;
@@ -16,14 +16,19 @@ export interface Io {
   errorColor: boolean;
   env: Record<string, string | undefined>;
   now(): Date;
-  /** Writes one line, or several, to stdout; the newline is added. */
+  /**
+   * Writes one line, or several, to stdout; the newline is added. Renderers have made text of the cluster safe; what they
+   * let slip is caught here before a terminal gets it.
+   */
   out(text: string): void;
+  /** The same without a newline of its own, for text that is to be the very bytes: a pipe gets them as they are. */
+  write(text: string): void;
   /** The same to stderr: warnings, prompts, progress. Text of the cluster in it is made safe here. */
   err(text: string): void;
 }
 
-/** What out() and err() are made of. */
-export type IoFacts = Omit<Io, 'out' | 'err'>;
+/** What the writers are made of. */
+export type IoFacts = Omit<Io, 'out' | 'write' | 'err'>;
 
 /** FORCE_COLOR and NO_COLOR (no-color.org: any value that is not empty) decide before the terminal does. */
 export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
@@ -56,11 +61,27 @@ export function processIo(process: NodeJS.Process): Io {
   });
 }
 
-/** Adds out() and err() to streams and facts. */
+/** `--color` goes before environment and terminal. Read from the words themselves: help and errors follow it, too. */
+export function withColorFlag(io: Io, argv: string[]): Io {
+  const end = argv.indexOf('--');
+  const words = (end < 0 ? argv : argv.slice(0, end)).join(' ');
+  const chosen = [...words.matchAll(/(?:^| )--color[ =](always|never)(?= |$)/g)].at(-1)?.[1];
+  if (chosen === undefined) return io;
+  const color = chosen === 'always';
+  return withWriters({ ...io, color, errorColor: color });
+}
+
+/** Adds the writers to streams and facts. */
 export function withWriters(facts: IoFacts): Io {
+  const write = (text: string) => void facts.stdout.write(facts.stdoutIsTTY ? safe(text, facts.color) : text);
   return {
     ...facts,
-    out: text => void facts.stdout.write(`${text}\n`),
+    write,
+    out: text => write(`${text}\n`),
     err: text => void facts.stderr.write(`${sanitizeText(text)}\n`),
   };
+}
+
+function safe(text: string, color: boolean): string {
+  return color ? sanitizeScreen(text) : sanitizeText(text);
 }

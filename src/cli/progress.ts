@@ -1,3 +1,4 @@
+import { sanitizeLine } from '../render/sanitize.ts';
 import type { Io } from './io.ts';
 
 export interface Progress {
@@ -15,7 +16,7 @@ export async function progress(io: Io, text: string): Promise<Progress> {
   if (!io.stderrIsTTY || io.env.TERM === 'dumb' || io.env.CI || hasNoWidth(io.stderr)) return SILENT;
   const { default: ora } = await import('ora');
   const spinner = ora({
-    text,
+    text: sanitizeLine(text),
     stream: io.stderr as NodeJS.WriteStream,
     color: io.errorColor ? 'cyan' : false,
     isEnabled: true,
@@ -24,7 +25,7 @@ export async function progress(io: Io, text: string): Promise<Progress> {
   }).start();
   return {
     update(next) {
-      spinner.text = next;
+      spinner.text = sanitizeLine(next);
     },
     stop(finalText) {
       spinner.stop();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReconcileDeps } from '../operations/reconcile.ts';
+import { warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 
 interface Spinner {
@@ -37,7 +38,7 @@ export async function reconcileDeps(
       },
     },
     warn: warnings => {
-      for (const warning of warnings) io.err(`warning: ${warning}`);
+      for (const warning of warnings) io.err(warningLine(warning));
     },
     stop: () => spinner.stop(),
     async aside(work) {

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
-import { errorLine } from './error-line.ts';
+import { errorLine, type Shown } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
 
@@ -26,9 +26,7 @@ export interface Context {
   errorExit?: number | undefined;
 }
 
-interface Report {
-  message: string;
-  next?: string | undefined;
+interface Report extends Shown {
   /** The command line is wrong. */
   usage: boolean;
 }
@@ -39,7 +37,8 @@ interface Report {
  */
 export function reportError(error: unknown, context: Context): number {
   const { io, argv, command, errorExit = EXIT.error } = context;
-  const { message, next, usage } = reportOf(error, context);
+  const { usage, ...shown } = reportOf(error, context);
+  const { message, next } = shown;
   const exit = usage ? EXIT.usage : errorExit;
   const stack = verbosityOf(argv) >= 9 && error instanceof Error ? error.stack : undefined;
   if (wantsJsonLog(argv)) {
@@ -47,7 +46,7 @@ export function reportError(error: unknown, context: Context): number {
     createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
     return exit;
   }
-  io.err(errorLine({ message, next }));
+  io.err(errorLine(shown));
   if (usage) io.err(`See '${command} --help'.`);
   if (stack !== undefined) io.err(stack);
   return exit;
@@ -55,7 +54,7 @@ export function reportError(error: unknown, context: Context): number {
 
 function reportOf(error: unknown, { version, flags }: Context): Report {
   if (error instanceof NodepoolError) {
-    return { message: error.message, next: error.next, usage: error.kind === 'usage' };
+    return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
   }
   if (error instanceof Errors.CLIError) return { message: parseErrorText(error, flags), usage: true };
   const message = error instanceof Error ? error.message : String(error);
@@ -79,9 +78,17 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
     if (text.startsWith('Missing')) return `missing argument ${names.join(' ')}`;
     if (text.startsWith('Unexpected')) return `unexpected argument ${names.join(' ')}`;
   }
+  const [, value = '', options] = /^Expected (?:--[^=\s]+=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
+  if (options !== undefined)
+    return lowerFirst(`${text.replaceAll('\n', ' ')}${didYouMean(value, options.split(', '))}`);
   const [head = '', ...rest] = text.split('\n').map(line => line.trim());
   const line = head.startsWith('The following error') ? rest.join('; ') : [head, ...rest].filter(Boolean).join(' ');
   return lowerFirst(line.replace(/^Parsing (--\S+) (.)/, (_, flag, letter) => `${flag}: ${letter.toLowerCase()}`));
+}
+
+function didYouMean(word: string, known: string[]): string {
+  const meant = suggest(word, known);
+  return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 
 function lowerFirst(text: string): string {

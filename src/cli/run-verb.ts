@@ -3,12 +3,13 @@ import { run } from '@oclif/core/run';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { helpSubject } from './help-subject.ts';
-import type { Io } from './io.ts';
+import { type Io, withColorFlag } from './io.ts';
 import { createConfig, type Program } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
 
 /** Returns the exit code. Never throws; only a watch that was cut off exits by itself. */
-export async function runVerb(argv: string[], io: Io, program: Program): Promise<number> {
+export async function runVerb(argv: string[], given: Io, program: Program): Promise<number> {
+  const io = withColorFlag(given, argv);
   const { verbs } = program;
   const config = await createConfig(program, io);
   const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;
@@ -45,7 +46,6 @@ function unknownVerb(verb: string, bin: string, verbs: string[]): NodepoolError 
     );
   }
   const known = [...verbs, 'help'];
-  const begun = verb.length > 1 ? known.find(name => name.startsWith(verb)) : undefined;
-  const meant = begun ?? suggest(verb, known);
+  const meant = suggest(verb, known);
   return new NodepoolError('usage', `unknown verb "${verb}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
 }

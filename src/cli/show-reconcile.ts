@@ -1,7 +1,7 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
 import type { Approve, TaintPlan } from '../operations/evictions.ts';
 import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
-import { errorLine } from './error-line.ts';
+import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
@@ -29,12 +29,12 @@ export async function showReconcile(
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderSummaries(summaries, { dryRun: options.dryRun }, makeStyle(io.color)));
   for (const { pool, outcome, error } of summaries) {
-    for (const warning of outcome?.warnings ?? []) io.err(`warning: ${pool}: ${warning}`);
+    for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));
     const failures = outcome?.failures ?? [];
-    for (const failure of failures.slice(0, MOST_FAILURES)) io.err(errorLine({ message: `${pool}: ${failure}` }));
+    for (const failure of failures.slice(0, MOST_FAILURES)) io.err(errorLine({ message: failure }, pool));
     const more = failures.length - MOST_FAILURES;
     if (more > 0) io.err(`error: ${pool}: and ${more} more`);
-    if (error !== undefined) io.err(errorLine({ message: `${pool}: ${error.message}`, next: error.next }));
+    if (error !== undefined) io.err(errorLine(error, pool));
   }
   const codes = summaries.map(exitCode);
   // An error wins over a pool that is not 200.

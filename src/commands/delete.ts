@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
-import { errorLine } from '../cli/error-line.ts';
+import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -68,7 +68,7 @@ function question(pools: { metadata: { name: string }; status?: { nodeCount: num
 /** Prints what became of one pool; returns the exit code it stands for. */
 function report({ pool, summary, detached, finalizers }: DeleteResult, suffix: string, { io }: Deps): number {
   const { outcome, error } = summary;
-  for (const warning of outcome?.warnings ?? []) io.err(`warning: ${warning}`);
+  for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
   if (error !== undefined) io.err(errorLine(error));
   for (const failure of outcome?.failures ?? []) io.err(errorLine({ message: failure }));
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {

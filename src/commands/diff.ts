@@ -1,5 +1,6 @@
 import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
@@ -26,7 +27,7 @@ ${DIFF_EXIT_STATUS}`;
     const { makeStyle } = await import('../render/style.ts');
     const connection = await connect();
     const result = await diff(args.name ?? [], connection);
-    for (const warning of result.warnings) io.err(`warning: ${warning}`);
+    for (const warning of result.warnings) io.err(warningLine(warning));
     const text = renderDiff(result, makeStyle(io.color));
     if (text !== '') io.out(text);
     await approveEvictions({ yes: false, dryRun: true }, io, connection.nodeAccess)(result.plans);

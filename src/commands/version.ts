@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { outputFlag } from '../cli/flags.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { sanitizeJson, sanitizeLine } from '../render/sanitize.ts';
 
 export default class Version extends BaseCommand<typeof Version> {
   static override summary = 'Print the versions of this program and of the cluster.';
@@ -32,16 +33,13 @@ export default class Version extends BaseCommand<typeof Version> {
     }
     const versions = { clientVersion: version, ...(server === undefined ? {} : { serverVersion: server }) };
     if (flags.output === 'json') {
-      io.out(JSON.stringify(versions, null, 2));
+      io.out(sanitizeJson(JSON.stringify(versions, null, 2)));
     } else if (flags.output === 'yaml') {
-      io.out(
-        Object.entries(versions)
-          .map(([key, value]) => `${key}: ${value}`)
-          .join('\n'),
-      );
+      const { toYaml } = await import('../render/yaml.ts');
+      io.out(toYaml(versions));
     } else {
       io.out(`Client Version: ${version}`);
-      if (server !== undefined) io.out(`Server Version: ${server}`);
+      if (server !== undefined) io.out(`Server Version: ${sanitizeLine(server)}`);
     }
     // As kubectl: the client's version is printed whatever becomes of the cluster.
     if (refusal !== undefined) throw refusal;

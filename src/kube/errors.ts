@@ -194,13 +194,9 @@ function invalid(cannot: string, status: Status | undefined, reason: string): No
   const causes = [
     ...new Set((status?.causes ?? []).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))),
   ];
-  const text =
-    causes.length === 0
-      ? ` ${reason}`
-      : causes.length === 1
-        ? ` ${causes[0]}`
-        : `\n${causes.map(cause => `  ${cause}`).join('\n')}`;
-  return new NodepoolError('input', `${cannot}: invalid:${text}`, 'correct the object');
+  if (causes.length > 1)
+    return new NodepoolError('input', `${cannot}: invalid:`, 'correct the object', { items: causes });
+  return new NodepoolError('input', `${cannot}: invalid: ${causes[0] ?? reason}`, 'correct the object');
 }
 
 function textOf(value: unknown): string {

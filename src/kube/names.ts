@@ -1,20 +1,7 @@
-/** Names for completion: metadata alone, over the same transport, and none of what writes or watches. */
-import { systemClock } from '../controller/clock.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { isObject } from '../nodepool/json.ts';
-import type { Names, NamesPort } from '../operations/names-port.ts';
-import { loadCredentials } from './credentials.ts';
+/** Names for completion. What asks the server is loaded only when the cache has no answer. */
+import type { NamesPort } from '../operations/names-port.ts';
 import { type Access, type AccessOptions, accessNames, loadAccess } from './kubeconfig.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
-import { requestPage } from './page.ts';
-import { decodeMetadata, type NamedLabels, PROTOBUF } from './protobuf/objects.ts';
-import { NODE_POOLS, NODES, type Resource } from './resource.ts';
-import { Transport } from './transport.ts';
-import { userAgent } from './user-agent.ts';
-
-/** The server leaves out spec and status: meta.k8s.io/v1 of the API's concepts, "Metadata-only fetches". */
-const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-const ACCEPT = `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`;
 
 /** Their tools answer or fail by themselves; they never ask a person, whatever interactiveMode says. */
 const QUIET_PLUGINS = ['aws', 'aws-iam-authenticator', 'doctl', 'gke-gcloud-auth-plugin'];
@@ -38,7 +25,10 @@ export function namesPort(options: NamesOptions): NamesPort {
       return JSON.stringify([cluster.server, user.name, user.as ?? '', source]);
     },
     isQuiet: () => isQuiet(access().user),
-    list: (kind, timeoutMs) => list(kind === 'pools' ? NODE_POOLS : NODES, access(), timeoutMs, options),
+    async list(kind, timeoutMs) {
+      const { listNames } = await import('./list-names.ts');
+      return listNames(kind, access(), { ...options, deadlineMs: timeoutMs });
+    },
   };
 }
 
@@ -50,43 +40,4 @@ function isQuiet({ exec, authProvider }: UserEntry): boolean {
     .replace(/^.*[/\\]/, '')
     .replace(/\.exe$/, '');
   return exec.interactiveMode !== 'Always' && QUIET_PLUGINS.includes(command);
-}
-
-async function list(
-  resource: Resource,
-  access: Access,
-  deadlineMs: number,
-  { env, version }: NamesOptions,
-): Promise<Names> {
-  const transport = new Transport({
-    access,
-    credentials: () => loadCredentials(access),
-    userAgent: userAgent(version, process.platform, process.arch),
-    deadlineMs,
-    env,
-    clock: systemClock,
-    log: () => {},
-  });
-  try {
-    const metadata: Resource = { ...resource, decode: decodeMetadata, accept: ACCEPT };
-    // From the server's own cache: names of a moment ago will do.
-    const { answer, page } = await requestPage(transport, metadata, { resourceVersion: '0' });
-    if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
-    return namesOf((page?.items as NamedLabels[] | undefined) ?? itemsOf(answer.text));
-  } finally {
-    transport.close();
-  }
-}
-
-function namesOf(items: NamedLabels[]): Names {
-  return {
-    names: items.flatMap(({ name }) => name ?? []),
-    labelKeys: [...new Set(items.flatMap(({ labels = {} }) => Object.keys(labels)))].toSorted(),
-  };
-}
-
-/** Of a list in JSON, from a server that has no protobuf of it. */
-function itemsOf(text: string): NamedLabels[] {
-  const { items }: { items?: unknown } = JSON.parse(text);
-  return (Array.isArray(items) ? items : []).filter(isObject).map(({ metadata }) => metadata as NamedLabels);
 }

@@ -1,3 +1,8 @@
+export interface NodepoolErrorOptions extends ErrorOptions {
+  /** Problems that the message announces, a line each. */
+  items?: readonly string[];
+}
+
 /**
  * The one error type that is somebody's to act on. Anything else that is thrown is a bug of ours.
  *
@@ -9,11 +14,19 @@ export class NodepoolError extends Error {
   readonly kind: 'usage' | 'input' | 'cluster';
   /** What the user can do next, as one imperative sentence without a trailing full stop. */
   readonly next: string | undefined;
+  /**
+   * The message line by line: itself, then the items. A newline within one is part of a value, and is to be shown as an
+   * escape: what follows it would pass for a line of ours.
+   */
+  readonly lines: readonly string[];
 
-  constructor(kind: NodepoolError['kind'], message: string, next?: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
+    const { items = [], ...rest } = options;
+    const lines = [message, ...items];
+    super(lines.join('\n  '), rest);
     this.name = 'NodepoolError';
     this.kind = kind;
     this.next = next;
+    this.lines = lines;
   }
 }

@@ -24,8 +24,8 @@ export function fieldErrors(source: string, errors: readonly FieldError[]): Node
   if (rest.length === 0) {
     return new NodepoolError('input', `${source}: ${first.field}: ${first.message}`, first.next ?? EXPLAIN);
   }
-  const lines = errors.map(
-    ({ field, message, next }) => `  ${field}: ${message}${next === undefined ? '' : ` (${next})`}`,
+  const items = errors.map(
+    ({ field, message, next }) => `${field}: ${message}${next === undefined ? '' : ` (${next})`}`,
   );
-  return new NodepoolError('input', `${source} has ${errors.length} errors:\n${lines.join('\n')}`, EXPLAIN);
+  return new NodepoolError('input', `${source} has ${errors.length} errors:`, EXPLAIN, { items });
 }

@@ -30,6 +30,9 @@ export function isStrippable(key: string): boolean {
   return !key.includes('kubernetes');
 }
 
+/** What the server takes for the name of any object of the kind, of a pool older than our rules too. */
+const POOL_NAME = /^[a-z0-9.-]{1,253}$/;
+
 /** Reads the annotation. Undefined when there is none or when it cannot be understood. */
 export function parseRecord(raw: string | undefined): AppliedRecord | undefined {
   if (raw === undefined) return undefined;
@@ -39,7 +42,7 @@ export function parseRecord(raw: string | undefined): AppliedRecord | undefined 
   } catch {
     return undefined;
   }
-  if (!isObject(json) || typeof json.pool !== 'string' || json.pool === '') return undefined;
+  if (!isObject(json) || typeof json.pool !== 'string' || !POOL_NAME.test(json.pool)) return undefined;
   const displaced = isObject(json.displaced) ? json.displaced : {};
   return {
     pool: json.pool,

@@ -1,6 +1,8 @@
-/** The known word that an unknown one was probably meant to be; undefined when none is near. */
-export function suggest(word: string, known: Iterable<string>): string | undefined {
+/** The known word that an unknown one was probably meant to be: it begins so, or is near; undefined when none is. */
+export function suggest(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
+  const begun = word.length > 1 ? known.find(candidate => candidate.toLowerCase().startsWith(lower)) : undefined;
+  if (begun !== undefined) return begun;
   // A third of the letters may be wrong: one typing error in short words, two or three in long ones.
   const most = Math.max(1, Math.floor(word.length / 3));
   let best: { candidate: string; distance: number } | undefined;

@@ -92,7 +92,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     if (saved.trim() === '') return cancel(editor, 'the saved file was empty');
     if (saved === withoutComments(body)) {
       if (problem === undefined) return cancel(editor, 'no changes made');
-      throw keep(editor, 'no valid changes were saved', problem.message);
+      throw keep(editor, 'no valid changes were saved', ...problem.lines);
     }
     body = saved;
     try {
@@ -192,10 +192,11 @@ function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, 
   return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
 }
 
+/** YAML has line breaks that are no newline, and a comment ends at each: control characters become spaces. */
 function head(problem: NodepoolError | undefined): string {
   const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
   const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
-  return [...HEAD, ...reason, ...next, ''].map(line => `${`# ${line}`.trimEnd()}\n`).join('');
+  return [...HEAD, ...reason, ...next, ''].map(line => `${`# ${line.replace(/\p{Cc}/gu, ' ')}`.trimEnd()}\n`).join('');
 }
 
 function lineCount(text: string): number {
@@ -218,6 +219,6 @@ async function cancel(editor: EditSession, why: string): Promise<EditResult> {
 /** The text stays where it is, and the message says where. */
 class KeptError extends NodepoolError {}
 
-function keep(editor: EditSession, outcome: string, reason: string): KeptError {
-  return new KeptError('input', `${outcome}: ${reason}`, `find your text in ${editor.path}`);
+function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {
+  return new KeptError('input', `${outcome}: ${reason}`, `find your text in ${editor.path}`, { items });
 }

@@ -107,7 +107,11 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
 
 function throwFailures(summaries: PoolSummary[]): void {
   const failures = summaries.flatMap(({ error, outcome }) => error?.message ?? outcome?.failures ?? []);
-  if (failures.length > 0) throw new NodepoolError('cluster', failures.join('\n'), 'run uninstall again to finish');
+  const [first, ...rest] = failures;
+  if (first === undefined) return;
+  const message = rest.length === 0 ? first : `${failures.length} writes failed:`;
+  const items = rest.length === 0 ? [] : failures;
+  throw new NodepoolError('cluster', message, 'run uninstall again to finish', { items });
 }
 
 function stillUsed({ pools, orphans }: Leftovers): NodepoolError {

@@ -29,14 +29,18 @@ export function statusCell(pool: NodePool, style: Style): Cell {
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
 }
 
+/** Characters of a reason that are shown, and of a message: ours are far shorter, another writer's may have a megabyte. */
+export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
+
 /** The reason of the condition that says most: why a pool is not as it should be. */
 export function troubleOf(status: NodePoolStatus | undefined): { reason: string; message: string } | undefined {
   const conditions = status?.conditions ?? [];
-  return (
+  const trouble =
     conditions.find(({ type, status: value }) => type === 'Applied' && value === 'False') ??
     conditions.find(({ type, status: value }) => type === 'Conflict' && value === 'True') ??
-    conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True')
-  );
+    conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True');
+  if (trouble === undefined) return undefined;
+  return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }
 
 /** One resource of a list, for people; `<none>` when it is not there. */

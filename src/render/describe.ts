@@ -4,7 +4,7 @@ import { membershipSelector } from '../nodepool/selector.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
-import { NONE, pairs, shorten, statusPaint } from './cells.ts';
+import { MESSAGE_WIDTH, NONE, pairs, REASON_WIDTH, shorten, statusPaint } from './cells.ts';
 import { type DescribedNode, nodesSection } from './describe-nodes.ts';
 import { describeEvents, type EventRow } from './events.ts';
 import { renderGrid } from './grid.ts';
@@ -101,11 +101,11 @@ function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
     const good = value === (type === 'Conflict' ? 'False' : 'True');
     return [
-      type,
-      { text: value, paint: good ? style.green : style.red },
-      reason,
+      shorten(type, REASON_WIDTH),
+      { text: shorten(value, REASON_WIDTH), paint: good ? style.green : style.red },
+      shorten(reason, REASON_WIDTH),
       formatAge(lastTransitionTime, now),
-      message,
+      shorten(message, MESSAGE_WIDTH),
     ];
   });
   return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };

@@ -7,7 +7,12 @@ const LINE_LIMIT = 2000;
 export function formatError({ message, next }: { message: string; next?: string | undefined }): string {
   const text = `error: ${cutLines(sanitizeText(message))}`;
   if (next === undefined) return text;
-  return `${text}${text.includes('\n') ? '\n' : '; '}next: ${sanitizeText(next)}`;
+  return `${text}${text.includes('\n') ? '\n' : '; '}next: ${cutLines(sanitizeText(next))}`;
+}
+
+/** One line. */
+export function formatWarning(message: string): string {
+  return `warning: ${cutLines(sanitizeText(message))}`;
 }
 
 function cutLines(text: string): string {

@@ -1,23 +1,46 @@
 /**
  * Text from a cluster, made safe for a terminal: whoever may write an annotation must not move the reader's cursor,
- * colour his screen or turn his lines around (CVE-2021-25743). What is unsafe is shown as an escape, never dropped.
+ * colour his screen, turn his lines around or hide a part of a name (CVE-2021-25743). What is unsafe is shown as an
+ * escape, never dropped.
  */
 
-/** C0, DEL and C1 controls, bidirectional controls, line and paragraph separators, lone surrogates. */
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\p{Cs}]/gu;
+/** C0 without newline and tab, DEL and C1: what a terminal obeys. */
+const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f`;
+/**
+ * What is not seen, or changes what is: soft hyphen, bidirectional controls, line and paragraph separators, zero-width
+ * space and its like, fillers of width, interlinear annotations, tags.
+ */
+const INVISIBLE_BASIC = String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb`;
+/** The same beyond the basic plane: formats of shorthand and of music, tags. */
+const INVISIBLE_ASTRAL = String.raw`\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}`;
+export const INVISIBLE = INVISIBLE_BASIC + INVISIBLE_ASTRAL;
+const ASTRAL = new RegExp(`[${INVISIBLE_ASTRAL}]`, 'u');
+
+/** All that may be unsafe; isFine() knows better of joiners and of pairs of surrogates. The flag u would slow it down. */
+const SUSPECT = String.raw`[${CONTROLS}${INVISIBLE_BASIC}\u200c\u200d]|[\ud800-\udbff][\udc00-\udfff]?|[\udc00-\udfff]`;
+const UNSAFE = new RegExp(String.raw`[\u0009\u000a]|${SUSPECT}`, 'g');
 /** The same without newline and tab. */
-const UNSAFE_IN_LINES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\p{Cs}]/gu;
+const UNSAFE_IN_LINES = new RegExp(SUSPECT, 'g');
+/** The same where colours are ours: what colours is let through. */
+const UNSAFE_BESIDE_COLORS = new RegExp(String.raw`(?!\u001b\[[\d;]*m)(?:${SUSPECT})`, 'g');
+/** JSON.stringify escapes the others itself; Go escapes these three for HTML. */
+const UNSAFE_IN_JSON = new RegExp(`[<>&]|${SUSPECT}`, 'g');
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** For one cell or one line: newlines and tabs become `\n` and `\t`. */
 export function sanitizeLine(text: string): string {
-  return text.replace(UNSAFE, escapeCharacter);
+  return escapeAll(text, UNSAFE, escapeCharacter);
 }
 
 /** For text of several lines: newlines and tabs stay. */
 export function sanitizeText(text: string): string {
-  return text.replace(UNSAFE_IN_LINES, escapeCharacter);
+  return escapeAll(text, UNSAFE_IN_LINES, escapeCharacter);
+}
+
+/** For a whole screen that has been made safe cell by cell and then coloured: nothing is left to escape but by mistake. */
+export function sanitizeScreen(text: string): string {
+  return escapeAll(text, UNSAFE_BESIDE_COLORS, escapeCharacter);
 }
 
 /**
@@ -25,15 +48,30 @@ export function sanitizeText(text: string): string {
  * as `\uXXXX`. The value stays the same.
  */
 export function sanitizeJson(json: string): string {
-  return json.replace(/[<>&\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, unicodeEscape);
+  return escapeAll(json, UNSAFE_IN_JSON, unicodeEscapes);
+}
+
+function escapeAll(text: string, unsafe: RegExp, written: (character: string) => string): string {
+  return text.replace(unsafe, (character, at: number) =>
+    isFine(character, at, text) ? character : written(character),
+  );
+}
+
+/** Joiners belong between emoji and between letters of many scripts; beside ASCII and at an end they only hide. */
+function isFine(character: string, at: number, text: string): boolean {
+  if (character.length === 2) return !ASTRAL.test(character);
+  const joins = character === '\u200c' || character === '\u200d';
+  return joins && text.charCodeAt(at - 1) > 0x7f && text.charCodeAt(at + 1) > 0x7f;
 }
 
 function escapeCharacter(character: string): string {
-  const code = character.charCodeAt(0);
-  if (code > 0xff) return unicodeEscape(character);
+  const code = character.codePointAt(0) ?? 0;
+  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
+  if (code > 0xff) return unicodeEscapes(character);
   return NAMED[character] ?? `\\x${code.toString(16).padStart(2, '0')}`;
 }
 
-function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** Two of them for a character beyond the basic plane, as JSON has it. */
+function unicodeEscapes(character: string): string {
+  return character.replace(/./gs, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

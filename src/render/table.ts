@@ -4,8 +4,8 @@
  *
  * Widths are those of a terminal: wide characters and emoji count two, combining marks none.
  */
-import stringWidth from 'string-width';
 import { sanitizeLine } from './sanitize.ts';
+import { widthOf } from './width.ts';
 
 /** Colour goes beside the text, not into it: what is inside the text is escaped. */
 export type Cell = string | { text: string; paint: (text: string) => string };
@@ -22,8 +22,6 @@ export interface TableOptions {
 /** As kubectl sets up Go's tabwriter; the width has the gap in it. */
 const GET = { gap: 3, minWidth: 6 };
 const DESCRIBE = { gap: 2, minWidth: 0 };
-
-const ASCII = /^[\x20-\x7e]*$/;
 
 /** Lines joined by newlines, without one at the end. Without headers and rows: the empty string. */
 export function renderTable(columns: string[], rows: Cell[][], options: TableOptions = {}): string {
@@ -51,8 +49,7 @@ export function growingTable(columns: string[], options: TableOptions = {}): (ro
 /** A cell as it is printed: escaped, then coloured, and how much room it takes. */
 export function printable(cell: Cell): { text: string; width: number } {
   const text = sanitizeLine(typeof cell === 'string' ? cell : cell.text);
-  const width = ASCII.test(text) ? text.length : stringWidth(text);
-  return { text: typeof cell === 'string' ? text : cell.paint(text), width };
+  return { text: typeof cell === 'string' ? text : cell.paint(text), width: widthOf(text) };
 }
 
 /** @param atLeast the widths below which no column is to fall, with the gap in them */

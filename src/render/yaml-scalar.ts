@@ -2,16 +2,17 @@
  * One string as YAML, in the very bytes of Go's yaml.v2, which kubectl prints with: plain where that reads back as the
  * same string, else quoted; `|` for text with newlines; folded at a space once a line is longer than 80 columns.
  *
- * The one difference: characters that a terminal obeys (bidirectional controls, line separators) are written as escapes
- * in double quotes. The value is the same.
+ * The one difference: characters that a terminal obeys or that nobody sees (bidirectional controls, line separators,
+ * zero-width spaces) are written as escapes in double quotes. The value is the same.
  */
+import { INVISIBLE } from './sanitize.ts';
 
 /** Folding happens at the first single space beyond this column. */
 const BEST_WIDTH = 80;
 
 /** What Go's writer escapes: all but printable characters of the basic plane. */
 const NOT_PRINTABLE = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
-const OBEYED_BY_TERMINALS = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+const NOT_SEEN = new RegExp(`[${INVISIBLE}]`, 'u');
 
 export interface Position {
   /** Characters already on the line; a space is put before the scalar. */
@@ -39,7 +40,7 @@ export function yamlKey(key: string): string {
 }
 
 function needsEscapes(text: string): boolean {
-  return NOT_PRINTABLE.test(text) || OBEYED_BY_TERMINALS.test(text);
+  return NOT_PRINTABLE.test(text) || NOT_SEEN.test(text);
 }
 
 function plainAllowed(text: string): boolean {

@@ -52,7 +52,19 @@ describe('a wrong command line is one line, a hint and exit 2', () => {
     [['version', '--clinet'], 'unknown flag --clinet; did you mean --client?'],
     [['version', '--zzzzzz'], 'unknown flag --zzzzzz'],
     [['version', 'extra'], 'unexpected argument extra'],
+    [['version', '--cli'], 'unknown flag --cli; did you mean --client?'],
     [['version', '-o', 'xml'], 'expected --output=xml to be one of: json, yaml'],
+    [['version', '-o', 'jsn'], 'expected --output=jsn to be one of: json, yaml; did you mean "json"?'],
+    [['version', '--output=y\n'], 'expected --output=y  to be one of: json, yaml'],
+    [
+      ['version', '--color', 'alwyas'],
+      'expected --color=alwyas to be one of: auto, always, never; did you mean "always"?',
+    ],
+    [
+      ['create', 'x', '--unmanaged=remove'],
+      'expected --unmanaged=remove to be one of: Keep, Remove; did you mean "Remove"?',
+    ],
+    [['completion', 'bsh'], 'expected bsh to be one of: bash, zsh, fish, kubectl; did you mean "bash"?'],
     [['version', '-v', 'x'], '--verbosity: expected an integer but received: x'],
     [['version', '-v'], 'flag --verbosity expects a value'],
     [

@@ -53,7 +53,7 @@ const ZSH = `#compdef kubectl-nodepool
 # zsh completion for kubectl-nodepool
 _kubectl-nodepool() {
     local -a lines shown
-    local line directive
+    local line directive tab=$'\\t'
     lines=("\${(@f)$("\${(Q)words[1]}" __complete "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
     directive=\${lines[-1]#:}
     [[ $directive == <-> ]] || return 1
@@ -67,7 +67,7 @@ _kubectl-nodepool() {
     fi
     for line in $lines; do
         line=\${line//:/\\\\:}
-        shown+=("\${line/$'\\t'/:}")
+        shown+=("\${line/$tab/:}")
     done
     if (( directive & 2 )); then
         _describe 'nodepool' shown -S ''
@@ -93,7 +93,11 @@ function __kubectl_nodepool_complete
     set -l directive $lines[-1]
     set -e lines[-1]
     if test (count $lines) -eq 0
-        test "$directive" = :0; and __fish_complete_path (string replace -r -- '^--[^=]*=' '' "$current")
+        test "$directive" = :0; or return
+        set -l prefix (string match -r -- '^--[^=]*=' "$current")
+        for path in (__fish_complete_path (string replace -r -- '^--[^=]*=' '' "$current"))
+            printf '%s\\n' "$prefix$path"
+        end
         return
     end
     printf '%s\\n' $lines

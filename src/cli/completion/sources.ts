@@ -27,9 +27,10 @@ const FLAGS: Record<string, Source> = {
   why: { kind: 'live', what: 'nodes' },
   pool: { kind: 'live', what: 'pools' },
   to: { kind: 'live', what: 'pools' },
-  label: { kind: 'live', what: 'nodeLabels', ending: '=' },
+  from: { kind: 'live', what: 'pools' },
   'node-selector': { kind: 'live', what: 'nodeLabels', ending: '=' },
   taint: { kind: 'effects' },
+  resources: { kind: 'words', words: ['all', 'cpu', 'memory', 'pods', 'ephemeral-storage'] },
   for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'delete'] },
 };
 
@@ -43,17 +44,31 @@ const ARGS: Record<string, Source> = {
 };
 
 /** These verbs list pools: labels in their flags are those of pools, not of nodes. */
-const LIST_POOLS = ['get'];
-/** Their first argument is a name that is not taken yet. */
-const NEW_NAMES = ['create'];
+const LIST_POOLS = ['get', 'top'];
+/** Their arguments are names that are not taken yet. */
+const NEW_NAMES = ['create', 'adopt'];
+/** What `-o` takes of `get`, where the parser has no list of it. */
+const FORMATS = [
+  'wide',
+  'json',
+  'yaml',
+  'name',
+  'jsonpath=',
+  'jsonpath-file=',
+  'jsonpath-as-json=',
+  'custom-columns=',
+  'custom-columns-file=',
+];
 
 export function sourceOfFlag(verb: string, { name, options, helpValue = '' }: Flag): Source {
   if (options !== undefined) return { kind: 'words', words: options };
   const what = LIST_POOLS.includes(verb) ? 'poolLabels' : 'nodeLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
+  if (name === 'label') return { kind: 'live', what, ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;
   if (name.endsWith('-file')) return FILES;
+  if (name === 'output') return { kind: 'words', words: FORMATS };
   const words = helpValue.split('|').filter(word => /^[a-z][a-z-]*=?$/.test(word));
   // `json|jsonpath=|wide`: the help says what there is. A word in capitals stands for anything.
   return words.length > 1 ? { kind: 'words', words } : NONE;

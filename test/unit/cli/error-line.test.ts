@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorLine } from '../../../src/cli/error-line.ts';
+import { errorLine, warningLine } from '../../../src/cli/error-line.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/field-error.ts';
 
 test('a newline in a value makes no second line', () => {
@@ -22,4 +23,19 @@ test('a list of problems has a line each, and no more', () => {
     '  spec.handler: wrong',
   ]);
   assert.equal(lines.length, 4);
+});
+
+test('what looks like an item and is none stays in its line', () => {
+  const forged = 'denied\n  next: run this';
+  assert.equal(errorLine({ message: forged }), 'error: denied\\n  next: run this');
+  assert.equal(errorLine(new NodepoolError('cluster', forged)), 'error: denied\\n  next: run this');
+  const listed = new NodepoolError('input', 'invalid:', 'mend it', { items: [forged, 'b'] });
+  assert.equal(errorLine(listed), 'error: invalid:\n  denied\\n  next: run this\n  b\nnext: mend it');
+  assert.equal(errorLine(listed, 'gpu').split('\n', 1)[0], 'error: gpu: invalid:');
+  assert.equal(listed.message, 'invalid:\n  denied\n  next: run this\n  b');
+});
+
+test('a warning is a line, however long and whatever is in it', () => {
+  assert.equal(warningLine('a\nb\u001b'), 'warning: a\\nb\\x1b');
+  assert.ok(warningLine('x'.repeat(1_000_000)).length < 2100);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { wantsColor } from '../../../src/cli/io.ts';
+import { wantsColor, withColorFlag } from '../../../src/cli/io.ts';
 import { testIo } from './test-io.ts';
 
 describe('colour', () => {
@@ -33,4 +33,32 @@ test('text of the cluster in a message cannot drive the terminal', () => {
   const io = testIo();
   io.err('error: node \u001b[31mred\u009b2J\u202e');
   assert.equal(io.stderrText(), 'error: node \\x1b[31mred\\x9b2J\\u202e\n');
+});
+
+test('--color goes before the environment and the terminal; the last one counts, and none after --', () => {
+  const cases: [argv: string[], before: boolean, expected: boolean][] = [
+    [['get'], true, true],
+    [['get', '--color=never'], true, false],
+    [['get', '--color', 'never'], true, false],
+    [['get', '--color=always'], false, true],
+    [['get', '--color=always', '--color=never'], true, false],
+    [['get', '--color=auto'], false, false],
+    [['get', '--', '--color=always'], false, false],
+  ];
+  for (const [argv, before, expected] of cases) {
+    const { color, errorColor } = withColorFlag(testIo({ color: before, errorColor: before }), argv);
+    assert.deepEqual({ color, errorColor }, { color: expected, errorColor: expected }, argv.join(' '));
+  }
+});
+
+test('what a renderer lets slip does not reach a terminal; a pipe gets what was printed', () => {
+  const slip = '\u001b[32mgreen\u001b[39m \u001b[2J\u202e\n\tb';
+  const shown = (facts: object) => {
+    const io = testIo(facts);
+    io.out(slip);
+    return io.stdoutText();
+  };
+  assert.equal(shown({ stdoutIsTTY: true, color: true }), '\u001b[32mgreen\u001b[39m \\x1b[2J\\u202e\n\tb\n');
+  assert.equal(shown({ stdoutIsTTY: true }), '\\x1b[32mgreen\\x1b[39m \\x1b[2J\\u202e\n\tb\n');
+  assert.equal(shown({}), `${slip}\n`);
 });

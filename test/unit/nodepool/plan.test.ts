@@ -224,3 +224,10 @@ test('what no pool can have written is left out of a record', () => {
   assert.deepEqual([...(record?.labels ?? [])], [['ok', { value: 'x' }]]);
   assert.deepEqual([...(record?.taints ?? [])], [['a:NoSchedule', { value: 'v' }]]);
 });
+
+test('a record of a pool that cannot exist is none', () => {
+  for (const pool of ['', 'a\u001b[2J', 'a\nb', 'A', 'x'.repeat(254)]) {
+    assert.equal(parseRecord(JSON.stringify({ pool, labels: { a: 'b' } })), undefined, pool);
+  }
+  assert.ok(parseRecord(JSON.stringify({ pool: 'older.than-our.rules' })));
+});

@@ -47,3 +47,16 @@ test('warnings are yellow; headers can be left out', () => {
   assert.deepEqual(text.match(/\x1b\[33m\w+/g), ['\x1b[33mWarning']);
   assert.doesNotMatch(text, /LAST SEEN/);
 });
+
+test('what others wrote at length is cut', () => {
+  const long = 'x'.repeat(1_000_000);
+  const [event] = events;
+  assert.ok(event);
+  const text = renderEvents(
+    [{ ...event, type: long, reason: long, note: long, pool: long }],
+    { headers: false, now: NOW },
+    plain,
+  );
+  assert.ok(text.length < 2_000, `${text.length}`);
+  assert.ok(text.endsWith('x…'));
+});

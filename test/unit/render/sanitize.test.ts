@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sanitizeJson, sanitizeLine, sanitizeText } from '../../../src/render/sanitize.ts';
+import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
 
 /** Every character that must never reach a terminal as it is, newline and tab apart. */
 const UNSAFE = [
   ...range(0x00, 0x08),
   ...range(0x0b, 0x1f),
   ...range(0x7f, 0x9f),
+  0xad,
   0x061c,
+  0x180e,
+  0x200b,
   0x200e,
   0x200f,
   ...range(0x2028, 0x202e),
-  ...range(0x2066, 0x2069),
+  ...range(0x2060, 0x206f),
+  0xfeff,
   0xd800,
   0xdfff,
 ];
@@ -29,6 +33,19 @@ test('every control and bidi character becomes a visible escape', () => {
   }
 });
 
+test('what only hides is shown: joiners beside ASCII, tags', () => {
+  assert.equal(sanitizeLine('ad\u200dmin\u200c'), 'ad\\u200dmin\\u200c');
+  assert.equal(sanitizeLine('\u200dé'), '\\u200dé');
+  assert.equal(sanitizeLine('a\u{e0061}'), 'a\\u{e0061}');
+  assert.deepEqual(JSON.parse(sanitizeJson(JSON.stringify('a\u{e0061}\u200d'))), 'a\u{e0061}\u200d');
+  assert.doesNotMatch(sanitizeJson(JSON.stringify('a\u{e0061}\u200d')), /[^ -~]/);
+});
+
+test('on a screen colours pass, and nothing else that begins like one', () => {
+  assert.equal(sanitizeScreen('\x1b[1;31mred\x1b[39m\n'), '\x1b[1;31mred\x1b[39m\n');
+  assert.equal(sanitizeScreen('\x1b[2J\x1b]0;t\x07\x9b31m\u202e'), '\\x1b[2J\\x1b]0;t\\x07\\x9b31m\\u202e');
+});
+
 test('escapes say which character it was', () => {
   assert.equal(sanitizeLine('\x1b[2J\x07\x9b31m\u202eevil\ud800'), '\\x1b[2J\\x07\\x9b31m\\u202eevil\\ud800');
   assert.equal(sanitizeLine('a\r\nb\tc'), 'a\\r\\nb\\tc');
@@ -39,7 +56,7 @@ test('text of several lines keeps newlines and tabs, and loses carriage returns'
 });
 
 test('ordinary text of any language stays as it is', () => {
-  for (const text of ['', 'node-1', 'é 中文 עברית العربية', '👩‍👩‍👧 😀', 'back\\slash']) {
+  for (const text of ['', 'node-1', 'é 中文 עברית العربية', '👩‍👩‍👧 😀', 'می‌خواهم', 'back\\slash']) {
     assert.equal(sanitizeLine(text), text);
     assert.equal(sanitizeText(text), text);
   }

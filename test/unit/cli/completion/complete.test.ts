@@ -207,10 +207,10 @@ describe('what a word is completed to', () => {
   });
 
   test('the words that a help shows are values; a word in capitals stands for anything', async () => {
-    const output = { name: 'output', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
+    const output = { name: 'format', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
     const grammar: Grammar = { get: { args: {}, flags: { output } } };
-    assert.equal(await answer(['get', '--output', 'j'], { verbs: grammar }), 'json\njsonpath=\n:4\n');
-    assert.equal(await answer(['get', '--output', 'jsonp'], { verbs: grammar }), 'jsonpath=\n:6\n');
+    assert.equal(await answer(['get', '--format', 'j'], { verbs: grammar }), 'json\njsonpath=\n:4\n');
+    assert.equal(await answer(['get', '--format', 'jsonp'], { verbs: grammar }), 'jsonpath=\n:6\n');
   });
 
   test('the cluster is the one of the flags before', async () => {

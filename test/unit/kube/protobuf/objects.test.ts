@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { readLine } from '../../../../src/controller/wire.ts';
 import {
   decodeEnvelope,
+  decodeMetadata,
   decodeNode,
   decodePod,
   decodeStatus,
@@ -12,6 +13,11 @@ import { UnknownFieldError } from '../../../../src/kube/protobuf/schema.ts';
 import { encode, envelope, frame, node } from './encode.ts';
 
 describe('objects in protobuf are what JSON has of them', () => {
+  test('of an object without spec and status, the name and the labels', () => {
+    assert.deepEqual(decodeMetadata(node('n')), { name: 'n', labels: { 'a.b/c': 'käse', empty: '' } });
+    assert.deepEqual(decodeMetadata(encode({})), {});
+  });
+
   test('a node, of which only what is used is read', () => {
     const taints = [
       encode({ 1: 'key', 2: '', 3: 'NoSchedule' }),

@@ -1,0 +1,64 @@
+/** Metadata alone of all pools or nodes, over the same transport, and none of what writes or watches. */
+import { systemClock } from '../controller/clock.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { isObject } from '../nodepool/json.ts';
+import type { Names } from '../operations/names-port.ts';
+import { loadCredentials } from './credentials.ts';
+import type { Access } from './kubeconfig.ts';
+import { requestPage } from './page.ts';
+import { decodeMetadata, type NamedLabels, PROTOBUF } from './protobuf/objects.ts';
+import { NODE_POOLS, NODES, type Resource } from './resource.ts';
+import { Transport } from './transport.ts';
+import { userAgent } from './user-agent.ts';
+
+/** The server leaves out spec and status: "Metadata-only fetches" of the API's concepts. */
+const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const ACCEPT = `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`;
+
+export interface ListNamesOptions {
+  /** For all of it. */
+  deadlineMs: number;
+  /** This program's version, for the User-Agent. */
+  version: string;
+  env: Record<string, string | undefined>;
+}
+
+/** Opens a connection and ends it. Rejects with NodepoolError. */
+export async function listNames(
+  kind: 'pools' | 'nodes',
+  access: Access,
+  { deadlineMs, version, env }: ListNamesOptions,
+): Promise<Names> {
+  const resource = kind === 'pools' ? NODE_POOLS : NODES;
+  const transport = new Transport({
+    access,
+    credentials: () => loadCredentials(access),
+    userAgent: userAgent(version, process.platform, process.arch),
+    deadlineMs,
+    env,
+    clock: systemClock,
+    log: () => {},
+  });
+  try {
+    const metadata: Resource = { ...resource, decode: decodeMetadata, accept: ACCEPT };
+    // From the server's own cache: names of a moment ago will do.
+    const { answer, page } = await requestPage(transport, metadata, { resourceVersion: '0' });
+    if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
+    return namesOf((page?.items as NamedLabels[] | undefined) ?? itemsOf(answer.text));
+  } finally {
+    transport.close();
+  }
+}
+
+function namesOf(items: NamedLabels[]): Names {
+  return {
+    names: items.flatMap(({ name }) => name ?? []),
+    labelKeys: [...new Set(items.flatMap(({ labels = {} }) => Object.keys(labels)))].toSorted(),
+  };
+}
+
+/** Of a list in JSON, from a server that has no protobuf of it. */
+function itemsOf(text: string): NamedLabels[] {
+  const { items }: { items?: unknown } = JSON.parse(text);
+  return (Array.isArray(items) ? items : []).filter(isObject).map(({ metadata }) => metadata as NamedLabels);
+}
