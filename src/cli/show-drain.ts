@@ -1,4 +1,5 @@
 /** `drain`: plans, asks, drains and tells how far it came, also when Ctrl-C ends it. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../controller/clock.ts';
 import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../operations/drain.ts';
@@ -7,7 +8,7 @@ import type { DryRun } from '../operations/ports.ts';
 import { drainLine, drainProgress, renderDrains } from '../render/drain.ts';
 import { makeStyle } from '../render/style.ts';
 import { canAsk, confirm } from './confirm.ts';
-import { errorLine } from './error-line.ts';
+import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { dryRunSuffix } from './flags.ts';
 import { printLine } from './print-line.ts';
@@ -39,7 +40,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     io.err(`No nodes found in nodepool ${pool}.`);
     return EXIT.done;
   }
-  for (const warning of plan.warnings) io.err(`warning: ${warning}`);
+  for (const warning of plan.warnings) io.err(warningLine(warning));
   if (dryRun === 'none' && !choice.yes && canAsk(io)) {
     if (!(await confirm(io, question(plan, choice)))) {
       io.err('nothing was drained');

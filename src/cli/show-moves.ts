@@ -1,10 +1,11 @@
 /** Moves nodes and shows what came of it: for `add`, `remove` and `move`. */
+
 import * as Flags from '@oclif/core/flags';
 import { moveNodes } from '../operations/move-nodes.ts';
 import { type MoveOptions, planMoves } from '../operations/plan-moves.ts';
 import type { DryRun } from '../operations/ports.ts';
 import { approveEvictions } from './approve-evictions.ts';
-import { errorLine } from './error-line.ts';
+import { errorLine, warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from './flags.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
@@ -40,7 +41,7 @@ export async function showMoves(
   const planned = await planMoves({ ...what, selector }, connection);
   const { renderMoved, renderUnmoved } = await import('../render/moves.ts');
   const suffix = dryRunSuffix(dryRun);
-  for (const warning of planned.warnings) io.err(`warning: ${warning}`);
+  for (const warning of planned.warnings) io.err(warningLine(warning));
   if (dryRun !== 'none' && planned.plans.length > 0) {
     const { renderDiff } = await import('../render/diff.ts');
     const { makeStyle } = await import('../render/style.ts');
@@ -64,7 +65,7 @@ export async function showMoves(
     work,
   ).finally(work.stop);
   for (const node of moved) io.out(renderMoved(what, node) + suffix);
-  for (const warning of warnings) io.err(`warning: ${warning}`);
+  for (const warning of warnings) io.err(warningLine(warning));
   for (const failure of failures) io.err(errorLine(failure));
   return failures.length > 0 ? EXIT.error : EXIT.done;
 }
