@@ -7,10 +7,15 @@ export interface Progress {
   stop(finalText?: string): void;
 }
 
-const SILENT: Progress = { update() {}, stop() {} };
+/** A Progress that its maker may take away while somebody else writes to the terminal. */
+export interface Spinner extends Progress {
+  hide(hidden: boolean): void;
+}
+
+const SILENT: Spinner = { update() {}, stop() {}, hide() {} };
 
 /** A spinner on stderr while something lasts. Silent, both calls included, unless stderr is a terminal. */
-export async function progress(io: Io, text: string): Promise<Progress> {
+export async function progress(io: Io, text: string): Promise<Spinner> {
   if (!io.stderrIsTTY || io.env.TERM === 'dumb' || io.env.CI || hasNoWidth(io.stderr)) return SILENT;
   const { default: ora } = await import('ora');
   const spinner = ora({
@@ -21,11 +26,17 @@ export async function progress(io: Io, text: string): Promise<Progress> {
     // ora's raw mode on stdin would swallow Ctrl-C.
     discardStdin: false,
   }).start();
+  let stopped = false;
   return {
     update(next) {
       spinner.text = next;
     },
+    hide(hidden) {
+      if (hidden) spinner.stop();
+      else if (!stopped) spinner.start();
+    },
     stop(finalText) {
+      stopped = true;
       spinner.stop();
       if (finalText !== undefined) io.err(finalText);
     },

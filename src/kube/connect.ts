@@ -14,6 +14,7 @@ import { watchedLogin } from './login.ts';
 import { manifestsPort } from './manifests.ts';
 import { poolsPort } from './node-pools.ts';
 import { countPods } from './pods.ts';
+import type { Terminal } from './proof.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
 import { watchPorts } from './watch-ports.ts';
@@ -33,6 +34,8 @@ export interface ConnectionOptions extends AccessOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Asked right before each write but those of leases; when false, it fails. */
   mayWrite?: () => boolean;
+  /** Where a login asks its questions; nowhere unless given. */
+  terminal?: Terminal;
   /** This program's version, for the User-Agent. */
   version: string;
 }
@@ -42,12 +45,14 @@ export type { Connection };
 /** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, dryRun = false, log, env, version } = options;
-  const { onRequest, mayWrite } = options;
+  const { onRequest, mayWrite, terminal } = options;
   const access = loadAccess(options);
+  const ended = new AbortController();
+  const surroundings = { env, signal: ended.signal, log, ...(terminal === undefined ? {} : { terminal }) };
   const login = { user: access.user, limitMs, clock: systemClock, log };
   const transport = new Transport({
     access,
-    credentials: watchedLogin(() => loadCredentials(access, log), login),
+    credentials: watchedLogin(() => loadCredentials(access, surroundings), login),
     userAgent: userAgent(version, process.platform, process.arch),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
@@ -70,7 +75,10 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     follow: followPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
-    close: () => transport.close(),
+    close: () => {
+      ended.abort();
+      transport.close();
+    },
   };
 }
 

@@ -18,7 +18,11 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 function credentials(user: Omit<UserEntry, 'name'>, server = 'https://s', log?: RequestLog) {
   const cluster = { name: 'c', server, skipTlsVerify: false, caData: base64(authority.cert) };
-  return loadCredentials({ cluster, user: { name: 'u', ...user }, source: '/k' }, log);
+  const env = { PATH: process.env.PATH };
+  return loadCredentials(
+    { cluster, user: { name: 'u', ...user }, source: '/k' },
+    { env, ...(log === undefined ? {} : { log }) },
+  );
 }
 
 function plugin(name: string, script: string): string {
@@ -52,8 +56,9 @@ test('a client certificate, and when it ends', async () => {
 });
 
 describe('an exec plugin', () => {
-  const exec = (command: string) => ({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command } });
-  const answer = (status: object) => `echo '${JSON.stringify({ kind: 'ExecCredential', status })}'`;
+  const apiVersion = 'client.authentication.k8s.io/v1';
+  const exec = (command: string) => ({ exec: { apiVersion, command, interactiveMode: 'Never' } });
+  const answer = (status: object) => `echo '${JSON.stringify({ kind: 'ExecCredential', apiVersion, status })}'`;
 
   test('gives a token', async () => {
     const loaded = await credentials(exec(plugin('token-plugin', answer({ token: 'exec-token' }))));
@@ -65,7 +70,10 @@ describe('an exec plugin', () => {
     const runs = path.join(folder, `${name}.runs`);
     writeFileSync(runs, '');
     const status = `{"token":"'$(wc -l < '${runs}' | tr -d ' ')'"${expires}}`;
-    const command = plugin(name, `echo run >> '${runs}'; echo '{"kind":"ExecCredential","status":${status}}'`);
+    const command = plugin(
+      name,
+      `echo run >> '${runs}'; echo '{"kind":"ExecCredential","apiVersion":"${apiVersion}","status":${status}}'`,
+    );
     return { command, runs: () => readFileSync(runs, 'utf8').split('\n').length - 1 };
   }
 
@@ -93,7 +101,11 @@ describe('an exec plugin', () => {
   test('gives a certificate', async () => {
     writeFileSync(
       path.join(folder, 'answer.json'),
-      JSON.stringify({ status: { clientCertificateData: client.cert, clientKeyData: client.key } }),
+      JSON.stringify({
+        kind: 'ExecCredential',
+        apiVersion,
+        status: { clientCertificateData: client.cert, clientKeyData: client.key },
+      }),
     );
     const loaded = await credentials(exec(plugin('cert-plugin', `cat '${path.join(folder, 'answer.json')}'`)));
     assert.deepEqual(loaded.certificateEnds, ends);
@@ -102,8 +114,8 @@ describe('an exec plugin', () => {
   test('that fails is named, with what it said', async () => {
     const failing = plugin('failing', 'echo "session expired" >&2; exit 1');
     await assert.rejects(credentials(exec(failing)), {
-      message: `the plugin ${failing} gave no credentials for user "u": session expired`,
-      next: 'log in again with that tool',
+      message: `the plugin ${failing} gave no credentials for user "u": it failed with exit code 1`,
+      next: 'see what it said, and log in again with that tool',
     });
     await assert.rejects(credentials(exec('/no/such/plugin')), /the plugin \/no\/such\/plugin gave no credentials/);
   });
