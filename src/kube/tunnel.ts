@@ -1,5 +1,5 @@
 /** A connection to a server through a proxy: by CONNECT of HTTP, or by SOCKS5. */
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ProxyAddress } from './proxy.ts';
@@ -50,8 +50,9 @@ export async function openTunnel(
 function dial({ protocol, hostname, port }: URL, options: SecureContextOptions): Socket | TLSSocket {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const to = { host, port: Number(port) || (PORTS[protocol] ?? 0) };
-  // The server's tls-server-name is not the proxy's.
-  return protocol === 'https:' ? connectTls({ ...options, ...to, servername: host }) : connect(to);
+  if (protocol !== 'https:') return connect(to);
+  // The server's tls-server-name is not the proxy's; an address is not sent as a name.
+  return connectTls({ ...options, ...to, servername: isIP(host) ? '' : host });
 }
 
 function opened(socket: Socket, { protocol }: URL): Promise<void> {
