@@ -4,7 +4,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 
 export type Section = Record<string, unknown>;
 
-/** The members of a section, each of the type that kubectl asks for. An empty text and null are as good as absent. */
+/** The members of a section, each of the type that kubectl asks for. null, an empty text and an empty list are as good as absent. */
 export class Fields {
   readonly body: Section;
   readonly #where: string;
@@ -31,7 +31,8 @@ export class Fields {
   }
 
   texts(name: string): string[] | undefined {
-    return this.#checked(name, 'a list of strings', isTexts) as string[] | undefined;
+    const texts = this.#checked(name, 'a list of strings', isTexts) as string[] | undefined;
+    return texts?.length ? texts : undefined;
   }
 
   lists(name: string): Record<string, string[]> | undefined {

@@ -1,7 +1,7 @@
 /** One kubeconfig file, read and checked. Paths in it are relative to its folder and leave here absolute. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { load, YAMLException } from 'js-yaml';
+import { loadAll, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
 
@@ -139,7 +139,8 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
 function parseYaml(text: string, file: string): Section {
   let root: unknown;
   try {
-    root = text.trim() === '' ? {} : load(text);
+    // As kubectl: of several documents the first.
+    [root] = loadAll(text);
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const line = error.mark === undefined ? '' : ` line ${error.mark.line + 1}:`;
