@@ -40,6 +40,22 @@ describe('headers', () => {
     ['a token', { token: 't' }, { Authorization: 'Bearer t' }],
     ['a token file goes before a token', { token: 't', tokenFile }, { Authorization: 'Bearer from-file' }],
     ['a password', { username: 'a', password: 'b:c' }, { Authorization: `Basic ${base64('a:b:c')}` }],
+    [
+      'a token serves where its file is not there',
+      { token: 't', tokenFile: '/no/token' },
+      { Authorization: 'Bearer t' },
+    ],
+    ['a user without a password', { username: 'a' }, { Authorization: `Basic ${base64('a:')}` }],
+    [
+      'impersonation of all there is',
+      { as: 'x', asUid: '7', asUserExtra: { scopes: ['a', 'b'], 'example.com/%é': ['c'] } },
+      {
+        'Impersonate-User': 'x',
+        'Impersonate-Uid': '7',
+        'Impersonate-Extra-scopes': ['a', 'b'],
+        'Impersonate-Extra-example.com%2F%25%C3%A9': ['c'],
+      },
+    ],
     ['impersonation', { as: 'x', asGroups: ['g', 'h'] }, { 'Impersonate-User': 'x', 'Impersonate-Group': ['g', 'h'] }],
   ];
   for (const [name, user, headers] of table) {
@@ -98,6 +114,19 @@ describe('an exec plugin', () => {
     });
   });
 
+  test('is not run where the kubeconfig has a token, a user or a certificate, or for plain HTTP', async () => {
+    const { command, runs } = counting('unused', '');
+    const tokenFile = path.join(folder, 'unused-token');
+    writeFileSync(tokenFile, 'in-file');
+    await credentials({ ...exec(command), token: 't' });
+    await credentials({ ...exec(command), tokenFile });
+    await credentials({ ...exec(command), username: 'a' });
+    await credentials({ ...exec(command), certData: base64(client.cert), keyData: base64(client.key) });
+    const plain = await credentials({ ...exec(command), as: 'x' }, 'http://s');
+    assert.deepEqual([plain.headers, plain.renewal], [{ 'Impersonate-User': 'x' }, undefined]);
+    assert.equal(runs(), 0);
+  });
+
   test('gives a certificate', async () => {
     writeFileSync(
       path.join(folder, 'answer.json'),
@@ -119,6 +148,11 @@ describe('an exec plugin', () => {
     });
     await assert.rejects(credentials(exec('/no/such/plugin')), /the plugin \/no\/such\/plugin gave no credentials/);
   });
+});
+
+test('over plain HTTP nothing that proves who we are is sent, as by client-go', async () => {
+  assert.deepEqual((await credentials({ token: 't' }, 'http://s')).headers, {});
+  assert.deepEqual((await credentials({ username: 'a', password: 'b' }, 'http://s')).headers, {});
 });
 
 test('a token file that is read again: the secure context stays while CA, certificate and key do', async () => {
@@ -193,6 +227,12 @@ describe("a client certificate's files", () => {
 
 describe('what cannot be used', () => {
   const table: [string, Omit<UserEntry, 'name'>, string][] = [
+    ['a token and a username', { token: 't', username: 'a' }, 'user "u" in the kubeconfig has a token and a username'],
+    [
+      'a plugin and an auth-provider',
+      { exec: {}, authProvider: {} },
+      'user "u" in the kubeconfig has an exec plugin and an auth-provider',
+    ],
     ['no key', { certData: base64(client.cert) }, 'user "u" in /k has a client-certificate and no client-key'],
     ['no certificate', { keyData: base64(client.key) }, 'user "u" in /k has a client-key and no client-certificate'],
     ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],
