@@ -1,17 +1,15 @@
 /**
- * The TLS material and the headers that prove who we are.
+ * What proves who we are: TLS material and headers, and when they are to be loaded again.
  *
  * Certificates, tokens and passwords are read here. Exec plugins and auth-providers have modules of their own, which a
  * verb loads only for them.
  */
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
-import { isDeepStrictEqual } from 'node:util';
+import type { SecureContext } from 'node:tls';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
-import { readProblem, type UserEntry } from './kubeconfig-file.ts';
+import type { UserEntry } from './kubeconfig-file.ts';
 import { type LoginSurroundings, NO_TERMINAL, type Proof, type ProofSource } from './proof.ts';
+import { caOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
 
 export interface Credentials {
   /** Undefined for an http:// server. A renewal gives the same object while CA, certificate and key are the same. */
@@ -110,54 +108,6 @@ async function sourceOf(access: Access, surroundings: LoginSurroundings): Promis
   return new ExecPlugin(access, caOf(cluster), surroundings);
 }
 
-function caOf({ name, caData, caFile }: Access['cluster']): Buffer | undefined {
-  return material(caData, caFile, `certificate-authority of cluster "${name}"`);
-}
-
-/** As Go, the machine's own; Node's where it has none. */
-function publicAuthorities(): string[] {
-  const system = getCACertificates('system');
-  return system.length > 0 ? system : getCACertificates('default');
-}
-
-interface Tls {
-  material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
-  context: SecureContext | undefined;
-  certificateEnds: Date | undefined;
-}
-
-/** The last one again when nothing in it has changed. */
-function tlsOf({ cluster, user, source }: Access, { cert, key }: Proof, last: Tls | undefined): Tls {
-  const ca = caOf(cluster);
-  if ((cert === undefined) !== (key === undefined)) {
-    const [has, lacks] =
-      cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
-    throw new NodepoolError(
-      'input',
-      `user "${user.name}" in ${source} has a ${has} and no ${lacks}`,
-      `add its ${lacks}`,
-    );
-  }
-  const all = { ca, cert, key };
-  if (last !== undefined && isDeepStrictEqual(all, last.material)) return last;
-  try {
-    return {
-      material: all,
-      context: cluster.server.startsWith('http:')
-        ? undefined
-        : createSecureContext({ ...all, ca: ca ?? publicAuthorities() }),
-      certificateEnds: cert === undefined ? undefined : new X509Certificate(cert).validToDate,
-    };
-  } catch (error) {
-    throw new NodepoolError(
-      'input',
-      `the certificates of cluster "${cluster.name}" and user "${user.name}" in ${source} cannot be used: ${(error as Error).message}`,
-      'check that they are PEM and that key and certificate belong together',
-      { cause: error },
-    );
-  }
-}
-
 function headersOf(
   { as, asUid, asGroups, asUserExtra = {} }: UserEntry,
   { authorization }: Proof,
@@ -204,24 +154,5 @@ function tokenIn(file: string, { name, token }: UserEntry): string {
   } catch (error) {
     if (token !== undefined) return token;
     throw error;
-  }
-}
-
-/** Data goes before a file, as for client-go. */
-function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
-  if (data !== undefined) return Buffer.from(data, 'base64');
-  return file === undefined ? undefined : Buffer.from(readText(file, what));
-}
-
-function readText(file: string, what: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new NodepoolError(
-      'input',
-      `cannot read the ${what}, ${file}: ${readProblem(error)}`,
-      'correct the path in the kubeconfig',
-      { cause: error },
-    );
   }
 }

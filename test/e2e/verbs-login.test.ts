@@ -229,6 +229,17 @@ describe('logins', () => {
     });
   });
 
+  test('a server whose authority the machine knows: no certificate-authority is needed', async () => {
+    const command = await writePlugin(cluster(), await answering(cluster(), admin()));
+    const kubeconfig = await writeKubeconfig(cluster(), user(command), { 'certificate-authority-data': undefined });
+    const ca = join(cluster().dir, 'known.crt');
+    await writeFile(ca, cluster().ca);
+    good(await ask(kubeconfig, { SSL_CERT_FILE: ca }));
+    const { code, stderr } = await ask(kubeconfig);
+    assert.equal(code, 1);
+    assert.match(stderr, /is signed by an unknown authority/);
+  });
+
   test('impersonation: user, UID, groups and extras get to the server, as of kubectl', async () => {
     const flags = [
       '--as=alice',
