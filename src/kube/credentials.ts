@@ -45,7 +45,7 @@ export async function loadCredentials(
   // As client-go: nothing that proves who we are is sent over plain HTTP.
   const isPlain = cluster.server.startsWith('http:');
   const source = isPlain ? undefined : await sourceOf(access, surroundings);
-  const afterMs = source !== undefined ? PLUGIN_MS : readsFiles(user) ? FILES_MS : undefined;
+  const afterMs = source !== undefined ? PLUGIN_MS : !isPlain && readsFiles(user) ? FILES_MS : undefined;
   let tls: Tls | undefined;
   let last: Credentials | undefined;
 

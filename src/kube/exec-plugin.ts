@@ -68,7 +68,9 @@ export class ExecPlugin implements ProofSource {
       throw this.#error('it is in the current folder', `write ./${command} in the kubeconfig if that is meant`);
     }
     const where = path.basename(command) === command ? 'it is not in PATH' : 'there is no such program';
-    throw this.#error(where, installHint?.trim() ?? 'install it, or correct its command in the kubeconfig');
+    // Hints often have several lines, and an error of ours is one.
+    const hint = installHint?.trim().replace(/\s+/g, ' ');
+    throw this.#error(where, hint ?? 'install it, or correct its command in the kubeconfig');
   }
 
   /** Whether it gets stdin: a person is there to answer, and it was not the input of `-f -`. */

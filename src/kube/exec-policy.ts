@@ -23,7 +23,7 @@ export function checkPolicy(
   }
   if (allowed.includes(path.normalize(command))) return;
   if ('path' in found && isAllowed(found.path, allowed, env)) return;
-  const where = 'path' in found ? ` (${found.path})` : '';
+  const where = 'path' in found && found.path !== command ? ` (${found.path})` : '';
   const problem = `the plugin ${command}${where} may not run: it is not in credentialPluginAllowlist of ${file}`;
   throw new NodepoolError('input', problem, 'add it there if you trust it');
 }

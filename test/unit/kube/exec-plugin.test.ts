@@ -251,7 +251,7 @@ describe('where it is found', () => {
       await failure({ command: 'no-such' }),
       `${start} install it, or correct its command in the kubeconfig`,
     );
-    assert.equal(await failure({ command: 'no-such', installHint: 'brew install x\n' }), `${start} brew install x`);
+    assert.equal(await failure({ command: 'no-such', installHint: 'brew\n  install x\n' }), `${start} brew install x`);
     assert.match(await failure({ command: '/no/such' }), /: there is no such program; next:/);
   });
 
