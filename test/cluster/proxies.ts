@@ -52,6 +52,7 @@ export async function httpProxy(t: TestContext, behaviour: ProxyBehaviour, certi
       response.writeHead(answer.statusCode ?? 0, answer.headers);
       answer.pipe(response);
     });
+    onward.on('error', () => response.writeHead(502).end());
     incoming.pipe(onward);
   });
   return { asked, ...(await listening(t, server)) };
