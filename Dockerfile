@@ -2,12 +2,12 @@
 FROM node:26-slim AS build
 WORKDIR /src
 COPY . .
-RUN npm ci && npm run build
+RUN npm ci && npm run prepack
 
 FROM node:26-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build /src/package.json /src/oclif.manifest.json /src/LICENSE ./
+COPY --from=build /src/package.json /src/LICENSE ./
 COPY --from=build /src/bin/kubectl-nodepool.js bin/
 COPY --from=build /src/dist/npm dist/npm/
 COPY --from=build /src/manifests manifests/

@@ -3,8 +3,11 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 21)) {
-  process.stderr.write(`error: kubectl-nodepool needs Node 22.21 or newer, and this is ${process.versions.node}\n`);
+// Where http.Agent knows proxies: an older one would leave HTTPS_PROXY and proxy-url aside without a word.
+const isNewEnough = (major === 22 && minor >= 21) || (major === 24 && minor >= 5) || major > 24;
+if (!isNewEnough) {
+  const { node } = process.versions;
+  process.stderr.write(`error: kubectl-nodepool needs Node 22.21, 24.5 or newer, and this is ${node}\n`);
   process.exitCode = 1;
 } else {
   module.enableCompileCache();

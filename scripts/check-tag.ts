@@ -8,6 +8,8 @@ const CHANGELOG = fileURLToPath(new URL('../CHANGELOG.md', import.meta.url));
 /** What CHANGELOG.md says of the release with this tag. Throws when it is not ready. */
 export function releaseNotes(tag: string, changelog: string): string {
   if (tag !== `v${pjson.version}`) throw new Error(`the tag ${tag} is not v${pjson.version}, package.json's version`);
+  if (pjson.version.includes('-'))
+    throw new Error(`${pjson.version} is a pre-release, which the workflow does not publish`);
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find(text => text.startsWith(`[${pjson.version}] `));
   if (section === undefined) throw new Error(`CHANGELOG.md has no section [${pjson.version}]`);

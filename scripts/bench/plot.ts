@@ -1,5 +1,6 @@
 /** The ratios as bars, an SVG of its own: the peer is 1, and a mark shows what was to be reached. */
 import type { RaceResult } from '../../test/bench/race.ts';
+import { median } from '../../test/bench/statistics.ts';
 import { isMet, number } from './report.ts';
 
 const [WIDTH, LEFT, RIGHT] = [860, 260, 60];
@@ -22,7 +23,7 @@ const STYLE = `
 
 export function plot(races: RaceResult[], caption: string): string {
   const all = races.flatMap(({ others }) => others);
-  const most = Math.max(1, ...all.flatMap(({ ratio, limits }) => [ratio, limits.ratio ?? 0]));
+  const most = Math.max(1, ...all.flatMap(({ ratios, limits }) => [median(ratios), limits.ratio ?? 0]));
   const end = Math.ceil(most * 2) / 2;
   const x = (ratio: number) => LEFT + (ratio / end) * (WIDTH - LEFT - RIGHT);
   const parts: string[] = [];
@@ -30,7 +31,8 @@ export function plot(races: RaceResult[], caption: string): string {
   for (const { title, peer, others } of races) {
     parts.push(text(16, y + 20, title, 'font-weight="600"'), text(16, y + 37, `1 = ${peer.name}`, 'class="faint"'));
     y += TITLE;
-    for (const { name, ratio, limits } of others) {
+    for (const { name, ratios, limits } of others) {
+      const ratio = median(ratios);
       const kind = isMet(ratio, limits.ratio) ? name.split(/[ :]/, 1)[0] : 'missed';
       parts.push(
         text(LEFT - 10, y + BAR, name, 'text-anchor="end"'),

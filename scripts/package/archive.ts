@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
+import { completionScript } from '../../src/cli/completion/scripts.ts';
 import { ROOT } from '../root.ts';
 import { LICENSES_FILE } from './licenses.ts';
 import { nameOf, programOf, type Target } from './targets.ts';
+
+/** What kubectl's completion looks for on the PATH. */
+export const KUBECTL_COMPLETE = 'kubectl_complete-nodepool';
 
 /** The same for every file of every release, so that the same contents are the same bytes. */
 const TIME = new Date('2000-01-01T00:00:00Z');
@@ -24,12 +28,17 @@ export function archiveName(target: Target): string {
 export async function writeArchive(target: Target, program: string, licenses: string, folder: string): Promise<string> {
   const work = await mkdtemp(join(tmpdir(), 'nodepool-archive-'));
   const file = join(folder, archiveName(target));
-  const names = [programOf(target), 'LICENSE', LICENSES_FILE];
+  // krew links the program alone; who unpacks the archive has both. Windows has no scripts of this kind.
+  const programs = target.os === 'windows' ? [programOf(target)] : [programOf(target), KUBECTL_COMPLETE];
+  const names = [...programs, 'LICENSE', LICENSES_FILE];
   try {
     await cp(program, join(work, programOf(target)));
+    if (programs.includes(KUBECTL_COMPLETE)) {
+      await writeFile(join(work, KUBECTL_COMPLETE), completionScript('kubectl'));
+    }
     await cp(join(ROOT, 'LICENSE'), join(work, 'LICENSE'));
     await writeFile(join(work, LICENSES_FILE), licenses);
-    for (const name of names) await chmod(join(work, name), name === programOf(target) ? 0o755 : 0o644);
+    for (const name of names) await chmod(join(work, name), programs.includes(name) ? 0o755 : 0o644);
     await create({ file, cwd: work, gzip: true, portable: true, mtime: TIME }, names);
   } finally {
     await rm(work, { recursive: true, force: true });

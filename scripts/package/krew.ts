@@ -37,6 +37,8 @@ spec:
   caveats: |
     Once for each cluster:
       kubectl nodepool install
+    How to have pools and nodes completed by kubectl:
+      kubectl nodepool completion --help
   platforms:
 ${platforms.join('')}`;
 }

@@ -8,7 +8,7 @@ import pjson from '../../package.json' with { type: 'json' };
 import { ROOT } from '../root.ts';
 import { BUN_PARTS } from './bun-parts.ts';
 import type { Package } from './packages.ts';
-import { BUN_VERSION } from './targets.ts';
+import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
 export const SBOM_FILE = `${pjson.name}-v${pjson.version}.cdx.json`;
 
@@ -66,14 +66,30 @@ function bun(): object {
     description: 'The runtime, in the executables alone',
     licenses: [{ license: { id: 'MIT' } }],
     purl: BUN,
-    components: BUN_PARTS.map(({ name, licenses, source, commit }) => ({
-      type: 'library',
-      name,
-      ...(commit !== undefined && { version: commit }),
-      licenses: (licenses.length === 0 ? ['several'] : licenses).map(license => ({ license: { name: license } })),
-      externalReferences: [{ type: 'website', url: source }],
-    })),
+    components: [...TARGETS.map(runtime), ...bunParts()],
   };
+}
+
+/** What really is in an executable: Bun's package for its platform. */
+function runtime({ bun, integrity }: Target): object {
+  const one = { name: `@oven/bun-${bun}`, version: BUN_VERSION };
+  return {
+    type: 'framework',
+    ...one,
+    hashes: hashes(integrity),
+    licenses: [{ license: { id: 'MIT' } }],
+    purl: purl(one),
+  };
+}
+
+function bunParts(): object[] {
+  return BUN_PARTS.map(({ name, licenses, source, commit }) => ({
+    type: 'library',
+    name,
+    ...(commit !== undefined && { version: commit }),
+    licenses: (licenses.length === 0 ? ['several'] : licenses).map(license => ({ license: { name: license } })),
+    externalReferences: [{ type: 'website', url: source }],
+  }));
 }
 
 function isDirect({ name, folder }: Package): boolean {

@@ -1,4 +1,5 @@
 /** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
+import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
 import { parseDuration } from './duration.ts';
 import type { Io } from './io.ts';
@@ -119,6 +120,15 @@ export function createFactory(
       opened?.close();
     },
   };
+}
+
+/** What completion asks, by the flags that choose cluster and user: none of a connection's other ports is loaded. */
+export async function openNames(
+  flags: Pick<GlobalFlags, 'kubeconfig' | 'context' | 'cluster' | 'user' | 'as'>,
+  { io, version }: Pick<Deps, 'version'> & { io: Pick<Io, 'env'> },
+): Promise<NamesPort> {
+  const { namesPort } = await import('../kube/names.ts');
+  return namesPort({ ...defined({ ...flags }), env: io.env, version });
 }
 
 /** Without the members that are undefined: an absent flag is an absent option. */

@@ -12,5 +12,6 @@ export const verbs: VerbTable = {
   delete: { group: 'CHANGE', load: () => import('./delete.ts') },
   install: { group: 'SET UP', load: () => import('./install.ts') },
   uninstall: { group: 'SET UP', load: () => import('./uninstall.ts') },
+  completion: { group: 'SET UP', load: () => import('./completion.ts') },
   version: { group: 'SET UP', load: () => import('./version.ts') },
 };

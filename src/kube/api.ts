@@ -4,7 +4,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
 import { type Asked, isMissingObject, parseStatus, refusal } from './errors.ts';
-import { askPage, type WirePage } from './page.ts';
+import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { decodeEnvelope } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
 import type { Query } from './request.ts';
@@ -156,20 +156,26 @@ export class Api {
     } catch {
       body = undefined;
     }
-    return isObject(body) && ('kind' in body || 'gitVersion' in body) ? (body as T) : this.#unreadable();
+    return isObject(body) && ('kind' in body || 'gitVersion' in body) ? (body as T) : this.#isNoServer();
   }
 
-  /** Throws: NodepoolError, but for what is read again as JSON. */
-  readonly #unreadable = (cause?: unknown): never => {
-    if (cause instanceof NodepoolError || cause instanceof UnknownFieldError) throw cause;
+  /** Throws: protobuf that cannot be read as NodepoolError, anything else as it is. */
+  readonly #unreadable = (cause: unknown): never => {
+    if (!(cause instanceof UnreadableError)) throw cause;
+    const problem = `the answer of ${this.#transport.access.cluster.server} cannot be read: ${cause.message}`;
+    const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
+    throw new NodepoolError('cluster', problem, next, { cause });
+  };
+
+  /** Throws NodepoolError. */
+  #isNoServer(): never {
     const { cluster, source } = this.#transport.access;
     throw new NodepoolError(
       'cluster',
       `what answers at ${cluster.server} is not a Kubernetes API server`,
       `check the server's address in ${source}, and whether a proxy or a login page stands before it`,
-      { cause },
     );
-  };
+  }
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
     const { protobuf } = answer;
@@ -178,7 +184,7 @@ export class Api {
       try {
         return decodeEnvelope(protobuf, decode) as T;
       } catch (error) {
-        return this.#unreadable(error);
+        return this.#unreadable(unreadable(error));
       }
     }
     if (answer.status >= 200 && answer.status < 300) return this.#parse<T>(answer.text);

@@ -5,13 +5,18 @@
  */
 
 /** Two pages of nodes, or 900 events of a watch. */
-const EVERY_BYTES = 8 * 1024 ** 2;
+const LEAST_BYTES = 8 * 1024 ** 2;
+/** More where more is alive: a collection takes as long as that is much, and a long list would pay it ever again. */
+const SHARE_OF_HEAP = 0.5;
+
 let since = 0;
+let most = LEAST_BYTES;
 
 /** To be told of all that came over a connection, in bytes. */
 export function countRead(bytes: number): void {
   since += bytes;
-  if (since < EVERY_BYTES) return;
+  if (globalThis.gc === undefined || since < most) return;
+  globalThis.gc();
   since = 0;
-  globalThis.gc?.();
+  most = Math.max(LEAST_BYTES, process.memoryUsage().heapUsed * SHARE_OF_HEAP);
 }

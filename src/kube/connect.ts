@@ -17,6 +17,7 @@ import { countPods } from './pods.ts';
 import type { Terminal } from './proof.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
+import { userAgent } from './user-agent.ts';
 import { watchPorts } from './watch-ports.ts';
 
 export interface ConnectionOptions extends AccessOptions {
@@ -80,11 +81,4 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       transport.close();
     },
   };
-}
-
-/** As kubectl writes it, with Go's names: `kubectl-nodepool/1.2.3 (linux/amd64)`. */
-export function userAgent(version: string, platform: string, arch: string): string {
-  const os = platform === 'win32' ? 'windows' : platform;
-  const cpu = { x64: 'amd64', ia32: '386' }[arch] ?? arch;
-  return `kubectl-nodepool/${version} (${os}/${cpu})`;
 }

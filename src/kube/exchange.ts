@@ -26,7 +26,7 @@ export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Of the body as it came, kept or not. */
+  /** Of the body as it came, compressed or not, kept or not. */
   bytes: number;
 }
 
@@ -82,9 +82,11 @@ export function exchange({
       let bytes = 0;
       const content = unpacked(response);
       content.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
         take(chunk);
         countRead(chunk.length);
+      });
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
       });
       response.on('error', fail);
       if (content !== response) content.on('error', fail);

@@ -14,13 +14,15 @@ export function execInfo(
 }
 
 /** `client.authentication.k8s.io/v1` Cluster. proxy-url is the kubeconfig's alone, as for client-go. */
-function clusterInfo({ server, tlsServerName, skipTlsVerify, proxyUrl, execExtension }: ClusterEntry, ca?: Buffer) {
+function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
+  const { server, tlsServerName, skipTlsVerify, proxyUrl, disableCompression, execExtension } = cluster;
   return {
     server,
     ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
     ...(skipTlsVerify ? { 'insecure-skip-tls-verify': true } : {}),
     ...(ca === undefined ? {} : { 'certificate-authority-data': ca.toString('base64') }),
     ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
+    ...(disableCompression === undefined ? {} : { 'disable-compression': true }),
     config: execExtension ?? null,
   };
 }

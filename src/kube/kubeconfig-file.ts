@@ -13,6 +13,7 @@ export interface ClusterEntry {
   /** base64, as in the file. */
   caData?: string;
   skipTlsVerify: boolean;
+  disableCompression?: true;
   tlsServerName?: string;
   proxyUrl?: string;
   /** What an exec plugin is told of this cluster: the extension `client.authentication.k8s.io/exec`. */
@@ -103,6 +104,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
         caFile: fields.path('certificate-authority', folder),
         caData: fields.text('certificate-authority-data'),
         skipTlsVerify: fields.flag('insecure-skip-tls-verify'),
+        disableCompression: fields.flag('disable-compression') ? true : undefined,
         tlsServerName: fields.text('tls-server-name'),
         proxyUrl: fields.text('proxy-url'),
         execExtension: extensionOf(fields.body.extensions, 'client.authentication.k8s.io/exec'),

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { AccessNames } from '../operations/names-port.ts';
 import {
   type ClusterEntry,
   type ContextEntry,
@@ -46,6 +47,13 @@ export function loadAccess(options: AccessOptions): Access {
       ? inCluster(options, missing.length > 0 ? missing : files.map(({ file }) => file))
       : { ...choose(merged, options, source), source };
   return { ...access, user: impersonate(access.user, options) };
+}
+
+/** All entries, by name. Throws NodepoolError (input) when a file cannot be read. */
+export function accessNames(options: AccessOptions): AccessNames {
+  const { contexts, clusters, users } = mergeKubeconfigs(readFiles(options).files.map(({ content }) => content));
+  const names = (entries: { name: string }[]) => entries.map(({ name }) => name);
+  return { contexts: names(contexts), clusters: names(clusters), users: names(users) };
 }
 
 /** First occurrence of a name wins, and so does the first current-context: as kubectl merges a KUBECONFIG list. */

@@ -29,7 +29,12 @@ export interface PageOptions {
   keep?: (item: object) => unknown;
 }
 
-/** Any HTTP answer resolves. Throws when there is none, or when it is malformed protobuf. */
+/** The answer is protobuf that is malformed or cut off. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
+/** Any HTTP answer resolves. Throws when there is none, UnreadableError, and what `keep` throws. */
 export async function requestPage(
   transport: Transport,
   resource: Resource,
@@ -40,7 +45,16 @@ export async function requestPage(
   const { decode } = resource;
   if (decode === undefined) return { answer: await transport.request({ path, query, signal }) };
   const items: unknown[] = [];
-  const reader = new ListReader({ onItem: raw => items.push(keep(decode(raw))), onMeta });
+  let bug: { error: unknown } | undefined;
+  const onItem = (raw: Uint8Array) => {
+    const item = decode(raw);
+    try {
+      items.push(keep(item));
+    } catch (error) {
+      bug ??= { error };
+    }
+  };
+  const reader = new ListReader({ onItem, onMeta });
   let problem: unknown;
   const onBody = (chunk: Buffer) => {
     try {
@@ -50,15 +64,30 @@ export async function requestPage(
     }
   };
   const answer = await transport.request({ path, query, accept: acceptOf(resource), signal, onBody });
+  if (bug !== undefined) throw bug.error;
   if (problem instanceof UnknownFieldError) {
     return { ...(await requestPage(transport, inJson(resource), query, { signal })), isUnknown: true };
   }
-  if (problem !== undefined) throw problem;
+  if (problem !== undefined) throw unreadable(problem);
   if (answer.status !== 200) return { answer };
-  const end = reader.end();
+  const end = endOf(reader);
   if (end.kind === 'list') return { answer, page: { metadata: end.meta, items } };
   const { status, headers } = answer;
   return { answer: { status, headers, text: end.body.toString('utf8') } };
+}
+
+function endOf(reader: ListReader): ReturnType<ListReader['end']> {
+  try {
+    return reader.end();
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+/** What a decoder threw, made an UnreadableError; a field that is not known stays what it is. */
+export function unreadable(error: unknown): Error {
+  if (error instanceof UnknownFieldError) return error;
+  return new UnreadableError(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
 export interface AskedPage {

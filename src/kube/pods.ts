@@ -15,10 +15,9 @@ export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
 
 export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  const count = (pod: Wire<V1Pod>) => {
-    const { node } = toPlace(pod);
+  // Counted when all are there: a list that has to start over keeps nothing of its first pages.
+  for (const node of await api.list(PODS, (pod: Wire<V1Pod>) => toPlace(pod).node, PLACED)) {
     counts.set(node, (counts.get(node) ?? 0) + 1);
-  };
-  await api.list(PODS, count, PLACED);
+  }
   return counts;
 }

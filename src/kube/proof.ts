@@ -32,7 +32,7 @@ export interface LoginSurroundings {
 export interface Terminal {
   /** File descriptors. */
   stdin: number;
-  stderr: number;
+  stderr: number | 'ignore';
   stdinIsTTY: boolean;
   /** Whether stdin was the input of `-f -`. */
   stdinIsSpent(): boolean;

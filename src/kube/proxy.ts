@@ -12,7 +12,7 @@ export interface ProxyAddress {
 }
 
 /** Whether it names this machine, as URL has it: an IPv6 address in brackets. */
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 

@@ -11,6 +11,8 @@ export interface Resource {
   namespace?: string;
   /** Reads an object's message. Without it, objects are asked for as JSON; of custom resources the server has no other. */
   decode?: DecodeObject;
+  /** What to ask for, where it is another form of the objects. */
+  accept?: string;
 }
 
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
@@ -46,7 +48,8 @@ export function pathOf({ group, version, plural, namespace }: Resource, name?: s
 }
 
 /** What to ask for: protobuf where it can be read, and JSON of a server that has no protobuf. */
-export function acceptOf({ decode }: Resource): string {
+export function acceptOf({ decode, accept }: Resource): string {
+  if (accept !== undefined) return accept;
   return decode === undefined ? JSON_TYPE : `${PROTOBUF}, ${JSON_TYPE}`;
 }
 

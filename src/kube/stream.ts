@@ -2,6 +2,7 @@
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { destroyOnAbort } from './abort.ts';
+import { countRead } from './collect.ts';
 import { LONGEST_OBJECT } from './wire.ts';
 
 /** Of a line, in characters. */
@@ -36,6 +37,7 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
   let pieces: string[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<string>) {
+    countRead(chunk.length);
     const lines = chunk.split('\n');
     const rest = lines.pop() ?? '';
     for (const end of lines) {

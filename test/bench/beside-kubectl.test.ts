@@ -15,9 +15,9 @@ import { measuredEnvironment } from './measure.ts';
 import { type Race, type Result, runRace } from './race.ts';
 import { type Programs, readNodes, readPools, startUp } from './races.ts';
 
-const [NODES, POOLS, ROUNDS] = [300, 20, 5];
+const [NODES, POOLS, ROUNDS] = [3_000, 20, 5];
 const BUILD_MS = 300_000;
-/** MB; it is the target for 5,000 nodes. */
+/** MB; it is the target for 5,000 nodes. A program that held the whole body would need 27 more. */
 const MOST_MEMORY = 110;
 
 const cluster = useCluster();
@@ -32,18 +32,18 @@ before(
   { timeout: BUILD_MS },
 );
 
-test('start-up: less CPU than kubectl', async () => {
-  env = await measuredEnvironment(cluster());
-  await race(startUp(programs, env), 1);
-});
-
 test('the table of pools', async () => {
+  env = await measuredEnvironment(cluster());
   const [program] = programs.executable;
   assert.equal((await run(program, ['install'], { env })).code, 0);
   await createBenchNodes(cluster(), NODES, POOLS);
   await recreatePools(cluster(), benchPools(POOLS));
   await timeReconcile(cluster(), programs.executable);
   await race(readPools(programs, env, false), 1.6);
+});
+
+test('start-up: less CPU than kubectl', async () => {
+  await race(startUp(programs, env), 1);
 });
 
 test('nothing to do: nothing is written, and memory is bounded', async () => {

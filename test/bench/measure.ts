@@ -1,10 +1,11 @@
 /** What one run of a program takes: time, CPU, memory. */
-import { mkdir } from 'node:fs/promises';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bunOf } from '../../scripts/package/bun.ts';
 import { hostTarget } from '../../scripts/package/targets.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
+import { disableCompression } from '../cluster/credentials.ts';
 import { run } from '../cluster/run.ts';
 import type { Order, Took } from './launcher.ts';
 
@@ -26,10 +27,16 @@ export async function measure(order: Order): Promise<Sample> {
 /**
  * The environment of everything that is measured: a home of its own, where kubectl keeps what it discovered. Nothing of
  * the machine's set-up gets in; NODE_EXTRA_CA_CERTS alone would cost Bun 5 ms a start.
+ *
+ * @param compressed answers come as over a network; else as they are, for kubectl and for this program: on one machine
+ * compressing them takes longer than sending them
  */
-export async function measuredEnvironment(cluster: ControlPlane): Promise<Record<string, string>> {
+export async function measuredEnvironment(cluster: ControlPlane, compressed = false): Promise<Record<string, string>> {
   const home = join(cluster.dir, 'home');
   await mkdir(home, { recursive: true });
+  const plain = join(home, 'kubeconfig');
+  await copyFile(cluster.kubeconfig, plain);
+  await disableCompression(plain);
   const { PATH = '' } = process.env;
-  return { PATH, HOME: home, TMPDIR: home, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' };
+  return { PATH, HOME: home, TMPDIR: home, KUBECONFIG: compressed ? cluster.kubeconfig : plain, NO_COLOR: '1' };
 }

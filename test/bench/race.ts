@@ -1,7 +1,7 @@
 /** Programs measured in turn against one of them, the peer. */
 import { run } from '../cluster/run.ts';
 import { measure, type Sample } from './measure.ts';
-import { ratio } from './statistics.ts';
+import { ratios } from './statistics.ts';
 
 export type Command = [string, ...string[]];
 
@@ -31,8 +31,8 @@ export interface Result {
   name: string;
   limits: Limits;
   samples: Sample[];
-  /** Of its time to the peer's. */
-  ratio: number;
+  /** Of its time to the peer's, round by round; that of the race is their median. */
+  ratios: number[];
 }
 
 export interface RaceResult {
@@ -82,5 +82,5 @@ export async function runRace({ title, peer, others }: Race, rounds: number): Pr
 /** The ratio is that of the rounds which both ran. */
 export function resultOf({ name, limits }: Contender, samples: Sample[], peers: Sample[]): Result {
   const seconds = (all: Sample[]) => all.map(sample => sample.seconds);
-  return { name, limits, samples, ratio: ratio(seconds(samples), seconds(peers)) };
+  return { name, limits, samples, ratios: ratios(seconds(samples), seconds(peers)) };
 }

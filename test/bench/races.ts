@@ -24,9 +24,10 @@ type Environment = Record<string, string>;
 const EXECUTABLE = 'executable';
 const NPM = 'npm package';
 
-/** No request is sent. */
+/** No request is sent: the names of pools come from the cache that the warm-up filled. */
 export function startUp({ kubectl, executable, npm }: Programs, env: Environment): Race {
   const [version, usage] = [/^Client Version: /, /^USAGE$/m];
+  const complete = [...executable, '__complete'] as Command;
   const [most, npmMost]: Limits[] = [{ ratio: 0.75 }, { ratio: 3 }];
   return {
     title: 'Start-up',
@@ -35,6 +36,8 @@ export function startUp({ kubectl, executable, npm }: Programs, env: Environment
       contender(`${EXECUTABLE}: version --client`, [...executable, 'version', '--client'], env, version, most),
       contender(`${EXECUTABLE}: --help`, [...executable, '--help'], env, usage, most),
       contender(`${EXECUTABLE}: get --help`, [...executable, 'get', '--help'], env, usage, most),
+      contender(`${EXECUTABLE}: completion of a verb`, [...complete, 'de'], env, /^describe\t/, most),
+      contender(`${EXECUTABLE}: completion of a pool`, [...complete, 'get', 'pool-1'], env, /^pool-1\n/, most),
       ...(npm ? [contender(`${NPM}: version --client`, [...npm, 'version', '--client'], env, version, npmMost)] : []),
     ],
   };
@@ -68,4 +71,10 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
       ...(npm ? [contender(`${NPM}: diff`, [...npm, 'diff'], env, same)] : []),
     ],
   };
+}
+
+/** The same with answers as they come over a network. */
+export function readCompressed({ kubectl, executable }: Programs, env: Environment): Race {
+  const { peer, others } = readNodes({ kubectl, executable }, env, false);
+  return { title: 'Every node read, nothing to do, answers compressed', peer, others };
 }

@@ -6,8 +6,8 @@ export function median(samples: readonly number[]): number {
   return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2;
 }
 
-/** Median of the ratios round by round: what the machine did between rounds cancels out. */
-export function ratio(samples: readonly number[], peer: readonly number[]): number {
+/** Round by round, of those that both ran: what the machine did between rounds cancels out. */
+export function ratios(samples: readonly number[], peer: readonly number[]): number[] {
   const rounds = Math.min(samples.length, peer.length);
-  return median(samples.slice(0, rounds).map((sample, round) => sample / (peer[round] ?? Number.NaN)));
+  return samples.slice(0, rounds).map((sample, round) => sample / (peer[round] ?? Number.NaN));
 }

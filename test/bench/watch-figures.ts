@@ -2,13 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type ProgressStream, step } from '../cluster/progress.ts';
-import { type Answered, answers, drift, startFloor, startWatch } from './change-to-write.ts';
+import { type Answered, answers, drift, forgetAnswers, startFloor, startWatch } from './change-to-write.ts';
 import type { Figure } from './figure.ts';
 import type { Command } from './race.ts';
 import { cpuSeconds, memoryOf } from './usage.ts';
 
 const IDLE_S = 20;
 const SETTLE_MS = 5_000;
+const MOST_SETTLE_MS = 60_000;
 const MOST_P99_MS = 50;
 const MOST_IDLE = 1;
 /** The rate that the target is for. */
@@ -101,15 +102,25 @@ async function underLoad(
   ];
   const used = () => Promise.all(busy.map(each => cpuSeconds(each.pid)));
   await sleep(SETTLE_MS);
+  await forgetAnswers(cluster);
   await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, seconds));
-  await sleep(SETTLE_MS);
-  await answers(cluster);
+  await settled(cluster);
+  await forgetAnswers(cluster);
   const before = await used();
   await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, seconds));
   const after = await used();
-  await sleep(SETTLE_MS);
+  const answered = await settled(cluster);
   const cpu = busy.map(({ who }, index) => ({ who, share: ((after[index] ?? 0) - (before[index] ?? 0)) / seconds }));
-  return { ...(await answers(cluster)), cpu };
+  return { ...answered, cpu };
+}
+
+/** When every change has its answer, or nobody answers any more: what is left would be the next one's work. */
+async function settled(cluster: ControlPlane): Promise<Answered> {
+  for (let waited = 0; ; waited += SETTLE_MS) {
+    await sleep(SETTLE_MS);
+    const answered = await answers(cluster);
+    if (answered.unanswered === 0 || waited >= MOST_SETTLE_MS) return answered;
+  }
 }
 
 function at({ times }: Answered, share: number): number {

@@ -1,6 +1,6 @@
 /** Kubeconfigs for users of a control plane under test. */
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Authority, clientCertificate, type KeyPair, type Validity } from './certificates.ts';
 
@@ -48,4 +48,10 @@ export async function kubeconfigFor(
   const client = clientCertificate(realm.authority, user, options.groups, options);
   await writeKubeconfig(path, realm.server, realm.authority.cert, client);
   return path;
+}
+
+/** Has whoever uses the kubeconfig at `path` ask for answers as they are. */
+export async function disableCompression(path: string): Promise<void> {
+  const content = await readFile(path, 'utf8');
+  await writeFile(path, content.replace('    server:', '    disable-compression: true\n    server:'));
 }

@@ -1,8 +1,5 @@
 /** Nodes and pods in both encodings of a real kube-apiserver: the same comes out of either. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import { Agent, request } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { before, describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Reflector } from '../../src/controller/reflector.ts';
@@ -14,11 +11,12 @@ import { NODES } from '../../src/kube/resource.ts';
 import { listWatch } from '../../src/kube/watch.ts';
 import type { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { Node } from '../../src/nodepool/types.ts';
-import { kubeconfigFor } from '../cluster/credentials.ts';
-import { useCluster } from '../cluster/harness.ts';
+import { disableCompression, kubeconfigFor } from '../cluster/credentials.ts';
+import { cli, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { openTransport, until } from './controller-world.ts';
+import { relay } from './relay.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 /** The value of a taint that the relay turns into a field of another number. */
@@ -49,10 +47,15 @@ describe('nodes in protobuf and in JSON', () => {
     await client.expect('POST', '/api/v1/nodes', { metadata: { name: 'without-status' } });
   });
 
-  async function open(t: TestContext, server: string, log: string[] = [], dryRun = false): Promise<Connection> {
+  async function open(
+    t: TestContext,
+    server: string,
+    { log = [] as string[], dryRun = false, plain = false } = {},
+  ): Promise<Connection> {
     const options = { env: {}, version: '0.0.0', log: (_level: number, text: () => string) => log.push(text()) };
     const realm = { server, dir: cluster().dir, authority: cluster().authority };
     const kubeconfig = await kubeconfigFor(realm, 'admin', { groups: ['system:masters'] });
+    if (plain) await disableCompression(kubeconfig);
     const connection = await connect({ ...options, kubeconfig, dryRun });
     t.after(() => connection.close());
     return connection;
@@ -64,41 +67,6 @@ describe('nodes in protobuf and in JSON', () => {
     return node;
   }
 
-  /** Stands before the server, asks it for what `accept` makes of what is asked for, and changes what it answers. */
-  async function relay(
-    t: TestContext,
-    accept: (asked: string) => string,
-    change = (body: Buffer) => body,
-    onEnd = () => {},
-  ) {
-    const { server, ca, admin } = cluster();
-    const agent = new Agent({ ca, ...admin });
-    const asked: string[] = [];
-    const front = createServer((incoming, outgoing) => {
-      const { method = 'GET', headers } = incoming;
-      asked.push(headers.accept ?? '');
-      const passed = { ...headers, accept: accept(headers.accept ?? ''), host: new URL(server).host };
-      const up = request(new URL(incoming.url ?? '', server), { method, agent, headers: passed }, answer => {
-        outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
-        answer.on('data', chunk => outgoing.write(change(chunk)));
-        answer.on('end', () => {
-          onEnd();
-          outgoing.end();
-        });
-      });
-      up.on('error', () => outgoing.destroy());
-      outgoing.on('close', () => up.destroy());
-      incoming.pipe(up);
-    });
-    await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve));
-    t.after(() => {
-      front.closeAllConnections();
-      front.close();
-      agent.destroy();
-    });
-    return { server: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, asked };
-  }
-
   async function inJson(): Promise<Node[]> {
     const list = (await raw(cluster()).expect('GET', '/api/v1/nodes')) as { items: WireNode[] };
     return list.items.map(toNode);
@@ -106,7 +74,7 @@ describe('nodes in protobuf and in JSON', () => {
 
   test('a list of several pages, and single nodes', async t => {
     const log: string[] = [];
-    const connection = await open(t, cluster().server, log);
+    const connection = await open(t, cluster().server, { log });
     const expected = await inJson();
     assert.equal(expected.length, 1_104);
     assert.deepEqual(await connection.cluster.listNodes(), expected);
@@ -116,35 +84,53 @@ describe('nodes in protobuf and in JSON', () => {
     assert.equal(await connection.cluster.getNode('nobody'), undefined);
   });
 
-  test('from another machine it comes compressed; from this one it does not', async t => {
-    const { server } = await relay(t, accept => accept);
-    for (const [address, encoding] of [
-      [server, undefined],
-      // The same address, which does not look like it.
-      [server.replace('127.0.0.1', '[::ffff:127.0.0.1]'), 'gzip'],
+  test('a list comes compressed, as for kubectl, unless the kubeconfig says otherwise', async t => {
+    const { server } = await relay(t, cluster());
+    for (const [plain, encoding] of [
+      [false, 'gzip'],
+      [true, undefined],
     ] as const) {
       const log: string[] = [];
-      const connection = await open(t, address, log);
+      const connection = await open(t, server, { log, plain });
       assert.deepEqual(await connection.cluster.listNodes(), await inJson());
       const [first = ''] = log.filter(line => line.startsWith('answer headers: '));
       assert.equal(JSON.parse(first.slice('answer headers: '.length))['content-encoding'], encoding);
     }
   });
 
+  test('the product reads compressed lists', async () => {
+    assert.equal((await cli(cluster(), ['install'])).code, 0);
+    const { code, stdout, stderr } = await cli(cluster(), ['diff', '-v', '8']);
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: '' }, stderr);
+    const packed = stderr.split('\n').filter(line => line.includes('"content-encoding":"gzip"'));
+    assert.equal(packed.length, 3, 'pages of nodes');
+  });
+
+  test('a list whose token has expired starts over, and has each node once', async t => {
+    let [refused, ends] = [0, 0];
+    const { server, asked } = await relay(t, cluster(), {
+      refuse: path => (path.includes('continue=') && refused++ === 0 ? 410 : undefined),
+      onEnd: () => {
+        ends += 1;
+      },
+    });
+    const connection = await open(t, server);
+    assert.deepEqual(await connection.cluster.listNodes(), await inJson());
+    assert.deepEqual([refused, ends, asked.length], [3, 4, 5]);
+  });
+
   test('one page is asked for while the one before it is read, and no more', async t => {
     let [underWay, most] = [0, 0];
-    const { server, asked } = await relay(
-      t,
-      accept => {
+    const { server, asked } = await relay(t, cluster(), {
+      accept: asked => {
         underWay += 1;
         most = Math.max(most, underWay);
-        return accept;
+        return asked;
       },
-      body => body,
-      () => {
+      onEnd: () => {
         underWay -= 1;
       },
-    );
+    });
     const connection = await open(t, server);
     assert.equal((await connection.cluster.listNodes()).length, 1_104);
     assert.deepEqual([asked.length, most], [3, 2]);
@@ -198,7 +184,7 @@ describe('nodes in protobuf and in JSON', () => {
     }
     const counts = await (await open(t, cluster().server)).countPods();
     assert.deepEqual(Object.fromEntries(counts), { plain: 2, bare: 1 });
-    const json = await relay(t, () => 'application/json');
+    const json = await relay(t, cluster(), { accept: () => 'application/json' });
     assert.deepEqual(await (await open(t, json.server)).countPods(), counts);
     const list = (await client.expect('GET', '/api/v1/pods?fieldSelector=spec.nodeName!=')) as { items: object[] };
     assert.deepEqual(list.items.map(toPlace).length, 3);
@@ -216,7 +202,7 @@ describe('nodes in protobuf and in JSON', () => {
         (error: NodepoolError) => `${error.message}; ${error.next}`,
       );
     };
-    const json = await relay(t, () => 'application/json');
+    const json = await relay(t, cluster(), { accept: () => 'application/json' });
     const invalid = await refusalOf(open(t, cluster().server), true);
     assert.match(invalid, /cannot patch Node "plain": invalid: metadata.labels: Invalid value/);
     assert.equal(invalid, await refusalOf(open(t, json.server), true));
@@ -227,7 +213,7 @@ describe('nodes in protobuf and in JSON', () => {
   });
 
   test('a server that has no protobuf is read in JSON, by the same requests', async t => {
-    const { server, asked } = await relay(t, () => 'application/json');
+    const { server, asked } = await relay(t, cluster(), { accept: () => 'application/json' });
     const connection = await open(t, server);
     assert.deepEqual(await connection.cluster.listNodes(), await inJson());
     assert.deepEqual(asked, Array(3).fill(`${PROTOBUF}, application/json`));
@@ -237,14 +223,10 @@ describe('nodes in protobuf and in JSON', () => {
     assert.equal(write.kind === 'written' && write.node.labels.json, 'yes');
   });
 
-  test('what says that it is protobuf and is not is no API server', async t => {
-    const { server } = await relay(
-      t,
-      type => type,
-      body => body.subarray(0, 20),
-    );
+  test('protobuf that is cut off is an error that says so', async t => {
+    const { server } = await relay(t, cluster(), { change: body => body.subarray(0, 20) });
     const connection = await open(t, server);
-    const problem = { name: 'NodepoolError', message: `what answers at ${server} is not a Kubernetes API server` };
+    const problem = new RegExp(`^NodepoolError: the answer of ${server} cannot be read: `);
     await assert.rejects(connection.cluster.listNodes(), problem);
     await assert.rejects(connection.cluster.getNode('plain'), problem);
   });
@@ -252,7 +234,7 @@ describe('nodes in protobuf and in JSON', () => {
   test('a field of a taint that we do not know is not lost: such a node is read in JSON', async t => {
     const taint = { key: 'future', value: MARK, effect: 'NoSchedule' };
     await raw(cluster()).expect('PATCH', '/api/v1/nodes/bare', { spec: { taints: [taint] } });
-    const { server, asked } = await relay(t, type => type, renumber);
+    const { server, asked } = await relay(t, cluster(), { change: renumber });
     const connection = await open(t, server);
     const expected = await inJson();
     const bare = expected.find(({ name }) => name === 'bare');
@@ -264,7 +246,7 @@ describe('nodes in protobuf and in JSON', () => {
     const write = await connection.cluster.patchNode('bare', { resourceVersion, labels: { team: 'a' }, taints });
     assert.equal(write.kind === 'written' && write.node.taints[0]?.value, MARK);
 
-    const dry = await open(t, server, [], true);
+    const dry = await open(t, server, { dryRun: true });
     asked.length = 0;
     const tried = await dry.cluster.patchNode('bare', { ...(await expectNode(dry, 'bare')), labels: { team: 'dry' } });
     assert.equal(

@@ -46,6 +46,7 @@ clusters:
     certificate-authority: pki/../ca.crt
     tls-server-name: other
     proxy-url: socks5://proxy:1
+    disable-compression: true
     extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: x}}]
 users:
 - name: all
@@ -197,7 +198,7 @@ describe('kubeconfigs as kubectl reads them', () => {
 
 /** By the names of the kubeconfig. */
 function clusterOf({ name, ...cluster }: ReturnType<typeof loadAccess>['cluster']) {
-  const { server, caFile, caData, skipTlsVerify, tlsServerName, proxyUrl, execExtension } = cluster;
+  const { server, caFile, caData, skipTlsVerify, tlsServerName, proxyUrl, disableCompression, execExtension } = cluster;
   return present({
     name,
     server,
@@ -205,6 +206,7 @@ function clusterOf({ name, ...cluster }: ReturnType<typeof loadAccess>['cluster'
     'insecure-skip-tls-verify': skipTlsVerify || undefined,
     'tls-server-name': tlsServerName,
     'proxy-url': proxyUrl,
+    'disable-compression': disableCompression,
     extensions:
       execExtension === undefined
         ? undefined

@@ -9,7 +9,19 @@ import { useWorld } from './world.ts';
 
 const SNAPSHOT = new URL('./loaded-modules.txt', import.meta.url);
 const ROOT = new URL('../../', import.meta.url);
-const RUNS = ['--help', 'get --help', 'version --client', 'get', 'get -o name', 'events', 'diff', 'reconcile'];
+const RUNS = [
+  '--help',
+  'get --help',
+  'version --client',
+  'get',
+  'get -o name',
+  'events',
+  'diff',
+  'reconcile',
+  // The first asks the server, the second its cache.
+  '__complete get g',
+  '__complete get gp',
+];
 
 const world = useWorld();
 
@@ -19,7 +31,7 @@ async function loadedBy(line: string): Promise<string[]> {
   const list = join(cluster.dir, 'loaded.txt');
   const preload = pathToFileURL(fileURLToPath(new URL('./record-modules.ts', import.meta.url))).href;
   const args = ['--import', preload, fileURLToPath(new URL('bin/dev.ts', ROOT)), ...line.split(' ')];
-  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NODEPOOL_LOADED: list };
+  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NODEPOOL_LOADED: list, XDG_CACHE_HOME: cluster.dir };
   const { code, stderr } = await run(process.execPath, args, { env });
   assert.ok(code === 0, `${line}: ${stderr}`);
   const urls = readFileSync(list, 'utf8').split('\n');

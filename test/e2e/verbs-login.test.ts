@@ -82,6 +82,7 @@ describe('logins', () => {
         'a cluster with all there is',
         {
           'tls-server-name': 'localhost',
+          'disable-compression': true,
           extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a', list: [1, null] } }],
         },
         { provideClusterInfo: true, args: ['a', 'b c'], env: [{ name: 'LOGIN_X', value: 'y' }] },

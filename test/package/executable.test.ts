@@ -1,15 +1,15 @@
 /** The archive of this platform's executable: made twice, and installed by krew as a user would. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { list } from 'tar';
+import { extract, list } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
 import { writeArchive } from '../../scripts/package/archive.ts';
 import { sha256Of } from '../../scripts/package/checksums.ts';
 import { buildExecutable } from '../../scripts/package/executable.ts';
 import { KREW_FILE, krewManifest } from '../../scripts/package/krew.ts';
-import { hostTarget, programOf, TARGETS, type Target } from '../../scripts/package/targets.ts';
+import { executablePath, hostTarget, programOf, TARGETS, type Target } from '../../scripts/package/targets.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { run } from '../cluster/run.ts';
 import { copyProject, temporaryFolder } from './copy.ts';
@@ -64,11 +64,28 @@ test('an archive holds the program, its licence and those of others', async () =
   const rest = '2000-01-01T00:00:00.000Z   File';
   assert.deepEqual(entries, [
     `${programOf(host)} 755 ${rest}`,
+    `kubectl_complete-nodepool 755 ${rest}`,
     `LICENSE 644 ${rest}`,
     `THIRD-PARTY-LICENSES 644 ${rest}`,
   ]);
   // The time and the system of gzip's header.
   assert.deepEqual([...(await readFile(archive)).subarray(4, 10)], [0, 0, 0, 0, 0, 255]);
+});
+
+test('called by the name that kubectl looks for it completes, and so does the script beside it', async t => {
+  const path = await temporaryFolder(t);
+  const link = join(path, 'kubectl_complete-nodepool');
+  await symlink(executablePath(host), link);
+  const answer = {
+    code: 0,
+    stdout: 'get\tList pools: status, nodes, allocatable resources, taints.\n:4\n',
+    stderr: '',
+  };
+  assert.deepEqual(await run(link, ['ge']), answer);
+  const unpacked = await temporaryFolder(t);
+  await extract({ file: archive, cwd: unpacked });
+  const env = { PATH: [unpacked, process.env.PATH].join(delimiter), HOME: path };
+  assert.deepEqual(await run(join(unpacked, 'kubectl_complete-nodepool'), ['ge'], { env }), answer);
 });
 
 test("krew's own check accepts the manifest of all platforms", async () => {

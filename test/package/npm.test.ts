@@ -58,6 +58,7 @@ test('only needed files are packed', () => {
       'LICENSE',
       'README.md',
       'bin/kubectl-nodepool.js',
+      'bin/kubectl_complete-nodepool.js',
       'dist/npm/THIRD-PARTY-LICENSES',
       'manifests/controller.yaml',
       'manifests/nodepools.nodes.lailin.xyz.yaml',
@@ -88,6 +89,8 @@ test('kubectl runs it on a cluster', async () => {
   assert.deepEqual(await nodepool('install'), { code: 0, stdout: created, stderr: '' });
   const pool = { code: 0, stdout: 'nodepool.nodes.lailin.xyz/gpu created\n', stderr: '' };
   assert.deepEqual(await nodepool('create', 'gpu', '--label', 'tier=gold'), pool);
+  const completed = await run(kubectl, ['__complete', 'nodepool', 'describe', ''], { cwd: folder, env });
+  assert.equal(completed.stdout, 'gpu\n:4\n');
   const { code, stdout, stderr } = await nodepool('get');
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.match(stdout, /^NAME +STATUS .*\ngpu +<none> /);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bundledPackages } from '../../scripts/package/packages.ts';
 import { sbom } from '../../scripts/package/sbom.ts';
-import { BUN_VERSION } from '../../scripts/package/targets.ts';
+import { BUN_VERSION, TARGETS } from '../../scripts/package/targets.ts';
 
 interface Component {
   'bom-ref': string;
@@ -10,6 +10,7 @@ interface Component {
   version: string;
   licenses: { license?: { id?: string }; expression?: string }[];
   hashes?: { content: string }[];
+  components?: Component[];
 }
 
 const packages = await bundledPackages('bin/executable.ts');
@@ -27,6 +28,9 @@ test('it lists what is bundled, with licence and hash, and Bun', () => {
     assert.ok(licenses[0]?.license?.id ?? licenses[0]?.expression, name);
     if (name !== 'bun') assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
   }
+  const runtimes = bom.components.at(-1)?.components?.filter(({ name }) => name.startsWith('@oven/bun-')) ?? [];
+  assert.equal(runtimes.length, TARGETS.length);
+  for (const { name, hashes } of runtimes) assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
 });
 
 test('every reference has its component, and the program depends on what it imports', () => {

@@ -104,6 +104,21 @@ export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;
 export const decodeNode: DecodeObject<Wire<V1Node>> = raw => decode(NODE, raw);
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 
+/** What names an object, of one that came without spec and status. */
+export interface NamedLabels {
+  name?: string;
+  labels?: Record<string, string>;
+}
+
+const NAMED_LABELS: Schema = { 1: { name: 'name', read: text }, 11: { name: 'labels', read: text, repeated: 'map' } };
+const METADATA: Schema = { 1: { name: 'metadata', read: message(NAMED_LABELS) } };
+
+/** Of a meta/v1 PartialObjectMetadata. */
+export function decodeMetadata(raw: Uint8Array): NamedLabels {
+  const { metadata = {} }: { metadata?: NamedLabels } = decode(METADATA, raw);
+  return metadata;
+}
+
 export interface ListMeta {
   resourceVersion?: string;
   continue?: string;

@@ -89,6 +89,7 @@ describe('what a plugin is told', () => {
       tlsServerName: 'n',
       skipTlsVerify: true,
       proxyUrl: 'http://p',
+      disableCompression: true as const,
       execExtension: { audience: 'x', n: [1] },
     };
     await open({ command: told, provideClusterInfo: true }, { cluster, ca: 'CA' }).proof();
@@ -98,6 +99,7 @@ describe('what a plugin is told', () => {
       'insecure-skip-tls-verify': true,
       'certificate-authority-data': Buffer.from('CA').toString('base64'),
       'proxy-url': 'http://p',
+      'disable-compression': true,
       config: { audience: 'x', n: [1] },
     });
   });

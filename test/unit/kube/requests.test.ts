@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { userAgent } from '../../../src/kube/connect.ts';
 import { nodePatchBody, toNode } from '../../../src/kube/nodes.ts';
 import { logAnswer, logRequest } from '../../../src/kube/request-log.ts';
 import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../src/kube/resource.ts';
 import { retryDelay } from '../../../src/kube/retry-after.ts';
+import { userAgent } from '../../../src/kube/user-agent.ts';
 
 test('the user agent has the names that Go uses', () => {
   assert.equal(userAgent('1.2.3', 'linux', 'x64'), 'kubectl-nodepool/1.2.3 (linux/amd64)');

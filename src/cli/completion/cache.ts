@@ -1,0 +1,53 @@
+/** Names that were asked for a moment ago, in files that only the user can read. Nothing in here throws. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import type { Names } from '../../operations/names-port.ts';
+
+/** Older files are taken away: what a cluster's nodes are called is not to lie about for ever. */
+const KEPT_MS = 24 * 3_600_000;
+
+/** Where they are, by the rules of freedesktop.org's base directories; undefined without a home. */
+export function cacheFolder(env: Record<string, string | undefined>): string | undefined {
+  const home = env.HOME || env.USERPROFILE;
+  const { XDG_CACHE_HOME: xdg } = env;
+  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : home && join(home, '.cache');
+  return base ? join(base, 'kubectl-nodepool', 'completion') : undefined;
+}
+
+/** @param key a file name. Undefined when there are none; age in milliseconds */
+export function readCache(folder: string, key: string, now: Date): { names: Names; ageMs: number } | undefined {
+  try {
+    const { at, names, labelKeys } = JSON.parse(readFileSync(join(folder, key), 'utf8'));
+    const ageMs = now.getTime() - at;
+    // A clock that was set back must not keep them for ever.
+    if (!isTexts(names) || !isTexts(labelKeys) || !(ageMs >= 0)) return undefined;
+    return { names: { names, labelKeys }, ageMs };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole or not at all: another shell may read it meanwhile. */
+export function writeCache(folder: string, key: string, names: Names, now: Date): void {
+  const path = join(folder, key);
+  try {
+    const ready = `${path}.${process.pid}`;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    removeOld(folder, now);
+    writeFileSync(ready, JSON.stringify({ at: now.getTime(), ...names }), { mode: 0o600, flag: 'wx' });
+    renameSync(ready, path);
+  } catch {
+    // Then they are asked for again.
+  }
+}
+
+function removeOld(folder: string, now: Date): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (now.getTime() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { force: true });
+  }
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(item => typeof item === 'string');
+}

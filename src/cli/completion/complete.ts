@@ -1,0 +1,131 @@
+/**
+ * Answers a shell that completes a command line, as cobra's programs do: a candidate a line, a tab before what it means,
+ * and at last a colon and what the shell is to do besides. Whatever goes wrong, the answer is short and nothing is said.
+ */
+import type { NamesPort } from '../../operations/names-port.ts';
+import { sanitizeLine } from '../../render/sanitize.ts';
+import type { Io } from '../io.ts';
+import type { Flag, Grammar } from './grammar.ts';
+import { liveNames } from './live.ts';
+import { type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
+import { type CommandLine, readWords } from './words.ts';
+
+/** cobra's ShellCompDirective bits. */
+const [NO_SPACE, NO_FILES] = [2, 4];
+
+export interface Candidate {
+  value: string;
+  description?: string | undefined;
+}
+
+export interface CompletionOptions {
+  /** All after the program's name; the last is the word under the cursor. */
+  words: string[];
+  verbs: Grammar;
+  io: Pick<Io, 'env' | 'now'>;
+  /** The flags that choose cluster and user are given. */
+  openNames: (flags: Record<string, string | undefined>) => Promise<NamesPort>;
+}
+
+interface Found {
+  candidates: Candidate[];
+  files?: boolean;
+}
+
+/** The whole answer; never rejects. */
+export async function complete(options: CompletionOptions): Promise<string> {
+  const current = options.words.at(-1) ?? '';
+  const { candidates, files = false } = await find(options).catch(() => ({ candidates: [], files: false }));
+  const shown = candidates.filter(({ value }) => value.startsWith(current) && sanitizeLine(value) === value);
+  const open = shown.length > 0 && shown.every(({ value }) => /[=:]$/.test(value));
+  const lines = shown.map(({ value, description }) =>
+    description === undefined ? value : `${value}\t${sanitizeLine(description)}`,
+  );
+  return [...lines, `:${(files ? 0 : NO_FILES) + (open ? NO_SPACE : 0)}`, ''].join('\n');
+}
+
+async function find(options: CompletionOptions): Promise<Found> {
+  const { words, verbs } = options;
+  const line = readWords(words, verbs);
+  const { wanted, verb } = line;
+  const current = words.at(-1) ?? '';
+  switch (wanted.kind) {
+    case 'nothing':
+      return { candidates: [] };
+    case 'verb':
+      return { candidates: current.startsWith('-') ? [{ value: '--help' }, { value: '--version' }] : verbNames(verbs) };
+    case 'flag':
+      return { candidates: flagNames(line) };
+    case 'value': {
+      const { flag, prefix } = wanted;
+      const taken = flag.multiple ? (line.flags.get(flag.name) ?? []) : [];
+      const found = await values(sourceOfFlag(verb, flag), current.slice(prefix.length), taken, line, options);
+      return { ...found, candidates: found.candidates.map(({ value }) => ({ value: prefix + value })) };
+    }
+    case 'argument':
+      return values(sourceOfArg(verb, wanted.arg), current, line.given, line, options);
+  }
+}
+
+function verbNames(verbs: Grammar): Candidate[] {
+  const shown = Object.entries(verbs).filter(([, { hidden }]) => !hidden);
+  return [
+    ...shown.map(([value, { summary: description }]) => ({ value, description })),
+    { value: 'help', description: 'Show the help of the program, or of a verb.' },
+  ];
+}
+
+/** A flag that takes one value is not offered again. */
+function flagNames({ grammar, flags }: CommandLine): Candidate[] {
+  const offered = Object.values(grammar?.flags ?? {}).filter(
+    ({ name, hidden, multiple }) => !hidden && (multiple || !flags.has(name)),
+  );
+  const names = ({ name, allowNo }: Flag) => (allowNo ? [name, `no-${name}`] : [name]);
+  return [
+    ...offered.flatMap(flag => names(flag).map(name => ({ value: `--${name}`, description: flag.summary }))),
+    { value: '--help', description: 'Show the help of the verb.' },
+  ];
+}
+
+/**
+ * @param typed the part of the value that is there already
+ * @param taken what was named before and need not be named again
+ */
+async function values(
+  source: Source,
+  typed: string,
+  taken: string[],
+  line: CommandLine,
+  { io, openNames }: CompletionOptions,
+): Promise<Found> {
+  switch (source.kind) {
+    case 'none':
+      return { candidates: [] };
+    case 'files':
+      return { candidates: [], files: true };
+    case 'words':
+      return { candidates: source.words.map(value => ({ value })) };
+    case 'effects':
+      return { candidates: effects(typed).map(value => ({ value })) };
+    case 'live': {
+      const port = await openNames(accessFlags(line));
+      const { list = false, ending = '' } = source;
+      const before = list ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
+      const named = new Set([...taken, ...before.split(',')]);
+      const names = (await liveNames(source.what, port, io)).filter(name => !named.has(name));
+      return { candidates: names.toSorted().map(name => ({ value: before + name + ending })) };
+    }
+  }
+}
+
+/** Which cluster, and as whom. */
+function accessFlags({ flags }: CommandLine): Record<string, string | undefined> {
+  const names = ['kubeconfig', 'context', 'cluster', 'user', 'as'];
+  return Object.fromEntries(names.map(name => [name, flags.get(name)?.at(-1)]));
+}
+
+function effects(typed: string): string[] {
+  const colon = typed.indexOf(':');
+  if (colon < 1) return [];
+  return ['NoSchedule', 'PreferNoSchedule', 'NoExecute'].map(effect => typed.slice(0, colon + 1) + effect);
+}

@@ -1,0 +1,25 @@
+/** What completion asks for: names alone, fast or not at all. */
+
+export interface Names {
+  names: string[];
+  /** Keys of the labels that any of them has. */
+  labelKeys: string[];
+}
+
+/** The entries of the kubeconfig, by name. */
+export interface AccessNames {
+  contexts: string[];
+  clusters: string[];
+  users: string[];
+}
+
+export interface NamesPort {
+  /** Throws NodepoolError when the kubeconfig cannot be read. */
+  access(): AccessNames;
+  /** Tells caches apart: which server, as whom. Throws NodepoolError when the kubeconfig names none. */
+  identity(): string;
+  /** Whether the login can be done without a person; only then list() may be called. */
+  isQuiet(): boolean;
+  /** All of a kind. Rejects after the time, and with any error. */
+  list(kind: 'pools' | 'nodes', timeoutMs: number): Promise<Names>;
+}

@@ -1,0 +1,64 @@
+/** Stands before the real API server, speaks HTTP, and changes what is asked and what is answered. */
+import { createServer } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+
+export interface RelayOptions {
+  /** What the server is asked for in place of what we accept. */
+  accept?: (asked: string) => string;
+  /** Of the body, piece by piece; what is changed is asked for uncompressed. */
+  change?: (body: Buffer) => Buffer;
+  /** Told of every answer that has ended. */
+  onEnd?: () => void;
+  /** Answers in place of the server, with a Status of that code; undefined passes the request on. */
+  refuse?: (path: string) => number | undefined;
+}
+
+export interface Relay {
+  /** http://127.0.0.1:PORT */
+  server: string;
+  /** The Accept of every request. */
+  asked: string[];
+}
+
+/** Ends with the test. */
+export async function relay(
+  t: TestContext,
+  { server, ca, admin }: ControlPlane,
+  { accept = asked => asked, change, onEnd, refuse }: RelayOptions = {},
+): Promise<Relay> {
+  const agent = new Agent({ ca, ...admin });
+  const asked: string[] = [];
+  const front = createServer((incoming, outgoing) => {
+    const { method = 'GET', headers, url = '' } = incoming;
+    asked.push(headers.accept ?? '');
+    const code = refuse?.(url);
+    if (code !== undefined) {
+      outgoing.writeHead(code, { 'content-type': 'application/json' });
+      outgoing.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code }));
+      return;
+    }
+    const passed: typeof headers = { ...headers, accept: accept(headers.accept ?? ''), host: new URL(server).host };
+    if (change !== undefined) delete passed['accept-encoding'];
+    const up = request(new URL(url, server), { method, agent, headers: passed }, answer => {
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.on('data', (chunk: Buffer) => outgoing.write(change === undefined ? chunk : change(chunk)));
+      answer.on('end', () => {
+        onEnd?.();
+        outgoing.end();
+      });
+    });
+    up.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => up.destroy());
+    incoming.pipe(up);
+  });
+  await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    front.closeAllConnections();
+    front.close();
+    agent.destroy();
+  });
+  return { server: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, asked };
+}

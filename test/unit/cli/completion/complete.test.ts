@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
+import { complete } from '../../../../src/cli/completion/complete.ts';
+import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
+import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
+import { verbs } from '../../../../src/commands/index.ts';
+import type { Names, NamesPort } from '../../../../src/operations/names-port.ts';
+
+const POOLS: Names = { names: ['worker', 'gpu', 'web'], labelKeys: ['team'] };
+const NODES: Names = { names: ['node-b', 'node-a'], labelKeys: ['kubernetes.io/os', 'tier'] };
+const START = new Date('2026-01-01T00:00:00Z');
+
+interface World extends NamesPort {
+  asked: string[];
+  flags: Record<string, string | undefined>[];
+}
+
+function world(changes: Partial<NamesPort> = {}): World {
+  const asked: string[] = [];
+  return {
+    asked,
+    flags: [],
+    access: () => ({ contexts: ['kind', 'prod@eu', 'evil\u001b[31m'], clusters: ['c1'], users: ['admin'] }),
+    identity: () => 'https://server admin',
+    isQuiet: () => true,
+    async list(kind, timeoutMs) {
+      asked.push(`${kind} ${timeoutMs}`);
+      return kind === 'pools' ? POOLS : NODES;
+    },
+    ...changes,
+  };
+}
+
+interface Options {
+  port?: World;
+  verbs?: Grammar;
+  cache?: string;
+  now?: Date;
+}
+
+async function answer(words: string[], { port = world(), cache = '', now = START, ...rest }: Options = {}) {
+  return complete({
+    words,
+    verbs: rest.verbs ?? (manifest.commands as Grammar),
+    io: { env: { XDG_CACHE_HOME: cache }, now: () => now },
+    openNames: async flags => {
+      port.flags.push(flags);
+      return port;
+    },
+  });
+}
+
+/** The candidates without what they mean, and the directive. */
+async function lines(...words: string[]): Promise<string[]> {
+  const text = await answer(words);
+  assert.ok(text.endsWith('\n'));
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map(line => line.replace(/\t.*/, ''));
+}
+
+describe('what a word is completed to', () => {
+  const pools = ['gpu', 'web', 'worker', ':4'];
+  const nodes = ['node-a', 'node-b', ':4'];
+  const cases: [words: string[], expected: string[]][] = [
+    [['re'], ['reconcile', ':4']],
+    [
+      ['help', 'un'],
+      ['uninstall', ':4'],
+    ],
+    [['help', 'get', ''], [':4']],
+    [['nonsense', ''], [':4']],
+    [['--'], ['--help', '--version', ':4']],
+    [['constructor', ''], [':4']],
+    [['get', ''], pools],
+    [
+      ['get', 'w'],
+      ['web', 'worker', ':4'],
+    ],
+    [
+      ['get', 'web', 'w'],
+      ['worker', ':4'],
+    ],
+    [['edit', 'web', ''], [':4']],
+    [['create', ''], [':4']],
+    [
+      ['get', '-o', ''],
+      ['wide', 'json', 'yaml', 'name', ':4'],
+    ],
+    [
+      ['get', '-o=j'],
+      ['-o=json', ':4'],
+    ],
+    [
+      ['get', '-oj'],
+      ['-ojson', ':4'],
+    ],
+    [
+      ['get', '--output', 'y'],
+      ['yaml', ':4'],
+    ],
+    [
+      ['get', '--output=y'],
+      ['--output=yaml', ':4'],
+    ],
+    [['get', '-o', 'json', ''], pools],
+    [['get', '--watch', '-v', '6', ''], pools],
+    [['get', '--output=json', '--o'], [':4']],
+    [
+      ['create', '--label', 'a=b', '--lab'],
+      ['--label', ':4'],
+    ],
+    [['get', '--', '--out'], [':4']],
+    [
+      ['get', '--', 'w'],
+      ['web', 'worker', ':4'],
+    ],
+    [
+      ['delete', '--dry-run', 'w'],
+      ['web', 'worker', ':4'],
+    ],
+    [
+      ['delete', '--dry-run=c'],
+      ['--dry-run=client', ':4'],
+    ],
+    [['create', '-f', ''], [':0']],
+    [['get', '--kubeconfig=/et'], [':0']],
+    [
+      ['get', '--context', ''],
+      ['kind', 'prod@eu', ':4'],
+    ],
+    [
+      ['get', '--cluster='],
+      ['--cluster=c1', ':4'],
+    ],
+    [
+      ['get', '--user', 'a'],
+      ['admin', ':4'],
+    ],
+    [['create', 'x', '--nodes', ''], nodes],
+    [
+      ['create', 'x', '--nodes', 'node-a,'],
+      ['node-a,node-b', ':4'],
+    ],
+    [
+      ['create', 'x', '--nodes=node-b,no'],
+      ['--nodes=node-b,node-a', ':4'],
+    ],
+    [
+      ['create', 'x', '--label', ''],
+      ['kubernetes.io/os=', 'tier=', ':6'],
+    ],
+    [
+      ['create', 'x', '--node-selector', 'ku'],
+      ['kubernetes.io/os=', ':6'],
+    ],
+    [
+      ['get', '-l', ''],
+      ['team=', ':6'],
+    ],
+    [
+      ['get', '-l', 'a=b,t'],
+      ['a=b,team=', ':6'],
+    ],
+    [['create', 'x', '--taint', 'a'], [':4']],
+    [
+      ['create', 'x', '--taint', 'a=b:P'],
+      ['a=b:PreferNoSchedule', ':4'],
+    ],
+    [
+      ['create', 'x', '--taint=a:NoE'],
+      ['--taint=a:NoExecute', ':4'],
+    ],
+    [
+      ['completion', 'f'],
+      ['fish', ':4'],
+    ],
+    [[], [...Object.keys(verbs), 'help', ':4']],
+  ];
+  for (const [words, expected] of cases) {
+    test(JSON.stringify(words), async () => assert.deepEqual(await lines(...words), expected));
+  }
+
+  test('verbs and flags say what they are', async () => {
+    assert.match(await answer(['get', '--wat']), /^--watch\tThen show every pool [^\n]+\n:4\n$/);
+    assert.match(await answer(['dif']), /^diff\tShow what reconcile [^\n]+\n:4\n$/);
+  });
+
+  test('flags that are hidden are not offered, those that can be negated are twice', async () => {
+    const flag = { type: 'boolean' } as const;
+    const flags = {
+      secret: { ...flag, name: 'secret', hidden: true },
+      bars: { ...flag, name: 'bars', allowNo: true },
+    };
+    const grammar: Grammar = { top: { args: {}, flags }, old: { hidden: true, args: {}, flags } };
+    assert.equal(
+      await answer(['top', '--'], { verbs: grammar }),
+      '--bars\n--no-bars\n--help\tShow the help of the verb.\n:4\n',
+    );
+    assert.equal(await answer(['top', '--no-bars', '--ba'], { verbs: grammar }), ':4\n');
+    assert.equal(await answer(['o'], { verbs: grammar }), ':4\n');
+  });
+
+  test('the words that a help shows are values; a word in capitals stands for anything', async () => {
+    const output = { name: 'output', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
+    const grammar: Grammar = { get: { args: {}, flags: { output } } };
+    assert.equal(await answer(['get', '--output', 'j'], { verbs: grammar }), 'json\njsonpath=\n:4\n');
+    assert.equal(await answer(['get', '--output', 'jsonp'], { verbs: grammar }), 'jsonpath=\n:6\n');
+  });
+
+  test('the cluster is the one of the flags before', async () => {
+    const port = world();
+    await answer(['get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
+    const [flags] = port.flags;
+    assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', cluster: undefined, user: undefined, as: 'me' });
+  });
+
+  test('nothing is said where no kubeconfig is, no server answers, or a person would have to log in', async () => {
+    const fail = () => {
+      throw new Error('no such file');
+    };
+    for (const changes of [{ identity: fail }, { access: fail }, { list: fail }, { isQuiet: () => false }]) {
+      const what = 'access' in changes ? '--context' : '--nodes';
+      assert.equal(await answer(['create', what, ''], { port: world(changes) }), ':4\n');
+    }
+  });
+});
+
+describe('the cache', () => {
+  const folder = (t: { after(end: () => void): void }) => {
+    const path = mkdtempSync(join(tmpdir(), 'nodepool-completion-'));
+    t.after(() => rmSync(path, { recursive: true }));
+    return path;
+  };
+  const later = (ms: number) => new Date(START.getTime() + ms);
+
+  test('answers for 10 s, and for 5 minutes where the cluster does not', async t => {
+    const cache = folder(t);
+    const port = world();
+    const ask = (now: Date, other = port) => answer(['get', 'w'], { cache, port: other, now });
+    const names = 'web\nworker\n:4\n';
+    assert.equal(await ask(START), names);
+    assert.equal(await ask(later(9_999)), names);
+    assert.deepEqual(port.asked, ['pools 800']);
+    assert.equal(await ask(later(10_000)), names);
+    // With names at hand it waits less.
+    assert.deepEqual(port.asked, ['pools 800', 'pools 300']);
+    const deaf = world({ list: () => Promise.reject(new Error('late')) });
+    assert.equal(await ask(later(309_999), deaf), names);
+    assert.equal(await ask(later(310_000), deaf), ':4\n');
+    assert.equal(await ask(later(100_000), world({ isQuiet: () => false })), names);
+    // The clock was set back.
+    assert.equal(await ask(later(-1), deaf), ':4\n');
+  });
+
+  test('is the reader’s alone, one for each server and user', async t => {
+    const cache = folder(t);
+    await answer(['get', ''], { cache });
+    await answer(['create', '--nodes', ''], { cache });
+    await answer(['get', ''], { cache, port: world({ identity: () => 'another' }) });
+    const path = join(cache, 'kubectl-nodepool', 'completion');
+    const files = readdirSync(path);
+    assert.equal(files.length, 3);
+    for (const file of files) assert.equal(statSync(join(path, file)).mode & 0o777, 0o600);
+    assert.equal(statSync(path).mode & 0o777, 0o700);
+  });
+
+  test('that is damaged or cannot be written does no harm, and what is old is taken away', async t => {
+    const cache = folder(t);
+    await answer(['get', ''], { cache });
+    const path = join(cache, 'kubectl-nodepool', 'completion');
+    const [file = ''] = readdirSync(path);
+    for (const text of ['', '[]', '{"at":1}', '{"at":0,"names":[1],"labelKeys":[]}']) {
+      writeFileSync(join(path, file), text);
+      assert.equal(await answer(['get', 'g'], { cache }), 'gpu\n:4\n');
+    }
+    writeFileSync(join(path, 'old.json'), '{}');
+    utimesSync(join(path, 'old.json'), later(-86_400_001), later(-86_400_001));
+    await answer(['get', ''], { cache, now: later(20_000) });
+    assert.deepEqual(readdirSync(path), [file]);
+    writeFileSync(join(cache, 'file'), '');
+    assert.equal(await answer(['get', 'g'], { cache: join(cache, 'file') }), 'gpu\n:4\n');
+  });
+});
+
+test('every shell has a script', () => {
+  for (const shell of SHELLS) assert.match(completionScript(shell), /kubectl-nodepool.*__complete|__complete/);
+});
