@@ -100,7 +100,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
     clusters: entries(root, 'clusters', 'cluster', file).map(({ name, fields }) =>
       defined({
         name,
-        server: (fields.text('server') ?? '').replace(/\/+$/, ''),
+        server: fields.text('server') ?? '',
         caFile: fields.path('certificate-authority', folder),
         caData: fields.text('certificate-authority-data'),
         skipTlsVerify: fields.flag('insecure-skip-tls-verify'),

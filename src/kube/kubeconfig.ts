@@ -120,7 +120,7 @@ function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
   }
   if (isAddress(server)) return cluster;
   const plain = `http://${server}`;
-  if (/^[^/]*:\d+$/.test(server) && isAddress(plain)) return { ...cluster, server: plain };
+  if (/^[^/]*:\d+\/*$/.test(server) && isAddress(plain)) return { ...cluster, server: plain };
   throw new NodepoolError(
     'input',
     `the server "${server}" of cluster "${name}" in ${source} is not an address`,

@@ -85,7 +85,7 @@ preferences: {}
   slash: `
 current-context: s
 contexts: [{name: s, context: {cluster: s, user: s}}]
-clusters: [{name: s, cluster: {server: https://s/path}}]
+clusters: [{name: s, cluster: {server: https://s/path/}}]
 users: [{name: s, user: {}}]
 `,
   nothing: '',

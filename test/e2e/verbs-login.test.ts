@@ -111,7 +111,10 @@ describe('logins', () => {
     }
 
     test('that hangs, and does not heed Ctrl-C: ends with us', async () => {
-      const command = await writePlugin(cluster(), `trap '' INT; echo $$ > "$0.pid"; while :; do sleep 0.2; done`);
+      const command = await writePlugin(
+        cluster(),
+        `trap '' INT; echo $$ > "$0.tmp"; mv "$0.tmp" "$0.pid"; while :; do sleep 0.2; done`,
+      );
       const kubeconfig = await writeKubeconfig(cluster(), user(command));
       const [program, ...first] = productCommand();
       const child = spawn(program, [...first, 'get'], {

@@ -127,7 +127,7 @@ users:
     const { cluster, user } = loadAccess({ env: { KUBECONFIG: `${one}${path.delimiter}${file}` }, context: 'c' });
     assert.deepEqual(cluster, {
       name: 'c',
-      server: 'https://c',
+      server: 'https://c/',
       caFile: path.join(folder, 'deep', 'ca.pem'),
       skipTlsVerify: false,
       proxyUrl: 'http://p:1',
