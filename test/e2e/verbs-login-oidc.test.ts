@@ -125,13 +125,16 @@ test('an expired id-token is renewed, written back, and used again by us and by 
   };
   const kept = written.users[0].user['auth-provider'].config;
   assert.equal(kept['refresh-token'], 'refresh-2');
-  assert.equal((await cli(started, ['get'], { env })).code, 0);
+  const again = await cli(started, ['get'], { env });
+  assert.equal(again.code, 0, again.stderr);
   const whoami = await kubectl(started, ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'], { env });
   assert.equal(whoami.stdout, 'dora', whoami.stderr);
   assert.deepEqual(refreshes, ['refresh-1']);
   // And what kubectl writes back, we read.
   await writeFile(kubeconfig, (await readFile(kubeconfig, 'utf8')).replace(kept['id-token'] ?? '-', idToken(-5)));
-  assert.equal((await kubectl(started, ['get', 'nodes'], { env })).code, 0);
-  assert.equal((await cli(started, ['get'], { env })).code, 0);
+  for (const run of [() => kubectl(started, ['get', 'nodes'], { env }), () => cli(started, ['get'], { env })]) {
+    const { code, stderr } = await run();
+    assert.equal(code, 0, stderr);
+  }
   assert.deepEqual(refreshes, ['refresh-1', 'refresh-2']);
 });
