@@ -47,6 +47,7 @@ const server = https.createServer(
           id_token: idToken(3600),
           refresh_token: `refresh-${refreshes.length + 1}`,
           token_type: 'Bearer',
+          access_token: 'x',
         });
       }
       default:
