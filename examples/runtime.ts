@@ -54,7 +54,7 @@ export function open(name: string): Runtime {
   });
   const transport = new Transport({
     access,
-    credentials: () => loadCredentials(access),
+    credentials: () => loadCredentials(access, { env: process.env }),
     userAgent: name,
     env: process.env,
     clock: systemClock,

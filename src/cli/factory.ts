@@ -4,7 +4,7 @@ import type { Connection } from '../operations/ports.ts';
 import { parseDuration } from './duration.ts';
 import { warningLine } from './error-line.ts';
 import type { Io } from './io.ts';
-import { type Progress, progress } from './progress.ts';
+import { type Progress, progress, type Spinner } from './progress.ts';
 
 export type { Connection };
 
@@ -44,7 +44,9 @@ export interface GlobalFlags {
   cluster?: string | undefined;
   user?: string | undefined;
   as?: string | undefined;
+  'as-uid'?: string | undefined;
   'as-group'?: string[] | undefined;
+  'as-user-extra'?: string[] | undefined;
   'request-timeout'?: string | undefined;
   verbosity: number;
 }
@@ -55,6 +57,9 @@ export function createFactory(
   flags: GlobalFlags,
 ): { deps: Deps; close(): Promise<void> } {
   let connection: Promise<Connection> | undefined;
+  /** Hidden while a login plugin asks on the same terminal: they would wipe its questions away. */
+  const spinners = new Set<Spinner>();
+  let loginTalks = false;
   const timeout = flags['request-timeout'];
   const requestTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout, '--request-timeout');
 
@@ -67,7 +72,9 @@ export function createFactory(
         cluster: flags.cluster,
         user: flags.user,
         as: flags.as,
+        asUid: flags['as-uid'],
         asGroup: flags['as-group'],
+        asUserExtra: flags['as-user-extra'],
         requestTimeoutMs,
       }),
       ...options,
@@ -78,6 +85,16 @@ export function createFactory(
         else io.err(isWarning ? warningLine(text()) : text().replaceAll('\n', '\\n'));
       },
       env: io.env,
+      terminal: {
+        stdin: 0,
+        stderr: 2,
+        stdinIsTTY: io.stdinIsTTY,
+        stdinIsSpent: () => io.stdin.readableEnded,
+        onUse: used => {
+          loginTalks = used;
+          for (const spinner of spinners) spinner.hide(used);
+        },
+      },
       version,
     });
   }
@@ -88,7 +105,12 @@ export function createFactory(
       version,
       root,
       requestTimeoutMs,
-      progress: text => progress(flags.verbosity > 0 ? { ...io, stderrIsTTY: false } : io, text),
+      async progress(text) {
+        const spinner = await progress(flags.verbosity > 0 ? { ...io, stderrIsTTY: false } : io, text);
+        spinners.add(spinner);
+        if (loginTalks) spinner.hide(true);
+        return spinner;
+      },
       connect: (options = {}) => {
         connection ??= open(options);
         return connection;

@@ -15,7 +15,13 @@ export const globalFlags = {
   cluster: Flags.string({ ...GLOBAL, summary: 'Cluster of the kubeconfig to use.', helpValue: 'NAME' }),
   user: Flags.string({ ...GLOBAL, summary: 'User of the kubeconfig to use.', helpValue: 'NAME' }),
   as: Flags.string({ ...GLOBAL, summary: 'User name to impersonate.', helpValue: 'USER' }),
+  'as-uid': Flags.string({ ...GLOBAL, summary: 'UID to impersonate.', helpValue: 'UID' }),
   'as-group': repeatedFlag({ ...GLOBAL, summary: 'Group to impersonate; repeatable.', helpValue: 'GROUP' }),
+  'as-user-extra': repeatedFlag({
+    ...GLOBAL,
+    summary: 'Extra field of the user to impersonate; repeatable.',
+    helpValue: 'KEY=VALUE',
+  }),
   'request-timeout': Flags.string({
     ...GLOBAL,
     summary: 'Longest wait for one request, its retries included: 5s, 2m; 0 waits for ever.',

@@ -8,11 +8,16 @@ export interface Progress {
   stop(finalText?: string): void;
 }
 
+/** A Progress that its maker may take away while somebody else writes to the terminal. */
+export interface Spinner extends Progress {
+  hide(hidden: boolean): void;
+}
+
 /** Where nothing is drawn: who has more to say may say it in lines. */
-export const SILENT: Progress = { update() {}, stop() {} };
+export const SILENT: Spinner = { update() {}, stop() {}, hide() {} };
 
 /** A spinner on stderr while something lasts. Silent, both calls included, unless stderr is a terminal. */
-export async function progress(io: Io, text: string): Promise<Progress> {
+export async function progress(io: Io, text: string): Promise<Spinner> {
   if (!io.stderrIsTTY || io.env.TERM === 'dumb' || io.env.CI || hasNoWidth(io.stderr)) return SILENT;
   const { default: ora } = await import('ora');
   const spinner = ora({
@@ -23,11 +28,17 @@ export async function progress(io: Io, text: string): Promise<Progress> {
     // ora's raw mode on stdin would swallow Ctrl-C.
     discardStdin: false,
   }).start();
+  let stopped = false;
   return {
     update(next) {
       spinner.text = sanitizeLine(next);
     },
+    hide(hidden) {
+      if (hidden) spinner.stop();
+      else if (!stopped) spinner.start();
+    },
     stop(finalText) {
+      stopped = true;
       spinner.stop();
       if (finalText !== undefined) io.err(finalText);
     },

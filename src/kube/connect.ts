@@ -15,6 +15,7 @@ import { manifestsPort } from './manifests.ts';
 import { nodeAccess } from './node-access.ts';
 import { poolsPort } from './node-pools.ts';
 import { countPods } from './pods.ts';
+import type { Terminal } from './proof.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
 import { userAgent } from './user-agent.ts';
@@ -35,6 +36,8 @@ export interface ConnectionOptions extends AccessOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Asked right before each write but those of leases; when false, it fails. */
   mayWrite?: () => boolean;
+  /** Where a login asks its questions; nowhere unless given. */
+  terminal?: Terminal;
   /** This program's version, for the User-Agent. */
   version: string;
 }
@@ -44,12 +47,14 @@ export type { Connection };
 /** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, dryRun = false, log, env, version } = options;
-  const { onRequest, mayWrite } = options;
+  const { onRequest, mayWrite, terminal } = options;
   const access = loadAccess(options);
+  const ended = new AbortController();
+  const surroundings = { env, signal: ended.signal, log, ...(terminal === undefined ? {} : { terminal }) };
   const login = { user: access.user, limitMs, clock: systemClock, log };
   const transport = new Transport({
     access,
-    credentials: watchedLogin(() => loadCredentials(access, log), login),
+    credentials: watchedLogin(() => loadCredentials(access, surroundings), login),
     userAgent: userAgent(version, process.platform, process.arch),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
@@ -76,5 +81,9 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,
     close: () => transport.close(),
+    close: () => {
+      ended.abort();
+      transport.close();
+    },
   };
 }

@@ -1,18 +1,15 @@
 /**
- * The TLS material and the headers that prove who we are.
+ * What proves who we are: TLS material and headers, and when they are to be loaded again.
  *
- * Certificates, tokens and passwords are read here. Exec plugins and auth-providers (oidc, azure, gcp) go through
- * client-node's KubeConfig, which is imported only for them: its import costs more than a whole run of a small verb.
+ * Certificates, tokens and passwords are read here. Exec plugins and auth-providers have modules of their own, which a
+ * verb loads only for them.
  */
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
-import { isDeepStrictEqual } from 'node:util';
+import type { SecureContext } from 'node:tls';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
-import { readProblem, type UserEntry } from './kubeconfig-file.ts';
-import type { Plugin, Proof } from './plugin-credentials.ts';
-import type { RequestLog } from './request-log.ts';
+import type { UserEntry } from './kubeconfig-file.ts';
+import { type LoginSurroundings, NO_TERMINAL, type Proof, type ProofSource } from './proof.ts';
+import { caOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
 
 export interface Credentials {
   /** Undefined for an http:// server. A renewal gives the same object while CA, certificate and key are the same. */
@@ -36,20 +33,25 @@ const FILES_MS = 60_000;
 /** Plugins are run when what they gave has expired; this is how often that is looked at. */
 const PLUGIN_MS = 1_000;
 
-/**
- * Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file.
- * @param log is told when files cannot be read again
- */
-export async function loadCredentials(access: Access, log: RequestLog = () => {}): Promise<Credentials> {
-  const { user } = access;
-  const plugin = user.exec !== undefined || user.authProvider !== undefined ? await pluginOf(user) : undefined;
-  const afterMs = plugin !== undefined ? PLUGIN_MS : readsFiles(user) ? FILES_MS : undefined;
+/** Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file. */
+export async function loadCredentials(
+  access: Access,
+  given: Pick<LoginSurroundings, 'env'> & Partial<LoginSurroundings>,
+): Promise<Credentials> {
+  const signal = new AbortController().signal;
+  const surroundings = { now: Date.now, terminal: NO_TERMINAL, signal, log: () => {}, ...given };
+  const { user, cluster } = access;
+  checkMethods(user);
+  // As client-go: nothing that proves who we are is sent over plain HTTP.
+  const isPlain = cluster.server.startsWith('http:');
+  const source = isPlain ? undefined : await sourceOf(access, surroundings);
+  const afterMs = source !== undefined ? PLUGIN_MS : !isPlain && readsFiles(user) ? FILES_MS : undefined;
   let tls: Tls | undefined;
   let last: Credentials | undefined;
 
   async function read(refused: boolean): Promise<Credentials> {
-    const own = plainProof(user);
-    const proof = plugin === undefined ? own : await plugin.proof(own, { refused });
+    const own = isPlain ? {} : plainProof(user);
+    const proof = { ...own, ...(await source?.proof({ refused })) };
     tls = tlsOf(access, proof, tls);
     return {
       secureContext: tls.context,
@@ -66,8 +68,8 @@ export async function loadCredentials(access: Access, log: RequestLog = () => {}
     } catch (error) {
       // Between the two writes that replace a certificate and its key they do not belong together. As client-go: what
       // was good until now goes on.
-      if (refused || plugin !== undefined || last === undefined) throw error;
-      log(0, () => `the credentials read before stay in use: ${(error as Error).message}`);
+      if (refused || source !== undefined || last === undefined) throw error;
+      surroundings.log(0, () => `the credentials read before stay in use: ${(error as Error).message}`);
       return last;
     }
   }
@@ -79,53 +81,53 @@ function readsFiles({ tokenFile, certFile, certData, keyFile, keyData }: UserEnt
   return files.some(file => file !== undefined);
 }
 
-async function pluginOf(user: UserEntry): Promise<Plugin> {
-  const { Plugin } = await import('./plugin-credentials.ts');
-  return new Plugin(user);
-}
-
-interface Tls {
-  material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
-  context: SecureContext | undefined;
-  certificateEnds: Date | undefined;
-}
-
-/** The last one again when nothing in it has changed. */
-function tlsOf({ cluster, user, source }: Access, { cert, key }: Proof, last: Tls | undefined): Tls {
-  const ca = material(cluster.caData, cluster.caFile, `certificate-authority of cluster "${cluster.name}"`);
-  if ((cert === undefined) !== (key === undefined)) {
-    const [has, lacks] =
-      cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
-    throw new NodepoolError(
-      'input',
-      `user "${user.name}" in ${source} has a ${has} and no ${lacks}`,
-      `add its ${lacks}`,
-    );
-  }
-  const all = { ca, cert, key };
-  if (last !== undefined && isDeepStrictEqual(all, last.material)) return last;
-  try {
-    return {
-      material: all,
-      context: cluster.server.startsWith('http:') ? undefined : createSecureContext(all),
-      certificateEnds: cert === undefined ? undefined : new X509Certificate(cert).validToDate,
-    };
-  } catch (error) {
-    throw new NodepoolError(
-      'input',
-      `the certificates of cluster "${cluster.name}" and user "${user.name}" in ${source} cannot be used: ${(error as Error).message}`,
-      'check that they are PEM and that key and certificate belong together',
-      { cause: error },
-    );
+/** Two that exclude each other are a mistake, as for kubectl. */
+function checkMethods({ name, token, tokenFile, username, exec, authProvider }: UserEntry): void {
+  const both =
+    exec !== undefined && authProvider !== undefined
+      ? 'an exec plugin and an auth-provider'
+      : (token ?? tokenFile) !== undefined && username !== undefined
+        ? 'a token and a username'
+        : undefined;
+  if (both !== undefined) {
+    throw new NodepoolError('input', `user "${name}" in the kubeconfig has ${both}`, 'keep one of the two');
   }
 }
 
-function headersOf({ as, asGroups }: UserEntry, { authorization }: Proof): Credentials['headers'] {
+/** As client-go, a plugin is not asked where the kubeconfig itself has what it would give. */
+async function sourceOf(access: Access, surroundings: LoginSurroundings): Promise<ProofSource | undefined> {
+  const { user, cluster } = access;
+  if ((user.token ?? user.tokenFile ?? user.username) !== undefined) return undefined;
+  if (user.authProvider !== undefined) {
+    const { authProviderOf } = await import('./oidc.ts');
+    return authProviderOf(access, surroundings);
+  }
+  const hasCertificate = (user.certData ?? user.certFile) !== undefined && (user.keyData ?? user.keyFile) !== undefined;
+  if (user.exec === undefined || hasCertificate) return undefined;
+  const { ExecPlugin } = await import('./exec-plugin.ts');
+  return new ExecPlugin(access, caOf(cluster), surroundings);
+}
+
+function headersOf(
+  { as, asUid, asGroups, asUserExtra = {} }: UserEntry,
+  { authorization }: Proof,
+): Credentials['headers'] {
+  const extras = Object.entries(asUserExtra).map(([key, values]) => [`Impersonate-Extra-${escapeKey(key)}`, values]);
   return {
     ...(authorization === undefined ? {} : { Authorization: authorization }),
     ...(as === undefined ? {} : { 'Impersonate-User': as }),
+    ...(as === undefined || asUid === undefined ? {} : { 'Impersonate-Uid': asUid }),
     ...(as === undefined || asGroups === undefined ? {} : { 'Impersonate-Group': asGroups }),
+    ...(as === undefined ? {} : Object.fromEntries(extras)),
   };
+}
+
+/** Bytes that no header's name may have are written as %XX, and so is %: the server reads them so. */
+function escapeKey(key: string): string {
+  const percent = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  return Buffer.from(key)
+    .toString('latin1')
+    .replace(/[^!#$&'*+.^_`|~0-9A-Za-z-]/g, percent);
 }
 
 function plainProof(user: UserEntry): Proof {
@@ -137,36 +139,20 @@ function plainProof(user: UserEntry): Proof {
 }
 
 function authorizationOf(user: UserEntry): string | undefined {
-  // As client-go: the file's content goes before a token that stands beside it.
-  const token =
-    user.tokenFile === undefined ? user.token : readText(user.tokenFile, `tokenFile of user "${user.name}"`);
-  if (token?.trim() === '' && user.tokenFile !== undefined) {
-    throw new NodepoolError(
-      'input',
-      `the tokenFile of user "${user.name}", ${user.tokenFile}, is empty`,
-      'log in again',
-    );
-  }
+  const token = user.tokenFile === undefined ? user.token : tokenIn(user.tokenFile, user);
   if (token !== undefined) return `Bearer ${token.trim()}`;
   if (user.username === undefined) return undefined;
   return `Basic ${Buffer.from(`${user.username}:${user.password ?? ''}`).toString('base64')}`;
 }
 
-/** Data goes before a file, as for client-go. */
-function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
-  if (data !== undefined) return Buffer.from(data, 'base64');
-  return file === undefined ? undefined : Buffer.from(readText(file, what));
-}
-
-function readText(file: string, what: string): string {
+/** As client-go: the file's content goes before a token that stands beside it, which serves while there is none. */
+function tokenIn(file: string, { name, token }: UserEntry): string {
   try {
-    return readFileSync(file, 'utf8');
+    const content = readText(file, `tokenFile of user "${name}"`);
+    if (content.trim() !== '') return content;
+    throw new NodepoolError('input', `the tokenFile of user "${name}", ${file}, is empty`, 'log in again');
   } catch (error) {
-    throw new NodepoolError(
-      'input',
-      `cannot read the ${what}, ${file}: ${readProblem(error)}`,
-      'correct the path in the kubeconfig',
-      { cause: error },
-    );
+    if (token !== undefined) return token;
+    throw error;
   }
 }

@@ -1,8 +1,9 @@
 /** One kubeconfig file, read and checked. Paths in it are relative to its folder and leave here absolute. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { load, YAMLException } from 'js-yaml';
+import { loadAll, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
 
 export interface ClusterEntry {
   name: string;
@@ -15,6 +16,8 @@ export interface ClusterEntry {
   disableCompression?: true;
   tlsServerName?: string;
   proxyUrl?: string;
+  /** What an exec plugin is told of this cluster: the extension `client.authentication.k8s.io/exec`. */
+  execExtension?: unknown;
 }
 
 export interface UserEntry {
@@ -28,11 +31,15 @@ export interface UserEntry {
   username?: string;
   password?: string;
   as?: string;
+  asUid?: string;
   asGroups?: string[];
+  asUserExtra?: Record<string, string[]>;
   /** An exec plugin's section, as it stands in the file. */
   exec?: Record<string, unknown>;
-  /** A legacy auth-provider's section (oidc, azure, gcp), as it stands in the file. */
+  /** A legacy auth-provider's section (oidc), as it stands in the file. */
   authProvider?: Record<string, unknown>;
+  /** The file it stands in, where renewed tokens of an auth-provider are written back. */
+  file?: string;
 }
 
 export interface ContextEntry {
@@ -47,8 +54,6 @@ export interface KubeconfigFile {
   users: UserEntry[];
   contexts: ContextEntry[];
 }
-
-type Section = Record<string, unknown>;
 
 /** Undefined when there is no such file. Throws NodepoolError, naming the file and where it can the line. */
 export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
@@ -90,42 +95,45 @@ export function readProblem(error: unknown): string {
 export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const root = parseYaml(text, file);
   const folder = path.dirname(path.resolve(file));
-  const at = (value: unknown) => (isText(value) ? path.resolve(folder, value) : undefined);
   return {
-    currentContext: optionalText(root['current-context']),
-    clusters: entries(root, 'clusters', 'cluster', file).map(({ name, body }) =>
+    currentContext: new Fields(root, '', file).text('current-context'),
+    clusters: entries(root, 'clusters', 'cluster', file).map(({ name, fields }) =>
       defined({
         name,
-        server: (optionalText(body.server) ?? '').replace(/\/+$/, ''),
-        caFile: at(body['certificate-authority']),
-        caData: optionalText(body['certificate-authority-data']),
-        skipTlsVerify: body['insecure-skip-tls-verify'] === true,
-        disableCompression: body['disable-compression'] === true ? true : undefined,
-        tlsServerName: optionalText(body['tls-server-name']),
-        proxyUrl: optionalText(body['proxy-url']),
+        server: fields.text('server') ?? '',
+        caFile: fields.path('certificate-authority', folder),
+        caData: fields.text('certificate-authority-data'),
+        skipTlsVerify: fields.flag('insecure-skip-tls-verify'),
+        disableCompression: fields.flag('disable-compression') ? true : undefined,
+        tlsServerName: fields.text('tls-server-name'),
+        proxyUrl: fields.text('proxy-url'),
+        execExtension: extensionOf(fields.body.extensions, 'client.authentication.k8s.io/exec'),
       }),
     ),
-    users: entries(root, 'users', 'user', file).map(({ name, body }) =>
+    users: entries(root, 'users', 'user', file).map(({ name, fields }) =>
       defined({
         name,
-        certFile: at(body['client-certificate']),
-        certData: optionalText(body['client-certificate-data']),
-        keyFile: at(body['client-key']),
-        keyData: optionalText(body['client-key-data']),
-        token: optionalText(body.token),
-        tokenFile: at(body.tokenFile),
-        username: optionalText(body.username),
-        password: optionalText(body.password),
-        as: optionalText(body.as),
-        asGroups: Array.isArray(body['as-groups']) ? body['as-groups'].filter(isText) : undefined,
-        exec: isSection(body.exec) ? withCommandIn(folder, body.exec) : undefined,
-        authProvider: isSection(body['auth-provider']) ? body['auth-provider'] : undefined,
+        certFile: fields.path('client-certificate', folder),
+        certData: fields.text('client-certificate-data'),
+        keyFile: fields.path('client-key', folder),
+        keyData: fields.text('client-key-data'),
+        token: fields.text('token'),
+        tokenFile: fields.path('tokenFile', folder),
+        username: fields.text('username'),
+        password: fields.text('password'),
+        as: fields.text('as'),
+        asUid: fields.text('as-uid'),
+        asGroups: fields.texts('as-groups'),
+        asUserExtra: fields.lists('as-user-extra'),
+        exec: withCommandIn(folder, fields.section('exec')),
+        authProvider: fields.section('auth-provider'),
+        file,
       }),
     ),
-    contexts: entries(root, 'contexts', 'context', file).map(({ name, body }) => ({
+    contexts: entries(root, 'contexts', 'context', file).map(({ name, fields }) => ({
       name,
-      cluster: optionalText(body.cluster) ?? '',
-      user: optionalText(body.user) ?? '',
+      cluster: fields.text('cluster') ?? '',
+      user: fields.text('user') ?? '',
     })),
   };
 }
@@ -133,7 +141,8 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
 function parseYaml(text: string, file: string): Section {
   let root: unknown;
   try {
-    root = text.trim() === '' ? {} : load(text);
+    // As kubectl: of several documents the first.
+    [root] = loadAll(text);
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const line = error.mark === undefined ? '' : ` line ${error.mark.line + 1}:`;
@@ -144,44 +153,34 @@ function parseYaml(text: string, file: string): Section {
   return root;
 }
 
+/** As kubectl, refuses a name that stands in one file twice: which was meant? */
 function entries(root: Section, list: string, member: string, file: string) {
   const items = root[list] ?? [];
   if (!Array.isArray(items)) throw malformed(file, `${list} is not a list`);
+  const names = new Set<string>();
   return items.map((item: unknown, index) => {
     const where = `${list}[${index}]`;
     if (!isSection(item)) throw malformed(file, `${where} is not a mapping`);
     if (!isText(item.name)) throw malformed(file, `${where}.name is missing`);
+    if (names.has(item.name)) throw malformed(file, `${list} has the name "${item.name}" twice`);
+    names.add(item.name);
     const body = item[member] ?? {};
     if (!isSection(body)) throw malformed(file, `${where}.${member} is not a mapping`);
-    return { name: item.name, body };
+    return { name: item.name, fields: new Fields(body, `${where}.${member}.`, file) };
   });
 }
 
 /** As client-go: a command with a slash is relative to the file, one without is looked up in PATH. */
-function withCommandIn(folder: string, exec: Section): Section {
-  const { command } = exec;
-  return isText(command) && /[/\\]/.test(command) ? { ...exec, command: path.resolve(folder, command) } : exec;
+function withCommandIn(folder: string, exec: Section | undefined): Section | undefined {
+  const command = exec?.command;
+  if (!isText(command) || !command.includes(path.sep) || path.isAbsolute(command)) return exec;
+  return { ...exec, command: path.join(folder, command) };
 }
 
-function malformed(file: string, problem: string, cause?: unknown): NodepoolError {
-  return new NodepoolError(
-    'input',
-    `the kubeconfig ${file} is malformed: ${problem}`,
-    'correct the file or choose another with --kubeconfig',
-    { cause },
-  );
-}
-
-function isSection(value: unknown): value is Section {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function optionalText(value: unknown): string | undefined {
-  return isText(value) ? value : undefined;
+/** Undefined when there is none of that name. */
+function extensionOf(extensions: unknown, name: string): unknown {
+  if (!Array.isArray(extensions)) return undefined;
+  return extensions.filter(isSection).find(extension => extension.name === name)?.extension ?? undefined;
 }
 
 /** Without the members that are undefined. */

@@ -19,7 +19,10 @@ export interface AccessOptions {
   cluster?: string;
   user?: string;
   as?: string;
+  asUid?: string;
   asGroup?: string[];
+  /** `KEY=VALUE` each. */
+  asUserExtra?: string[];
   env: Record<string, string | undefined>;
 }
 
@@ -91,12 +94,12 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   const clusterName = options.cluster ?? context?.cluster ?? '';
   const userName = options.user ?? context?.user ?? '';
   const of = context === undefined ? '' : ` of context "${context.name}"`;
-  const cluster = config.clusters.find(({ name }) => name === clusterName);
-  if (cluster === undefined) {
+  const named = config.clusters.find(({ name }) => name === clusterName);
+  if (named === undefined) {
     const flag = options.cluster === undefined ? `the cluster "${clusterName}"${of}` : `--cluster: "${clusterName}"`;
     throw unknown(`${flag} is not in ${source}`, 'clusters', config.clusters, '--cluster');
   }
-  checkServer(cluster, source);
+  const cluster = withAddress(named, source);
   const user = config.users.find(({ name }) => name === userName);
   if (user !== undefined) return { cluster, user };
   // A context may name no user at all: anonymous, as for kubectl.
@@ -105,13 +108,28 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
 }
 
-function checkServer({ name, server }: ClusterEntry, source: string): void {
-  if (/^https?:$/.test(URL.parse(server)?.protocol ?? '')) return;
+/** As client-go: an address without a scheme, `host:port`, is one of plain HTTP. */
+function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
+  const { name, server, caFile, caData, skipTlsVerify } = cluster;
+  if (skipTlsVerify && (caFile ?? caData) !== undefined) {
+    throw new NodepoolError(
+      'input',
+      `cluster "${name}" in ${source} has both certificate-authority and insecure-skip-tls-verify`,
+      'keep one of the two',
+    );
+  }
+  if (isAddress(server)) return cluster;
+  const plain = `http://${server}`;
+  if (/^[^/]*:\d+\/*$/.test(server) && isAddress(plain)) return { ...cluster, server: plain };
   throw new NodepoolError(
     'input',
     `the server "${server}" of cluster "${name}" in ${source} is not an address`,
     'write it like https://host:6443',
   );
+}
+
+function isAddress(server: string): boolean {
+  return /^https?:$/.test(URL.parse(server)?.protocol ?? '');
 }
 
 function chooseContext(config: KubeconfigFile, options: AccessOptions, source: string): ContextEntry | undefined {
@@ -156,13 +174,33 @@ function inCluster({ env }: AccessOptions, lookedAt: string[]): Access {
   };
 }
 
-function impersonate(user: UserEntry, { as, asGroup }: AccessOptions): UserEntry {
-  if (asGroup !== undefined && asGroup.length > 0 && as === undefined && user.as === undefined) {
-    throw new NodepoolError('usage', '--as-group needs a user to impersonate', 'add --as USER');
-  }
-  return {
-    ...user,
-    ...(as === undefined ? {} : { as }),
-    ...(asGroup === undefined || asGroup.length === 0 ? {} : { asGroups: asGroup }),
+/** What the flags give takes the place of the same in the file; the user's extras are joined by key. As for kubectl. */
+function impersonate(user: UserEntry, { as, asUid, asGroup, asUserExtra }: AccessOptions): UserEntry {
+  const given = {
+    ...(as ? { as } : {}),
+    ...(asUid ? { asUid } : {}),
+    ...(asGroup?.length ? { asGroups: asGroup } : {}),
+    ...(asUserExtra?.length ? { asUserExtra: { ...user.asUserExtra, ...extrasOf(asUserExtra) } } : {}),
   };
+  const all = { ...user, ...given };
+  if (all.as !== undefined) return all;
+  const flags = { asGroups: '--as-group', asUid: '--as-uid', asUserExtra: '--as-user-extra' };
+  for (const [name, flag] of Object.entries(flags)) {
+    if (name in given) throw new NodepoolError('usage', `${flag} needs a user to impersonate`, 'add --as USER');
+    if (!(name in all)) continue;
+    const field = { asGroups: 'as-groups', asUid: 'as-uid', asUserExtra: 'as-user-extra' }[name];
+    const problem = `user "${user.name}" in the kubeconfig has ${field} and no user to impersonate`;
+    throw new NodepoolError('input', problem, 'add `as` to it, or --as USER');
+  }
+  return all;
+}
+
+function extrasOf(flags: string[]): Record<string, string[]> {
+  const extras: Record<string, string[]> = {};
+  for (const flag of flags) {
+    const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(flag) ?? [];
+    if (key === undefined) throw new NodepoolError('usage', `--as-user-extra "${flag}" is not KEY=VALUE`);
+    extras[key] = [...(extras[key] ?? []), value];
+  }
+  return extras;
 }

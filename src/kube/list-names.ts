@@ -6,6 +6,7 @@ import type { Names } from '../operations/names-port.ts';
 import { loadCredentials } from './credentials.ts';
 import type { Access } from './kubeconfig.ts';
 import { requestPage } from './page.ts';
+import { NO_TERMINAL } from './proof.ts';
 import { decodeMetadata, type NamedLabels, PROTOBUF } from './protobuf/objects.ts';
 import { NODE_POOLS, NODES, type Resource } from './resource.ts';
 import { Transport } from './transport.ts';
@@ -30,9 +31,12 @@ export async function listNames(
   { deadlineMs, version, env }: ListNamesOptions,
 ): Promise<Names> {
   const resource = kind === 'pools' ? NODE_POOLS : NODES;
+  const ended = new AbortController();
+  // What a plugin says would stand in the line that is being typed.
+  const login = { env, signal: ended.signal, terminal: { ...NO_TERMINAL, stderr: 'ignore' as const } };
   const transport = new Transport({
     access,
-    credentials: () => loadCredentials(access),
+    credentials: () => loadCredentials(access, login),
     userAgent: userAgent(version, process.platform, process.arch),
     deadlineMs,
     env,
@@ -46,6 +50,7 @@ export async function listNames(
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
     return namesOf((page?.items as NamedLabels[] | undefined) ?? itemsOf(answer.text));
   } finally {
+    ended.abort();
     transport.close();
   }
 }

@@ -1,9 +1,14 @@
-/** Which proxy leads to the server: the kubeconfig's `proxy-url`, else HTTPS_PROXY and NO_PROXY, as kubectl. */
+/** Which proxy leads to a server: the kubeconfig's `proxy-url`, else the environment's, read as Go reads it. */
+import { BlockList, isIP, isIPv4 } from 'node:net';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ClusterEntry } from './kubeconfig-file.ts';
 
-interface ProxyOptions {
-  proxyEnv?: Record<string, string>;
+type Env = Record<string, string | undefined>;
+
+export interface ProxyAddress {
+  url: URL;
+  /** What to correct when it does not work. */
+  source: string;
 }
 
 /** Whether it names this machine, as URL has it: an IPv6 address in brackets. */
@@ -11,21 +16,71 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
-/** Options for a node:http Agent. Like Go's, the environment's proxy is never used for a server on this machine. */
-export function proxyEnvironment(cluster: ClusterEntry, env: Record<string, string | undefined>): ProxyOptions {
-  const { hostname } = new URL(cluster.server);
-  if (cluster.proxyUrl !== undefined) {
-    if (!/^https?:/.test(cluster.proxyUrl)) {
-      throw new NodepoolError(
-        'input',
-        `cluster "${cluster.name}": proxy-url ${cluster.proxyUrl} is not an http or https proxy`,
-        'name an HTTP proxy, other kinds are not supported',
-      );
-    }
-    return { proxyEnv: { HTTP_PROXY: cluster.proxyUrl, HTTPS_PROXY: cluster.proxyUrl } };
+/** Throws NodepoolError (input) of an address that is none, or a proxy of an unknown kind. */
+export function proxyOf({ name, server, proxyUrl }: ClusterEntry, env: Env): ProxyAddress | undefined {
+  if (proxyUrl === undefined) return proxyFromEnvironment(new URL(server), env);
+  return { url: checked(proxyUrl, `proxy-url of cluster "${name}"`), source: `proxy-url of cluster "${name}"` };
+}
+
+/**
+ * By HTTPS_PROXY or HTTP_PROXY, by the scheme of what is asked for, and NO_PROXY, each also in lower case: the rules of
+ * golang.org/x/net/http/httpproxy. A server on this machine is never asked through a proxy.
+ */
+export function proxyFromEnvironment(target: URL, env: Env): ProxyAddress | undefined {
+  const names = target.protocol === 'https:' ? ['HTTPS_PROXY', 'https_proxy'] : ['HTTP_PROXY', 'http_proxy'];
+  const name = names.find(one => env[one]);
+  const value = name === undefined ? undefined : env[name];
+  if (name === undefined || value === undefined || isExempt(target, env.NO_PROXY || env.no_proxy || ''))
+    return undefined;
+  return { url: checked(/^[^/]*:\/\/./.test(value) ? value : `http://${value}`, name), source: name };
+}
+
+function checked(value: string, source: string): URL {
+  const url = URL.parse(value);
+  if (url === null || !/^(https?|socks5h?):$/.test(url.protocol) || url.hostname === '') {
+    const shown = value.replace(/\/\/[^/]*@/, '//');
+    throw new NodepoolError(
+      'input',
+      `${source}: ${shown} is not an address of a proxy`,
+      'write http://, https:// or socks5://',
+    );
   }
-  if (isLoopback(hostname)) return {};
-  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
-  const proxyEnv = Object.fromEntries(names.flatMap(name => (env[name] ? [[name, env[name]]] : [])));
-  return Object.keys(proxyEnv).length > 0 ? { proxyEnv } : {};
+  return url;
+}
+
+function isExempt(target: URL, noProxy: string): boolean {
+  if (isLoopback(target.hostname)) return true;
+  const host = target.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const port = target.port || (target.protocol === 'https:' ? '443' : '80');
+  return noProxy
+    .split(',')
+    .map(rule => rule.trim().toLowerCase())
+    .some(rule => rule === '*' || (rule !== '' && matches(rule, host, port)));
+}
+
+/** A range of addresses, or an address or a domain, with or without a port. What is none of them matches nothing. */
+function matches(rule: string, host: string, port: string): boolean {
+  const range = /^([^/]+)\/(\d+)$/.exec(rule);
+  if (range !== null) return isInRange(range[1] ?? '', Number(range[2]), host);
+  const [name, rulePort] = splitPort(rule);
+  if (name === '' || (rulePort !== '' && rulePort !== port)) return false;
+  if (isIP(name) || isIP(host)) return isIP(name) !== 0 && isInRange(name, isIPv4(name) ? 32 : 128, host);
+  const domain = name.replace(/^\*\./, '.');
+  // `.example.com` means subdomains alone, `example.com` itself as well.
+  return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
+}
+
+/** `host:port` and `[ipv6]:port`; an IPv6 address alone has colons and no port. */
+function splitPort(rule: string): [name: string, port: string] {
+  if (isIP(rule)) return [rule, ''];
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d*)$/.exec(rule) ?? [];
+  return port === undefined ? [rule, ''] : [bracketed ?? plain ?? '', port];
+}
+
+function isInRange(address: string, bits: number, host: string): boolean {
+  const [family, hostFamily] = [isIP(address), isIP(host)];
+  if (family === 0 || hostFamily === 0 || bits > (family === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6');
+  return list.check(host, hostFamily === 4 ? 'ipv4' : 'ipv6');
 }

@@ -2,13 +2,13 @@
  * Who we are to the server, and the kept connections that go with it: one session for all requests, renewed when its
  * credentials are due or refused. Requests under way keep the session they began with.
  */
-import http from 'node:http';
-import https from 'node:https';
+import type http from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../controller/clock.ts';
 import type { Credentials } from './credentials.ts';
 import type { ClusterEntry } from './kubeconfig-file.ts';
-import { proxyEnvironment } from './proxy.ts';
+import { proxyOf } from './proxy.ts';
+import { newAgent } from './proxy-agent.ts';
 
 /** The same object as long as its credentials are the same. */
 export interface Session {
@@ -110,14 +110,20 @@ export class Sessions {
 
   #newAgents({ secureContext }: Credentials): Pick<Session, 'agent' | 'streams'> {
     const { cluster, concurrency, env } = this.#options;
-    const newAgent = (maxSockets: number) => {
-      const common = { keepAlive: true, maxSockets, ...proxyEnvironment(cluster, env) };
-      if (secureContext === undefined) return new http.Agent(common);
-      const { tlsServerName, skipTlsVerify } = cluster;
-      const servername = tlsServerName === undefined ? {} : { servername: tlsServerName };
-      return new https.Agent({ ...common, secureContext, rejectUnauthorized: !skipTlsVerify, ...servername });
-    };
-    const [agent, streams] = [newAgent(concurrency), newAgent(Number.POSITIVE_INFINITY)];
+    const target = new URL(cluster.server);
+    const proxy = proxyOf(cluster, env);
+    const { tlsServerName, skipTlsVerify } = cluster;
+    const tls =
+      secureContext === undefined
+        ? {}
+        : {
+            secureContext,
+            rejectUnauthorized: !skipTlsVerify,
+            ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+          };
+    const [agent, streams] = [concurrency, Number.POSITIVE_INFINITY].map(maxSockets =>
+      newAgent(target, proxy, { keepAlive: true, maxSockets, ...tls }),
+    ) as [http.Agent, http.Agent];
     for (const old of this.#agents) {
       old.maxFreeSockets = 0;
       endIdleSockets(old);

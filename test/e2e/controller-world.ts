@@ -11,7 +11,7 @@ export function openTransport({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>):
   const access = loadAccess({ kubeconfig, env: {} });
   return new Transport({
     access,
-    credentials: () => loadCredentials(access),
+    credentials: () => loadCredentials(access, { env: process.env }),
     userAgent: 'controller-test/1.0',
     env: {},
     clock: systemClock,

@@ -29,7 +29,7 @@ describe('credentials in use', () => {
     const answers: string[] = [];
     const transport = new Transport({
       access,
-      credentials: () => loadCredentials(access),
+      credentials: () => loadCredentials(access, { env: process.env }),
       userAgent: 'test',
       env: {},
       clock: { ...systemClock, now: () => systemClock.now() + passed },
@@ -53,12 +53,18 @@ describe('credentials in use', () => {
     const text = `echo run >> '${log}'; sleep 0.2; case $(wc -l < '${log}' | tr -d ' ') in ${cases} esac`;
     await writeFile(script, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const runs = async () => (await readFile(log, 'utf8')).split('\n').length - 1;
-    return { user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script } }, runs };
+    return {
+      user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script, interactiveMode: 'Never' } },
+      runs,
+    };
   }
 
   async function gives(status: object): Promise<string> {
     const file = join(cluster().dir, `gives-${++robots}.json`);
-    await writeFile(file, JSON.stringify({ kind: 'ExecCredential', status }));
+    await writeFile(
+      file,
+      JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }),
+    );
     return `cat '${file}'`;
   }
 

@@ -148,7 +148,7 @@ describe('the transport', () => {
     const access = loadAccess({ kubeconfig: cluster().kubeconfig, env: {} });
     const transport = new Transport({
       access,
-      credentials: () => loadCredentials(access),
+      credentials: () => loadCredentials(access, { env: process.env }),
       userAgent: 'test',
       env: {},
       clock: systemClock,

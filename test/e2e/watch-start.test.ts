@@ -93,7 +93,12 @@ test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, as
   const config = {
     'current-context': 'c',
     clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name: 'robot', user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin } } }],
+    users: [
+      {
+        name: 'robot',
+        user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' } },
+      },
+    ],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'robot' } }],
   };
   await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });

@@ -18,7 +18,11 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 function credentials(user: Omit<UserEntry, 'name'>, server = 'https://s', log?: RequestLog) {
   const cluster = { name: 'c', server, skipTlsVerify: false, caData: base64(authority.cert) };
-  return loadCredentials({ cluster, user: { name: 'u', ...user }, source: '/k' }, log);
+  const env = { PATH: process.env.PATH };
+  return loadCredentials(
+    { cluster, user: { name: 'u', ...user }, source: '/k' },
+    { env, ...(log === undefined ? {} : { log }) },
+  );
 }
 
 function plugin(name: string, script: string): string {
@@ -36,6 +40,22 @@ describe('headers', () => {
     ['a token', { token: 't' }, { Authorization: 'Bearer t' }],
     ['a token file goes before a token', { token: 't', tokenFile }, { Authorization: 'Bearer from-file' }],
     ['a password', { username: 'a', password: 'b:c' }, { Authorization: `Basic ${base64('a:b:c')}` }],
+    [
+      'a token serves where its file is not there',
+      { token: 't', tokenFile: '/no/token' },
+      { Authorization: 'Bearer t' },
+    ],
+    ['a user without a password', { username: 'a' }, { Authorization: `Basic ${base64('a:')}` }],
+    [
+      'impersonation of all there is',
+      { as: 'x', asUid: '7', asUserExtra: { scopes: ['a', 'b'], 'example.com/%é': ['c'] } },
+      {
+        'Impersonate-User': 'x',
+        'Impersonate-Uid': '7',
+        'Impersonate-Extra-scopes': ['a', 'b'],
+        'Impersonate-Extra-example.com%2F%25%C3%A9': ['c'],
+      },
+    ],
     ['impersonation', { as: 'x', asGroups: ['g', 'h'] }, { 'Impersonate-User': 'x', 'Impersonate-Group': ['g', 'h'] }],
   ];
   for (const [name, user, headers] of table) {
@@ -52,8 +72,9 @@ test('a client certificate, and when it ends', async () => {
 });
 
 describe('an exec plugin', () => {
-  const exec = (command: string) => ({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command } });
-  const answer = (status: object) => `echo '${JSON.stringify({ kind: 'ExecCredential', status })}'`;
+  const apiVersion = 'client.authentication.k8s.io/v1';
+  const exec = (command: string) => ({ exec: { apiVersion, command, interactiveMode: 'Never' } });
+  const answer = (status: object) => `echo '${JSON.stringify({ kind: 'ExecCredential', apiVersion, status })}'`;
 
   test('gives a token', async () => {
     const loaded = await credentials(exec(plugin('token-plugin', answer({ token: 'exec-token' }))));
@@ -65,7 +86,10 @@ describe('an exec plugin', () => {
     const runs = path.join(folder, `${name}.runs`);
     writeFileSync(runs, '');
     const status = `{"token":"'$(wc -l < '${runs}' | tr -d ' ')'"${expires}}`;
-    const command = plugin(name, `echo run >> '${runs}'; echo '{"kind":"ExecCredential","status":${status}}'`);
+    const command = plugin(
+      name,
+      `echo run >> '${runs}'; echo '{"kind":"ExecCredential","apiVersion":"${apiVersion}","status":${status}}'`,
+    );
     return { command, runs: () => readFileSync(runs, 'utf8').split('\n').length - 1 };
   }
 
@@ -90,10 +114,27 @@ describe('an exec plugin', () => {
     });
   });
 
+  test('is not run where the kubeconfig has a token, a user or a certificate, or for plain HTTP', async () => {
+    const { command, runs } = counting('unused', '');
+    const tokenFile = path.join(folder, 'unused-token');
+    writeFileSync(tokenFile, 'in-file');
+    await credentials({ ...exec(command), token: 't' });
+    await credentials({ ...exec(command), tokenFile });
+    await credentials({ ...exec(command), username: 'a' });
+    await credentials({ ...exec(command), certData: base64(client.cert), keyData: base64(client.key) });
+    const plain = await credentials({ ...exec(command), as: 'x' }, 'http://s');
+    assert.deepEqual([plain.headers, plain.renewal], [{ 'Impersonate-User': 'x' }, undefined]);
+    assert.equal(runs(), 0);
+  });
+
   test('gives a certificate', async () => {
     writeFileSync(
       path.join(folder, 'answer.json'),
-      JSON.stringify({ status: { clientCertificateData: client.cert, clientKeyData: client.key } }),
+      JSON.stringify({
+        kind: 'ExecCredential',
+        apiVersion,
+        status: { clientCertificateData: client.cert, clientKeyData: client.key },
+      }),
     );
     const loaded = await credentials(exec(plugin('cert-plugin', `cat '${path.join(folder, 'answer.json')}'`)));
     assert.deepEqual(loaded.certificateEnds, ends);
@@ -102,11 +143,16 @@ describe('an exec plugin', () => {
   test('that fails is named, with what it said', async () => {
     const failing = plugin('failing', 'echo "session expired" >&2; exit 1');
     await assert.rejects(credentials(exec(failing)), {
-      message: `the plugin ${failing} gave no credentials for user "u": session expired`,
-      next: 'log in again with that tool',
+      message: `the plugin ${failing} gave no credentials for user "u": it failed with exit code 1`,
+      next: 'see what it said, and log in again with that tool',
     });
     await assert.rejects(credentials(exec('/no/such/plugin')), /the plugin \/no\/such\/plugin gave no credentials/);
   });
+});
+
+test('over plain HTTP nothing that proves who we are is sent, as by client-go', async () => {
+  assert.deepEqual((await credentials({ token: 't' }, 'http://s')).headers, {});
+  assert.deepEqual((await credentials({ username: 'a', password: 'b' }, 'http://s')).headers, {});
 });
 
 test('a token file that is read again: the secure context stays while CA, certificate and key do', async () => {
@@ -181,6 +227,12 @@ describe("a client certificate's files", () => {
 
 describe('what cannot be used', () => {
   const table: [string, Omit<UserEntry, 'name'>, string][] = [
+    ['a token and a username', { token: 't', username: 'a' }, 'user "u" in the kubeconfig has a token and a username'],
+    [
+      'a plugin and an auth-provider',
+      { exec: {}, authProvider: {} },
+      'user "u" in the kubeconfig has an exec plugin and an auth-provider',
+    ],
     ['no key', { certData: base64(client.cert) }, 'user "u" in /k has a client-certificate and no client-key'],
     ['no certificate', { keyData: base64(client.key) }, 'user "u" in /k has a client-key and no client-certificate'],
     ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],

@@ -83,6 +83,33 @@ describe('which cluster and user', () => {
     );
   });
 
+  test('all that can be impersonated; extras of the flags are joined with those of the file', () => {
+    const file = write(
+      'as',
+      `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: "https://a"}}],
+        users: [{name: a, user: {as: x, as-uid: "1", as-groups: [g], as-user-extra: {k: [v], l: [w]}}}]}`,
+    );
+    const picked = (options: Partial<AccessOptions>) => {
+      const { as, asUid, asGroups, asUserExtra } = loadAccess({ kubeconfig: file, env: {}, ...options }).user;
+      return { as, asUid, asGroups, asUserExtra };
+    };
+    const inFile = { as: 'x', asUid: '1', asGroups: ['g'], asUserExtra: { k: ['v'], l: ['w'] } };
+    assert.deepEqual(picked({}), inFile);
+    assert.deepEqual(picked({ asUid: '2', asUserExtra: ['k=a', 'm=b=c', 'k=d'] }), {
+      ...inFile,
+      asUid: '2',
+      asUserExtra: { k: ['a', 'd'], l: ['w'], m: ['b=c'] },
+    });
+  });
+
+  test('an address without a scheme is plain HTTP', () => {
+    const file = write(
+      'plain',
+      '{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "localhost:8080"}}]}',
+    );
+    assert.equal(loadAccess({ kubeconfig: file, env: {} }).cluster.server, 'http://localhost:8080');
+  });
+
   test('paths are relative to their own file', () => {
     const file = write(
       'deep/config',
@@ -100,7 +127,7 @@ users:
     const { cluster, user } = loadAccess({ env: { KUBECONFIG: `${one}${path.delimiter}${file}` }, context: 'c' });
     assert.deepEqual(cluster, {
       name: 'c',
-      server: 'https://c',
+      server: 'https://c/',
       caFile: path.join(folder, 'deep', 'ca.pem'),
       skipTlsVerify: false,
       proxyUrl: 'http://p:1',
@@ -120,8 +147,19 @@ describe('what is wrong with it', () => {
   const shape = write('shape', 'clusters:\n- cluster: {}\n');
   const address = write(
     'address',
-    '{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "a:6443"}}]}',
+    '{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "ftp://a:6443"}}]}',
   );
+  const named = (name: string, cluster: string, user = '{}') =>
+    write(
+      name,
+      `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: ${cluster}}], users: [{name: a, user: ${user}}]}`,
+    );
+  const server = '{server: "https://a"}';
+  const bothTrusts = named('both', '{server: "https://a", certificate-authority: x, insecure-skip-tls-verify: true}');
+  const number = named('number', server, '{password: 1234}');
+  const twice = write('twice', '{clusters: [{name: a, cluster: {}}, {name: b}, {name: a, cluster: {}}]}');
+  const groups = named('groups', server, '{as-groups: [g]}');
+  const noGroups = named('no-groups', server, '{as: x, as-groups: g}');
   const dangling = write('dangling', '{current-context: a, contexts: [{name: a, context: {cluster: x, user: y}}]}');
   const empty = write('empty', '');
   const correct = 'correct the file or choose another with --kubeconfig';
@@ -186,7 +224,42 @@ describe('what is wrong with it', () => {
     [
       'an address',
       { kubeconfig: address, env: {} },
-      `the server "a:6443" of cluster "a" in ${address} is not an address; next: write it like https://host:6443`,
+      `the server "ftp://a:6443" of cluster "a" in ${address} is not an address; next: write it like https://host:6443`,
+    ],
+    [
+      'two ways to trust the server',
+      { kubeconfig: bothTrusts, env: {} },
+      `cluster "a" in ${bothTrusts} has both certificate-authority and insecure-skip-tls-verify; next: keep one of the two`,
+    ],
+    [
+      'a number for a text',
+      { kubeconfig: number, env: {} },
+      `the kubeconfig ${number} is malformed: users[0].user.password is not a string; next: ${correct}`,
+    ],
+    [
+      'a text for a list',
+      { kubeconfig: noGroups, env: {} },
+      `the kubeconfig ${noGroups} is malformed: users[0].user.as-groups is not a list of strings; next: ${correct}`,
+    ],
+    [
+      'a name twice in a file',
+      { kubeconfig: twice, env: {} },
+      `the kubeconfig ${twice} is malformed: clusters has the name "a" twice; next: ${correct}`,
+    ],
+    [
+      'groups without a user',
+      { kubeconfig: groups, env: {} },
+      'user "a" in the kubeconfig has as-groups and no user to impersonate; next: add `as` to it, or --as USER',
+    ],
+    [
+      '--as-uid alone',
+      { kubeconfig: one, env: {}, asUid: '1' },
+      '--as-uid needs a user to impersonate; next: add --as USER',
+    ],
+    [
+      '--as-user-extra without a value',
+      { kubeconfig: one, env: {}, as: 'x', asUserExtra: ['scopes'] },
+      '--as-user-extra "scopes" is not KEY=VALUE; next: undefined',
     ],
     [
       'a folder',

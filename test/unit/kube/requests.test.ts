@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodePatchBody, toNode } from '../../../src/kube/nodes.ts';
-import { proxyEnvironment } from '../../../src/kube/proxy.ts';
 import { logAnswer, logRequest } from '../../../src/kube/request-log.ts';
 import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../src/kube/resource.ts';
 import { retryDelay } from '../../../src/kube/retry-after.ts';
@@ -59,26 +58,6 @@ test('a node that has nothing yet', () => {
     unschedulable: false,
     allocatable: {},
   });
-});
-
-test('the proxy: of the kubeconfig, else of the environment, never for this machine', () => {
-  const cluster = (server: string, proxyUrl?: string) => ({
-    name: 'c',
-    server,
-    skipTlsVerify: false,
-    ...(proxyUrl === undefined ? {} : { proxyUrl }),
-  });
-  const env = { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.local', OTHER: 'x' };
-  const { HTTPS_PROXY, NO_PROXY } = env;
-  assert.deepEqual(proxyEnvironment(cluster('https://far:6443'), env), { proxyEnv: { HTTPS_PROXY, NO_PROXY } });
-  assert.deepEqual(proxyEnvironment(cluster('https://far:6443'), {}), {});
-  for (const host of ['localhost', '127.0.0.1', '[::1]']) {
-    assert.deepEqual(proxyEnvironment(cluster(`https://${host}:6443`), env), {});
-  }
-  assert.deepEqual(proxyEnvironment(cluster('https://127.0.0.1:6443', 'http://p:1'), env), {
-    proxyEnv: { HTTP_PROXY: 'http://p:1', HTTPS_PROXY: 'http://p:1' },
-  });
-  assert.throws(() => proxyEnvironment(cluster('https://far', 'socks5://p:1'), {}), /is not an http or https proxy/);
 });
 
 test('the log hides credentials and cuts long bodies', () => {

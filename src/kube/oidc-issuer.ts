@@ -1,0 +1,107 @@
+/** What an OpenID Connect issuer is asked: where its token endpoint is (discovery), and a new token for an old one. */
+
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { text } from 'node:stream/consumers';
+import { isSection, isText, type Section } from './kubeconfig-fields.ts';
+import type { LoginSurroundings } from './proof.ts';
+import { proxyFromEnvironment } from './proxy.ts';
+import { newAgent } from './proxy-agent.ts';
+
+/** By the names of the kubeconfig. */
+export type OidcConfig = Record<string, string>;
+
+/** Characters of an answer that an error quotes. */
+const MOST_QUOTED = 80;
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+type Ask = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<Answer>;
+
+/**
+ * The token endpoint's answer to a refresh (RFC 6749, 6). Throws Error, or what node:https gives.
+ * @param config of the auth-provider
+ */
+export async function issuerRequest(
+  config: OidcConfig,
+  refreshToken: string,
+  { env, signal }: Pick<LoginSurroundings, 'env' | 'signal'>,
+): Promise<Section> {
+  const ca = await certificateAuthority(config);
+  const ask: Ask = (url, init) => exchange(new URL(url), ca, env, signal, init);
+  const endpoint = await tokenEndpoint(config['idp-issuer-url'] ?? '', ask);
+  const { 'client-id': id = '', 'client-secret': secret = '' } = config;
+  const refresh = { grant_type: 'refresh_token', refresh_token: refreshToken };
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const basic = Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64');
+  const headers = { ...form, Authorization: `Basic ${basic}` };
+  let answer = await ask(endpoint, { headers, body: `${new URLSearchParams(refresh)}` });
+  if (!isGood(answer)) {
+    // Some issuers want who we are in the form; Go's oauth2 tries both ways in this order.
+    const who = { client_id: id, ...(secret === '' ? {} : { client_secret: secret }) };
+    answer = await ask(endpoint, { headers: form, body: `${new URLSearchParams({ ...refresh, ...who })}` });
+  }
+  if (!isGood(answer)) throw new Error(`${endpoint} answered ${answer.status}: ${quoted(answer.body)}`);
+  return parsed(answer, endpoint);
+}
+
+async function certificateAuthority(config: OidcConfig): Promise<Buffer | undefined> {
+  const { 'idp-certificate-authority-data': data, 'idp-certificate-authority': file } = config;
+  if (data) return Buffer.from(data, 'base64');
+  return file ? await readFile(file) : undefined;
+}
+
+/** By OpenID Connect Discovery 1.0, 4. */
+async function tokenEndpoint(issuer: string, ask: Ask): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const answer = await ask(url);
+  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${quoted(answer.body)}`);
+  const { token_endpoint: endpoint } = parsed(answer, url);
+  if (!isText(endpoint)) throw new Error(`${url} names no token_endpoint`);
+  return endpoint;
+}
+
+async function exchange(
+  url: URL,
+  ca: Buffer | undefined,
+  env: LoginSurroundings['env'],
+  signal: AbortSignal,
+  init: Parameters<Ask>[1],
+): Promise<Answer> {
+  const { request: open } = url.protocol === 'http:' ? http : https;
+  const agent = newAgent(url, proxyFromEnvironment(url, env), ca === undefined ? {} : { ca });
+  const method = init === undefined ? 'GET' : 'POST';
+  try {
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      const request = open(url, { method, headers: init?.headers ?? {}, agent, signal });
+      request.on('response', resolve);
+      request.on('error', reject);
+      request.end(init?.body);
+    });
+    return { status: response.statusCode ?? 0, body: await text(response) };
+  } finally {
+    agent.destroy();
+  }
+}
+
+function isGood({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}
+
+function parsed({ body }: Answer, url: string): Section {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isSection(value)) return value;
+  } catch {
+    // As below.
+  }
+  throw new Error(`${url} answered with something else than JSON: ${quoted(body)}`);
+}
+
+function quoted(body: string): string {
+  return JSON.stringify(body.length > MOST_QUOTED ? `${body.slice(0, MOST_QUOTED)}…` : body);
+}

@@ -1,0 +1,45 @@
+/** Agents of node:http(s) whose connections lead through a proxy: tunnels, but where plain HTTP goes through an HTTP proxy. */
+import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import type { ProxyAddress } from './proxy.ts';
+
+/**
+ * @param target whose scheme decides which kind of agent it is
+ * @param options of the TLS to the server too; an https:// proxy is held to the same, as by client-go
+ */
+export function newAgent(target: URL, proxy: ProxyAddress | undefined, options: https.AgentOptions): http.Agent {
+  const isPlain = target.protocol === 'http:';
+  if (isPlain && proxy?.url.protocol.startsWith('http')) {
+    return new http.Agent({ ...options, proxyEnv: { HTTP_PROXY: proxy.url.href } });
+  }
+  const agent = isPlain ? new http.Agent(options) : new https.Agent(options);
+  return proxy === undefined ? agent : throughTunnel(agent, proxy, options, isPlain);
+}
+
+function throughTunnel(
+  agent: http.Agent,
+  proxy: ProxyAddress,
+  options: https.AgentOptions,
+  isPlain: boolean,
+): http.Agent {
+  const overTunnel = agent.createConnection.bind(agent);
+  const destroy = agent.destroy.bind(agent);
+  const ended = new AbortController();
+  type Connect = typeof agent.createConnection;
+  agent.createConnection = ((
+    to: { host: string; port: number },
+    done: (error: Error | null, socket?: Socket) => void,
+  ) => {
+    const opening = import('./tunnel.ts').then(({ openTunnel }) => openTunnel(proxy, to, options, ended.signal));
+    opening.then(
+      socket => done(null, isPlain ? socket : (overTunnel({ ...to, socket } as Parameters<Connect>[0]) as Socket)),
+      error => done(error),
+    );
+  }) as Connect;
+  agent.destroy = () => {
+    ended.abort();
+    destroy();
+  };
+  return agent;
+}

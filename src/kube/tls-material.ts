@@ -1,0 +1,78 @@
+/** Certificates and keys, of a cluster and of a user, and the TLS context that is made of them. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Access } from './kubeconfig.ts';
+import { readProblem } from './kubeconfig-file.ts';
+import type { Proof } from './proof.ts';
+
+export interface Tls {
+  material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
+  context: SecureContext | undefined;
+  certificateEnds: Date | undefined;
+}
+
+/** The last one again when nothing in it has changed. Throws NodepoolError (input) of what cannot be used. */
+export function tlsOf({ cluster, user, source }: Access, { cert, key }: Proof, last: Tls | undefined): Tls {
+  const ca = caOf(cluster);
+  if ((cert === undefined) !== (key === undefined)) {
+    const [has, lacks] =
+      cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
+    throw new NodepoolError(
+      'input',
+      `user "${user.name}" in ${source} has a ${has} and no ${lacks}`,
+      `add its ${lacks}`,
+    );
+  }
+  const all = { ca, cert, key };
+  if (last !== undefined && isDeepStrictEqual(all, last.material)) return last;
+  try {
+    return {
+      material: all,
+      context: cluster.server.startsWith('http:')
+        ? undefined
+        : createSecureContext({ ...all, ca: ca ?? publicAuthorities() }),
+      certificateEnds: cert === undefined ? undefined : new X509Certificate(cert).validToDate,
+    };
+  } catch (error) {
+    throw new NodepoolError(
+      'input',
+      `the certificates of cluster "${cluster.name}" and user "${user.name}" in ${source} cannot be used: ${(error as Error).message}`,
+      'check that they are PEM and that key and certificate belong together',
+      { cause: error },
+    );
+  }
+}
+
+/** The content of the cluster's certificate-authority, if it has one. */
+export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | undefined {
+  return material(caData, caFile, `certificate-authority of cluster "${name}"`);
+}
+
+/** As for Go, those of the machine, and NODE_EXTRA_CA_CERTS; Node's own where there are none. */
+function publicAuthorities(): string[] {
+  const own = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
+  return own.size > 0 ? [...own] : getCACertificates('default');
+}
+
+/** Data goes before a file, as for client-go. */
+export function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
+  if (data !== undefined) return Buffer.from(data, 'base64');
+  return file === undefined ? undefined : Buffer.from(readText(file, what));
+}
+
+/** Throws NodepoolError (input) that says what the file is. */
+export function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new NodepoolError(
+      'input',
+      `cannot read the ${what}, ${file}: ${readProblem(error)}`,
+      'correct the path in the kubeconfig',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,245 @@
+/** Which cluster and user kubectl takes of a kubeconfig, and which we take: `kubectl config view --minify` over a table. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type AccessOptions, loadAccess } from '../../src/kube/kubeconfig.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+
+const CA = Buffer.from('a certificate').toString('base64');
+
+/** What stands in each file. */
+const FILES: Record<string, string> = {
+  one: `
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}, {name: b, context: {cluster: b, user: b, namespace: x}}]
+clusters: [{name: a, cluster: {server: https://one-a}}, {name: b, cluster: {server: https://one-b}}]
+users: [{name: a, user: {token: one-a}}, {name: b, user: {token: one-b}}]
+`,
+  two: `
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: c}}, {name: a, context: {cluster: c, user: c}}]
+clusters: [{name: c, cluster: {server: https://two-c}}, {name: b, cluster: {server: https://two-b, tls-server-name: two}}]
+users: [{name: c, user: {username: u, password: p}}, {name: b, user: {token: two-b, as: two}}]
+`,
+  noCurrent: `
+contexts: [{name: d, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: https://none-a}}]
+users: [{name: a, user: {token: none-a}}]
+`,
+  'deep/all': `
+current-context: all
+contexts:
+- {name: all, context: {cluster: all, user: all}}
+- {name: exec, context: {cluster: all, user: exec}}
+- {name: found, context: {cluster: all, user: found}}
+- {name: absolute, context: {cluster: all, user: absolute}}
+- {name: provider, context: {cluster: all, user: provider}}
+clusters:
+- name: all
+  cluster:
+    server: https://all:6443
+    certificate-authority: pki/../ca.crt
+    tls-server-name: other
+    proxy-url: socks5://proxy:1
+    disable-compression: true
+    extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: x}}]
+users:
+- name: all
+  user:
+    client-certificate: ./c.crt
+    client-key: ../c.key
+    tokenFile: t
+    as: someone
+    as-uid: "7"
+    as-groups: [g, h]
+    as-user-extra: {k: [v, w]}
+- name: exec
+  user:
+    exec: {apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [x], interactiveMode: Never, provideClusterInfo: false}
+- name: found
+  user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: login}}
+- name: absolute
+  user: {tokenFile: /abs/t, exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: /abs/login}}
+- name: provider
+  user: {auth-provider: {name: oidc, config: {idp-issuer-url: https://i, client-id: c}}}
+`,
+  data: `
+current-context: data
+contexts: [{name: data, context: {cluster: data, user: data}}]
+clusters: [{name: data, cluster: {server: https://data, certificate-authority-data: ${CA}}}]
+users: [{name: data, user: {client-certificate-data: ${CA}, client-key-data: ${CA}}}]
+`,
+  empties: `
+current-context: ""
+contexts: [{name: e, context: {cluster: e, user: ""}}, {name: f, context: {cluster: e, user: e}}]
+clusters: [{name: e, cluster: {server: https://e, certificate-authority: "", tls-server-name: null, proxy-url: "", insecure-skip-tls-verify: true}}]
+users: [{name: e, user: {token: "", as: "", exec: null, as-groups: [], username: null}}]
+preferences: {}
+`,
+  json: '{"apiVersion":"v1","kind":"Config","current-context":"j","contexts":[{"name":"j","context":{"cluster":"j","user":"j"}}],"clusters":[{"name":"j","cluster":{"server":"http://j:8080"}}],"users":[{"name":"j","user":{"token":"j"}}]}',
+  slash: `
+current-context: s
+contexts: [{name: s, context: {cluster: s, user: s}}]
+clusters: [{name: s, cluster: {server: https://s/path/}}]
+users: [{name: s, user: {}}]
+`,
+  nothing: '',
+  comment: '# nothing\n',
+  badYaml: 'clusters: [{name: a\n',
+  list: '- a\n',
+  twice: '{clusters: [{name: a, cluster: {server: https://1}}, {name: a, cluster: {server: https://2}}]}',
+  twiceUser: '{users: [{name: a, user: {token: x}}, {name: a, user: {token: y}}]}',
+  number: '{users: [{name: a, user: {token: 12}}]}',
+  flag: '{clusters: [{name: a, cluster: {insecure-skip-tls-verify: "true"}}]}',
+  groups: '{users: [{name: a, user: {as: x, as-groups: g}}]}',
+  dangling: '{current-context: gone, clusters: [{name: a, cluster: {server: https://a}}]}',
+};
+
+type Case = [name: string, files: string[], flags?: { context: string }];
+
+const TABLE: Case[] = [
+  ['a file', ['one']],
+  ['two: the first wins', ['one', 'two']],
+  ['the other way round', ['two', 'one']],
+  ['a current context of a later file', ['noCurrent', 'two']],
+  ['a context of a later file', ['one', 'two'], { context: 'c' }],
+  ['the same context in both', ['two', 'one'], { context: 'a' }],
+  ['a context, its cluster from the first file', ['one', 'two'], { context: 'b' }],
+  ['its entries are not mixed', ['two', 'one'], { context: 'b' }],
+  ['missing files', ['missing', 'one', 'missing2']],
+  ['empty names', ['', 'one', '']],
+  ['a file twice', ['one', 'one']],
+  ['an empty file before', ['nothing', 'comment', 'one']],
+  ['every field, relative paths', ['deep/all']],
+  ['relative paths of a later file', ['one', 'deep/all'], { context: 'all' }],
+  ['a relative command', ['deep/all'], { context: 'exec' }],
+  ['a command to be found', ['deep/all'], { context: 'found' }],
+  ['absolute paths', ['deep/all'], { context: 'absolute' }],
+  ['an auth-provider', ['deep/all'], { context: 'provider' }],
+  ['data', ['data']],
+  ['empty values', ['empties'], { context: 'e' }],
+  ['empty values of a user', ['empties'], { context: 'f' }],
+  ['JSON', ['json']],
+  ['a path', ['slash']],
+];
+
+/** What kubectl refuses as well. */
+const REFUSED: Case[] = [
+  ['YAML', ['badYaml']],
+  ['YAML after a good file', ['one', 'badYaml']],
+  ['a list', ['list']],
+  ['a cluster twice in a file', ['twice', 'one']],
+  ['a user twice in a file', ['one', 'twiceUser']],
+  ['a number for a token', ['one', 'number']],
+  ['a text for a flag', ['one', 'flag']],
+  ['a text for a list', ['one', 'groups']],
+  ['a current context that is not there', ['dangling']],
+  ['a context that is not there', ['one'], { context: 'gone' }],
+];
+
+describe('kubeconfigs as kubectl reads them', () => {
+  let folder = '';
+  let kubectl = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kubeconfig-view-'));
+    kubectl = (await ensureBinaries(['kubectl'])).kubectl;
+    for (const [name, text] of Object.entries(FILES)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), text);
+    }
+    for (const name of ['deep/ca.crt', 'deep/c.crt', 'c.key', 'deep/t']) await writeFile(join(folder, name), name);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const envOf = (files: string[]) => ({
+    HOME: folder,
+    KUBECONFIG: files.map(file => (file === '' ? '' : join(folder, file))).join(delimiter),
+  });
+
+  async function theirs([, files, flags]: Case) {
+    const context = flags === undefined ? [] : ['--context', flags.context];
+    const args = ['config', 'view', '--minify', '--flatten', '--raw', '-o', 'json', ...context];
+    const { stdout } = await promisify(execFile)(kubectl, args, { env: envOf(files) });
+    const { clusters, users } = JSON.parse(stdout);
+    // What `config view` leaves as it stands, and other verbs do not.
+    for (const [section, field] of [
+      [users?.[0]?.user, 'tokenFile'],
+      [users?.[0]?.user?.exec, 'command'],
+    ]) {
+      if (section?.[field]?.includes('/')) section[field] = resolve(folder, 'deep', section[field]);
+      else if (section?.[field] && field === 'tokenFile') section[field] = join(folder, 'deep', section[field]);
+    }
+    return { cluster: clusters?.[0], user: users?.[0] };
+  }
+
+  const ours = ([, files, flags]: Case) => loadAccess({ env: envOf(files), ...flags } satisfies AccessOptions);
+
+  for (const one of TABLE) {
+    test(one[0], async () => {
+      const { cluster, user } = await theirs(one);
+      const access = ours(one);
+      assert.deepEqual(clusterOf(access.cluster), { name: cluster.name, ...cluster.cluster });
+      assert.deepEqual(userOf(access.user), user === undefined ? { name: '' } : { name: user.name, ...user.user });
+    });
+  }
+
+  for (const one of REFUSED) {
+    test(`refused: ${one[0]}`, async () => {
+      await assert.rejects(theirs(one));
+      assert.throws(() => ours(one), { name: 'NodepoolError' });
+    });
+  }
+});
+
+/** By the names of the kubeconfig. */
+function clusterOf({ name, ...cluster }: ReturnType<typeof loadAccess>['cluster']) {
+  const { server, caFile, caData, skipTlsVerify, tlsServerName, proxyUrl, disableCompression, execExtension } = cluster;
+  return present({
+    name,
+    server,
+    'certificate-authority-data': flat(caData, caFile),
+    'insecure-skip-tls-verify': skipTlsVerify || undefined,
+    'tls-server-name': tlsServerName,
+    'proxy-url': proxyUrl,
+    'disable-compression': disableCompression,
+    extensions:
+      execExtension === undefined
+        ? undefined
+        : [{ name: 'client.authentication.k8s.io/exec', extension: execExtension }],
+  });
+}
+
+function userOf(user: ReturnType<typeof loadAccess>['user']) {
+  const { name, token, tokenFile, username, password, as, exec } = user;
+  // kubectl fills in what an exec section does not say.
+  const filled = { args: null, env: null, provideClusterInfo: false, interactiveMode: 'IfAvailable' };
+  return present({
+    name,
+    'client-certificate-data': flat(user.certData, user.certFile),
+    'client-key-data': flat(user.keyData, user.keyFile),
+    token,
+    tokenFile,
+    username,
+    password,
+    as,
+    'as-uid': user.asUid,
+    'as-groups': user.asGroups?.length ? user.asGroups : undefined,
+    'as-user-extra': user.asUserExtra,
+    exec: exec === undefined ? undefined : { ...filled, ...exec },
+    'auth-provider': user.authProvider,
+  });
+}
+
+/** As --flatten does. */
+function flat(data: string | undefined, file: string | undefined): string | undefined {
+  return data ?? (file === undefined ? undefined : readFileSync(file).toString('base64'));
+}
+
+function present(values: Record<string, unknown>) {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,442 @@
+/** What exec plugins are told, may do and must answer: small shell scripts, run for real. */
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { ExecPlugin } from '../../../src/kube/exec-plugin.ts';
+import type { ClusterEntry } from '../../../src/kube/kubeconfig-file.ts';
+import type { LoginSurroundings, Terminal } from '../../../src/kube/proof.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+
+const V1 = 'client.authentication.k8s.io/v1';
+const V1BETA1 = 'client.authentication.k8s.io/v1beta1';
+const folder = mkdtempSync(path.join(tmpdir(), 'exec-plugin-'));
+after(() => rmSync(folder, { recursive: true }));
+
+let scripts = 0;
+
+/** A plugin that runs the script; what it prints to `$0.seen` can be read. */
+function script(text: string, name = `plugin-${++scripts}`): string {
+  const file = path.join(folder, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `#!/bin/sh\n${text}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+const answer = (status: object, rest: object = { apiVersion: V1, kind: 'ExecCredential' }) =>
+  `echo '${JSON.stringify({ ...rest, status })}'`;
+const TOKEN = answer({ token: 't' });
+const seen = (command: string) => readFileSync(`${command}.seen`, 'utf8').trim();
+
+interface Given {
+  cluster?: Partial<ClusterEntry>;
+  ca?: string;
+  terminal?: Partial<Terminal>;
+  env?: LoginSurroundings['env'];
+  now?: () => number;
+  signal?: AbortSignal;
+}
+
+function open(exec: object, { cluster, ca, terminal, env, now = Date.now, signal }: Given = {}) {
+  const lines: string[] = [];
+  const plugin = new ExecPlugin(
+    {
+      cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false, ...cluster },
+      user: { name: 'u', exec: { apiVersion: V1, interactiveMode: 'Never', ...exec } },
+      source: '/k',
+    },
+    ca === undefined ? undefined : Buffer.from(ca),
+    {
+      env: { PATH: process.env.PATH, ...env },
+      now,
+      terminal: { stdin: 0, stderr: 2, stdinIsTTY: false, stdinIsSpent: () => false, ...terminal },
+      signal: signal ?? new AbortController().signal,
+      log: (level, text) => lines.push(`${level} ${text()}`),
+    },
+  );
+  return { lines, proof: (refused = false) => plugin.proof({ refused }) };
+}
+
+async function failure(exec: object, given?: Given): Promise<string> {
+  try {
+    await open(exec, given).proof();
+  } catch (error) {
+    assert.ok(error instanceof NodepoolError, String(error));
+    return `${error.message}; next: ${error.next}`;
+  }
+  return assert.fail('it was accepted');
+}
+
+describe('what a plugin is told', () => {
+  const told = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);
+  const toldBeta = script(
+    `echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' })}`,
+  );
+
+  test('the version it is asked in, and that nobody is there', async () => {
+    await open({ command: told }).proof();
+    assert.deepEqual(JSON.parse(seen(told)), { kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } });
+    await open({ command: toldBeta, apiVersion: V1BETA1, interactiveMode: undefined }).proof();
+    assert.equal(JSON.parse(seen(toldBeta)).apiVersion, V1BETA1);
+  });
+
+  test('the cluster, if it wants to know', async () => {
+    await open({ command: told, provideClusterInfo: true }).proof();
+    assert.deepEqual(JSON.parse(seen(told)).spec.cluster, { server: 'https://s:6443', config: null });
+    const cluster = {
+      tlsServerName: 'n',
+      skipTlsVerify: true,
+      proxyUrl: 'http://p',
+      disableCompression: true as const,
+      execExtension: { audience: 'x', n: [1] },
+    };
+    await open({ command: told, provideClusterInfo: true }, { cluster, ca: 'CA' }).proof();
+    assert.deepEqual(JSON.parse(seen(told)).spec.cluster, {
+      server: 'https://s:6443',
+      'tls-server-name': 'n',
+      'insecure-skip-tls-verify': true,
+      'certificate-authority-data': Buffer.from('CA').toString('base64'),
+      'proxy-url': 'http://p',
+      'disable-compression': true,
+      config: { audience: 'x', n: [1] },
+    });
+  });
+
+  test('its arguments and environment, on top of ours', async () => {
+    const command = script(`echo "$# $1|$2|$A|$B|$OURS" > "$0.seen"; ${TOKEN}`);
+    const env = [{ name: 'A', value: '1' }, { name: 'B' }, { name: 'A', value: 'a b' }];
+    await open({ command, args: ['x y', '$Z'], env }, { env: { OURS: 'ours', A: '0' } }).proof();
+    assert.equal(seen(command), '2 x y|$Z|a b||ours');
+  });
+});
+
+describe('whether it may ask', () => {
+  const asks = script(`cat > "$0.seen"; echo "$KUBERNETES_EXEC_INFO" >> "$0.seen"; ${TOKEN}`);
+  const input = path.join(folder, 'input');
+  writeFileSync(input, 'typed\n');
+  const terminal = (facts: Partial<Terminal>) => ({ terminal: { stdin: openSync(input, 'r'), ...facts } });
+  const table: [mode: string, facts: Partial<Terminal>, interactive: boolean][] = [
+    ['Never', { stdinIsTTY: true }, false],
+    ['IfAvailable', { stdinIsTTY: true }, true],
+    ['IfAvailable', { stdinIsTTY: false }, false],
+    ['IfAvailable', { stdinIsTTY: true, stdinIsSpent: () => true }, false],
+    ['Always', { stdinIsTTY: true }, true],
+  ];
+  for (const [interactiveMode, facts, interactive] of table) {
+    test(`${interactiveMode} ${JSON.stringify({ ...facts, spent: facts.stdinIsSpent?.() })}`, async () => {
+      await open({ command: asks, interactiveMode }, terminal(facts)).proof();
+      assert.equal(seen(asks).startsWith('typed'), interactive);
+      assert.match(seen(asks), new RegExp(`"interactive":${interactive}`));
+    });
+  }
+
+  test('Always, and nobody is there', async () => {
+    const exec = { command: asks, interactiveMode: 'Always' };
+    const next = 'next: log in with that tool first, or run this in a terminal';
+    const start = `the plugin ${asks} gave no credentials for user "u": it must ask you, and`;
+    assert.equal(await failure(exec), `${start} stdin is not a terminal; ${next}`);
+    assert.equal(
+      await failure(exec, { terminal: { stdinIsTTY: true, stdinIsSpent: () => true } }),
+      `${start} stdin was read by -f -; ${next}`,
+    );
+  });
+
+  test('its stderr is the terminal, while it runs', async () => {
+    const said = path.join(folder, 'stderr');
+    const uses: string[] = [];
+    const command = script(`echo "open https://login" >&2; while [ ! -e "$0.go" ]; do sleep 0.02; done; ${TOKEN}`);
+    const stderr = openSync(said, 'w');
+    const proof = open({ command }, { terminal: { stderr, onUse: used => uses.push(String(used)) } }).proof();
+    while (readFileSync(said, 'utf8') === '') await new Promise(resolve => setTimeout(resolve, 5));
+    assert.deepEqual(uses, ['true']);
+    writeFileSync(`${command}.go`, '');
+    await proof;
+    assert.equal(readFileSync(said, 'utf8'), 'open https://login\n');
+    assert.deepEqual(uses, ['true', 'false']);
+  });
+});
+
+describe('what it answers', () => {
+  const starts = (command: string) => `the plugin ${command} gave no credentials for user "u": `;
+  const certificate = { clientCertificateData: 'C', clientKeyData: 'K' };
+
+  test('a token, a certificate, both, and YAML', async () => {
+    assert.deepEqual(await open({ command: script(TOKEN) }).proof(), {
+      cert: undefined,
+      key: undefined,
+      authorization: 'Bearer t',
+    });
+    assert.deepEqual(await open({ command: script(answer({ token: 't', ...certificate })) }).proof(), {
+      cert: 'C',
+      key: 'K',
+      authorization: 'Bearer t',
+    });
+    const yaml = script(`printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n'`);
+    assert.equal((await open({ command: yaml }).proof()).authorization, 'Bearer y');
+  });
+
+  const wrong: [name: string, text: string, problem: string][] = [
+    ['no JSON', 'echo hello', 'what it printed is no ExecCredential'],
+    ['nothing', 'true', 'what it printed is no ExecCredential'],
+    ['another kind', answer({ token: 't' }, { apiVersion: V1 }), 'what it printed is no ExecCredential'],
+    [
+      'another version',
+      answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' }),
+      `it answered in ${V1BETA1}, and was asked in ${V1}`,
+    ],
+    ['no status', `echo '{"apiVersion":"${V1}","kind":"ExecCredential"}'`, 'its ExecCredential has no status'],
+    ['an empty status', answer({ token: '' }), 'its status has neither a token nor a certificate'],
+    [
+      'half a certificate',
+      answer({ token: 't', clientKeyData: 'K' }),
+      'its status has only one of clientCertificateData and clientKeyData',
+    ],
+    ['a number', answer({ token: 7 }), 'its status.token is not a string'],
+    [
+      'no time',
+      answer({ token: 't', expirationTimestamp: 'soon' }),
+      'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
+    ],
+  ];
+  for (const [name, text, problem] of wrong) {
+    test(name, async () => {
+      const command = script(text);
+      assert.equal(await failure({ command }), `${starts(command)}${problem}; next: correct or update the plugin`);
+    });
+  }
+
+  test('an exit code, a signal, a file that is no program', async () => {
+    const next = 'next: see what it said, and log in again with that tool';
+    const failing = script(`${TOKEN}; exit 3`);
+    assert.equal(await failure({ command: failing }), `${starts(failing)}it failed with exit code 3; ${next}`);
+    const killed = script('kill -9 $$');
+    assert.equal(await failure({ command: killed }), `${starts(killed)}it was ended by SIGKILL; ${next}`);
+    const noProgram = script('', 'no-program');
+    writeFileSync(noProgram, '#!/no/such/shell\n');
+    assert.match(await failure({ command: noProgram }), /it cannot be started: .*ENOENT/);
+  });
+
+  test('it is kept until the time that it named, and as long as the server takes it', async () => {
+    const command = script(
+      `echo run >> "$0.seen"; echo '{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"'$(grep -c run "$0.seen")'","expirationTimestamp":"2030-01-01T00:00:00+01:00"}}'`,
+    );
+    let now = Date.parse('2029-12-31T22:59:59Z');
+    const { proof } = open({ command }, { now: () => now });
+    const token = async (refused = false) => (await proof(refused)).authorization;
+    assert.deepEqual([await token(), await token()], ['Bearer 1', 'Bearer 1']);
+    assert.deepEqual([await token(true), await token()], ['Bearer 2', 'Bearer 2']);
+    now += 1_001;
+    assert.equal(await token(), 'Bearer 3');
+  });
+});
+
+describe('where it is found', () => {
+  const bin = path.join(folder, 'bin');
+  const other = path.join(folder, 'other');
+  for (const place of ['bin', 'other']) script(TOKEN, path.join(place, 'login'));
+  mkdirSync(path.join(folder, 'dirs', 'login'), { recursive: true });
+
+  test('in PATH: ours, not that of its section; folders and other files are passed over', async () => {
+    writeFileSync(path.join(folder, 'unready'), '');
+    const env = { PATH: [path.join(folder, 'dirs'), folder, bin].join(':') };
+    assert.equal((await open({ command: 'login' }, { env }).proof()).authorization, 'Bearer t');
+    assert.match(await failure({ command: 'unready' }, { env }), /it is not in PATH/);
+    const own = [{ name: 'PATH', value: bin }];
+    assert.match(await failure({ command: 'login', env: own }, { env: { PATH: '/nowhere' } }), /it is not in PATH/);
+  });
+
+  test('not there: the hint on how to get it', async () => {
+    const start = 'the plugin no-such gave no credentials for user "u": it is not in PATH; next:';
+    assert.equal(
+      await failure({ command: 'no-such' }),
+      `${start} install it, or correct its command in the kubeconfig`,
+    );
+    assert.equal(await failure({ command: 'no-such', installHint: 'brew\n  install x\n' }), `${start} brew install x`);
+    assert.match(await failure({ command: '/no/such' }), /: there is no such program; next:/);
+  });
+
+  test('in the current folder: not run, as it may be anybody’s', async () => {
+    const relative = path.relative(process.cwd(), bin);
+    assert.match(
+      await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),
+      /: it is in the current folder; next: write \.\/login/,
+    );
+  });
+
+  describe('and allowed, by kuberc', () => {
+    const preference = (spec: object, name = `kuberc-${++scripts}`) => {
+      const file = path.join(folder, name);
+      const head = { apiVersion: 'kubectl.config.k8s.io/v1beta1', kind: 'Preference' };
+      writeFileSync(file, JSON.stringify({ ...head, ...spec }));
+      return file;
+    };
+    const list = (...commands: string[]) =>
+      preference({
+        credentialPluginPolicy: 'Allowlist',
+        credentialPluginAllowlist: commands.map(command => ({ command })),
+      });
+    const allowed: [name: string, kuberc: string, command: string][] = [
+      ['no policy', preference({}), 'login'],
+      ['AllowAll', preference({ credentialPluginPolicy: 'AllowAll' }), 'login'],
+      ['its name', list('x', 'login'), 'login'],
+      ['its path', list(path.join(bin, 'login')), 'login'],
+      ['its name, called by path', list('login'), path.join(bin, 'login')],
+      ['its path, called by a longer one', list(path.join(bin, 'login')), `${bin}/./login`],
+      [
+        'the older `name`',
+        preference({ credentialPluginPolicy: 'Allowlist', credentialPluginAllowlist: [{ name: 'login' }] }),
+        'login',
+      ],
+      [
+        'v1alpha1 knows no policy',
+        preference({ apiVersion: 'kubectl.config.k8s.io/v1alpha1', credentialPluginPolicy: 'DenyAll' }),
+        'login',
+      ],
+      ['off', 'off', 'login'],
+    ];
+    for (const [name, KUBERC, command] of allowed) {
+      test(`allowed: ${name}`, async () => {
+        assert.equal((await open({ command }, { env: { PATH: bin, KUBERC } }).proof()).authorization, 'Bearer t');
+      });
+    }
+
+    const denied: [name: string, kuberc: string, command: string, message: RegExp][] = [
+      [
+        'DenyAll',
+        preference({ credentialPluginPolicy: 'DenyAll' }),
+        'login',
+        /login may not run: credentialPluginPolicy is DenyAll in .*kuberc-/,
+      ],
+      [
+        'another name',
+        list('logins'),
+        'login',
+        /login \(.*\/bin\/login\) may not run: it is not in credentialPluginAllowlist of .*kuberc-/,
+      ],
+      ['another of the same name', list(path.join(other, 'login')), 'login', /may not run/],
+      ['its name, and another is called by path', list('login'), path.join(other, 'login'), /may not run/],
+      ['one that is not there', list('x'), 'gone', /plugin gone may not run/],
+      [
+        'an unknown policy',
+        preference({ credentialPluginPolicy: 'Some' }),
+        'login',
+        /"Some" is not one of AllowAll, DenyAll, Allowlist/,
+      ],
+      [
+        'a list without its policy',
+        preference({ credentialPluginAllowlist: [{ command: 'login' }] }),
+        'login',
+        /Allowlist is set, and credentialPluginPolicy is AllowAll/,
+      ],
+      [
+        'a policy without its list',
+        preference({ credentialPluginPolicy: 'Allowlist' }),
+        'login',
+        /credentialPluginAllowlist has no entry/,
+      ],
+      ['an empty list', list(), 'login', /credentialPluginAllowlist has no entry/],
+      ['an empty entry', list(''), 'login', /credentialPluginAllowlist\[0\] has no command/],
+      ['a path that is not the shortest', list(`${bin}/../bin/login`), 'login', /not the shortest form/],
+      [
+        'two names',
+        preference({
+          credentialPluginPolicy: 'Allowlist',
+          credentialPluginAllowlist: [{ command: 'login', name: 'x' }],
+        }),
+        'login',
+        /both a command and a name/,
+      ],
+      [
+        'a file that is not there',
+        '/no/kuberc',
+        'login',
+        /cannot read the preferences of kubectl, \/no\/kuberc: no such file/,
+      ],
+      ['no preferences', preference({ kind: 'Config' }), 'login', /there is no Preference of/],
+    ];
+    for (const [name, KUBERC, command, message] of denied) {
+      test(`not: ${name}`, async () => {
+        assert.match(await failure({ command }, { env: { PATH: bin, KUBERC } }), message);
+      });
+    }
+
+    test('~/.kube/kuberc: it counts, and what is wrong with it as a file is a warning', async () => {
+      mkdirSync(path.join(folder, '.kube'), { recursive: true });
+      const env = { PATH: bin, HOME: folder };
+      const home = preference({ credentialPluginPolicy: 'DenyAll' }, '.kube/kuberc');
+      assert.match(await failure({ command: 'login' }, { env }), /DenyAll/);
+      for (const off of [{ KUBERC: 'off' }, { KUBECTL_KUBERC: 'false' }]) {
+        await open({ command: 'login' }, { env: { ...env, ...off } }).proof();
+      }
+      writeFileSync(home, 'a: [');
+      const { proof, lines } = open({ command: 'login' }, { env });
+      await proof();
+      assert.match(lines.join(), /^0 cannot read the preferences of kubectl, .*\.kube\/kuberc: /);
+    });
+  });
+});
+
+describe('a section that cannot be used', () => {
+  const table: [name: string, exec: object, message: RegExp][] = [
+    ['no command', {}, /users\["u"\]\.user\.exec\.command is missing/],
+    ['no version', { command: 'x', apiVersion: undefined }, /exec\.apiVersion is missing/],
+    [
+      'v1alpha1',
+      { command: 'x', apiVersion: 'client.authentication.k8s.io/v1alpha1' },
+      /the plugin x of user "u" is called with apiVersion "client.authentication.k8s.io\/v1alpha1", which is not known/,
+    ],
+    [
+      'v1 without interactiveMode',
+      { command: 'x', interactiveMode: undefined },
+      /interactiveMode is missing; it is one of Never, /,
+    ],
+    ['an unknown one', { command: 'x', interactiveMode: 'Maybe' }, /interactiveMode "Maybe" is not known/],
+    ['a number as argument', { command: 'x', args: [1] }, /exec\.args is not a list of strings/],
+    ['a variable without a name', { command: 'x', env: [{ value: '1' }] }, /exec\.env\[0\]\.name is missing/],
+  ];
+  for (const [name, exec, message] of table) {
+    test(name, async () => assert.match(await failure(exec), message));
+  }
+});
+
+test('a plugin that hangs, with a child that keeps its stdout open: ended by our end, at once', async () => {
+  const stop = new AbortController();
+  const command = script('echo $$ > "$0.seen.tmp"; mv "$0.seen.tmp" "$0.seen"; sleep 8');
+  const pipes = () => process.getActiveResourcesInfo().filter(name => name === 'PipeWrap').length;
+  const pipesBefore = pipes();
+  const asking = failure({ command }, { signal: stop.signal });
+  for (;;) {
+    try {
+      seen(command);
+      break;
+    } catch {
+      await new Promise(resolve => setTimeout(resolve, 5));
+    }
+  }
+  const begin = performance.now();
+  stop.abort();
+  assert.match(await asking, /: it was ended; next:/);
+  assert.ok(performance.now() - begin < 1_000);
+  const pid = Number(seen(command));
+  const ends = performance.now() + 3_000;
+  while (pipes() > pipesBefore) {
+    assert.ok(performance.now() < ends, 'its stdout keeps us from ending');
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+  while (isAlive(pid)) {
+    assert.ok(performance.now() < ends, 'the plugin lives on');
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+  assert.match(await failure({ command }, { signal: stop.signal }), /: it was not run any more/);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
