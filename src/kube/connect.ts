@@ -80,7 +80,6 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,
-    close: () => transport.close(),
     close: () => {
       ended.abort();
       transport.close();
