@@ -7,10 +7,12 @@ export const verbs: VerbTable = {
   events: { group: 'LOOK', load: () => import('./events.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
+  adopt: { group: 'CHANGE', load: () => import('./adopt.ts') },
   edit: { group: 'CHANGE', load: () => import('./edit.ts') },
   reconcile: { group: 'CHANGE', load: () => import('./reconcile.ts') },
   delete: { group: 'CHANGE', load: () => import('./delete.ts') },
   install: { group: 'SET UP', load: () => import('./install.ts') },
   uninstall: { group: 'SET UP', load: () => import('./uninstall.ts') },
+  doctor: { group: 'SET UP', load: () => import('./doctor.ts') },
   version: { group: 'SET UP', load: () => import('./version.ts') },
 };

@@ -69,6 +69,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
+    doctor: async () => (await import('./doctor.ts')).doctorPort(transport, api, systemClock, now),
     serverVersion: () => api.serverVersion(),
     close: () => transport.close(),
   };

@@ -4,6 +4,7 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { DoctorPort } from './doctor-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -124,6 +125,7 @@ export interface Connection {
   follow: FollowPorts;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
+  doctor(): Promise<DoctorPort>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   /** Ends the sockets, so that the process can end. */
