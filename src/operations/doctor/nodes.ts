@@ -32,7 +32,7 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: Vie
   const details = [
     ...gone.map(pool => {
       const held = view.held(pool).map(({ name }) => name);
-      return `pool ${pool} is gone, and ${plural(held.length, 'node')} still carry what it set: ${named(held)}`;
+      return `pool ${pool} is gone, and what it set is still on ${plural(held.length, 'node')}: ${named(held)}`;
     }),
     ...(unreadable.length === 0
       ? []

@@ -19,7 +19,7 @@ export async function readState({ cluster }: Pick<Connection, 'cluster'>, port: 
 
 /** Of what could be read; what stands on the rest is left out. */
 export function stateFindings({ pools: readPools, nodes: readNodes }: State): Partial<Record<CheckId, Finding>> {
-  if ('refusal' in readPools) return { overlaps: notChecked(readPools.refusal) };
+  if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
   const alone = { pools: checkPools(pools), specs: checkSpecs(pools) };
   if ('refusal' in readNodes) return { ...alone, overlaps: notChecked(readNodes.refusal) };
