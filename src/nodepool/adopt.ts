@@ -54,15 +54,19 @@ export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): C
   const groups = labels.length > 0 ? all : withoutAliases(all);
   const varying = varyingKeys(groups.map(group => group.nodes));
   const taken = new Set(pools);
+  const sizes = countBy(nodes, ownerOf);
   return groups.map(group => {
     const { label, value, nodes: members } = group;
-    const owners = ownersOf(members, ownerOf);
-    const [only] = owners.size === 1 && !owners.has(undefined) ? owners : [];
+    const owners = countBy(members, ownerOf);
+    // One with other nodes as well is another pool.
+    const only = [...owners.keys()].find(
+      owner => owners.get(owner) === members.length && sizes.get(owner) === members.length,
+    );
     const name = only ?? uniqueName(label, value, taken);
     taken.add(name);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
     const spec = adoptedSpec(pool, { [label]: value }, members, varying);
-    const others = [...owners].filter(owner => owner !== undefined);
+    const others = [...owners.keys()].filter(owner => owner !== undefined);
     const state: Candidate['state'] =
       only !== undefined
         ? { kind: 'adopted' }
@@ -139,10 +143,14 @@ function withoutAliases(groups: Group[]): Group[] {
   return groups.filter(({ nodes, rank }) => nodes.some(node => best.get(node) === rank));
 }
 
-function ownersOf(nodes: Node[], ownerOf: AdoptFacts['ownerOf']): Set<string | undefined> {
-  const owners = new Set<string | undefined>();
-  for (const node of nodes) owners.add(ownerOf(node));
-  return owners;
+/** How many of the nodes each pool owns, and under undefined how many nobody does. */
+function countBy(nodes: Node[], ownerOf: AdoptFacts['ownerOf']): Map<string | undefined, number> {
+  const counts = new Map<string | undefined, number>();
+  for (const node of nodes) {
+    const owner = ownerOf(node);
+    counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** The label's value, or where that says nothing the name of its key, as a DNS-1123 label. */

@@ -108,6 +108,11 @@ describe('which pools there are', () => {
   });
 });
 
+test('a pool that has more than the nodes of a label is another pool', () => {
+  const nodes = [node('a', { [EKS]: 'one' }), node('b', {})];
+  assert.deepEqual(lines(nodes, { ownerOf: () => 'all' }), [`EKS ${EKS}=one one a overlap:all`]);
+});
+
 test('names are valid and unique', () => {
   const long = 'x'.repeat(63);
   const values = ['A.b', 'a-b', 'a_b', 'a__b', 'Control-Plane', 'master', long, long.toUpperCase()];

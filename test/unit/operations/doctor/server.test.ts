@@ -51,7 +51,7 @@ test('versions', () => {
     ['what', 'warning'],
     [undefined, 'warning'],
   ];
-  for (const [version, status] of cases) assert.equal(checkVersion(probe({ version })).status, status, version);
+  for (const [version, status] of cases) assert.equal(checkVersion(probe({ version })).status, status, `${version}`);
   assert.match(VERSIONS['kube-apiserver'], new RegExp(`^v1[.]${TRIED_MINOR}[.]`), 'what the tests run on');
 });
 
