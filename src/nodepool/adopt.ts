@@ -162,7 +162,7 @@ function uniqueName(label: string, value: string, taken: ReadonlySet<string>): s
   const base = isReserved(words) ? `${words}-nodes` : words;
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `-${number}`;
-    const name = base.slice(0, LONGEST_NAME - suffix.length).replace(/-$/, '') + suffix;
+    const name = base.slice(0, LONGEST_NAME - suffix.length) + suffix;
     if (!taken.has(name)) return name;
   }
 }

@@ -1,16 +1,19 @@
 /** What `kubectl nodepool doctor` found: a line a check, with what it is about and what to do under it. */
 import type { Check, CheckStatus } from '../operations/doctor/check.ts';
+import { shorten } from './cells.ts';
 import { printJson } from './printers.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 
+/** Longer details are cut: the message of a condition may have a megabyte. */
+const MOST_SHOWN = 500;
 const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
 
 /** The status is a word, and a colour only beside that. Without the last newline. */
 export function renderChecks(checks: Check[], style: Style): string {
   const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
     [statusCell(status, style), id, message],
-    ...details.map(detail => ['', '', `- ${detail}`]),
+    ...details.map(detail => ['', '', shorten(`- ${detail}`, MOST_SHOWN)]),
     ...(remedy === undefined ? [] : [['', '', `next: ${remedy}`]]),
   ]);
   return `${renderTable(['', '', ''], rows, { headers: false, dense: true })}\n\n${summary(checks)}`;

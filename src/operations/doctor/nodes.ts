@@ -1,7 +1,7 @@
 /** What is wrong between nodes and pools: overlaps, records of gone pools, handlers that are missing, odd quantities. */
 import { sumResourceLists } from '../../nodepool/quantity.ts';
 import { parseRecord } from '../../nodepool/record.ts';
-import type { NodePool } from '../../nodepool/types.ts';
+import { type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { View } from '../../reconciler/view.ts';
 import type { ExaminedNode } from '../doctor-port.ts';
 import { error, type Finding, named, ok, plural, warning } from './check.ts';
@@ -28,7 +28,11 @@ export function checkOverlaps(pools: NodePool[], view: View): Finding {
 export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: View): Finding {
   const living = new Set(pools.map(({ metadata }) => metadata.name));
   const gone = view.poolNames().filter(name => !living.has(name));
-  const unreadable = nodes.filter(({ record }) => record !== undefined && parseRecord(record) === undefined);
+  // On members a reconcile writes it anew.
+  const unreadable = nodes
+    .filter(({ record }) => record !== undefined && parseRecord(record) === undefined)
+    .map(({ name }) => name)
+    .filter(name => view.claim(name)?.owner === undefined);
   const details = [
     ...gone.map(pool => {
       const held = view.held(pool).map(({ name }) => name);
@@ -36,12 +40,13 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: Vie
     }),
     ...(unreadable.length === 0
       ? []
-      : [
-          `the record cannot be read on ${plural(unreadable.length, 'node')}: ${named(unreadable.map(({ name }) => name))}`,
-        ]),
+      : [`the record on ${plural(unreadable.length, 'node')} cannot be read: ${named(unreadable)}`]),
   ];
   if (details.length === 0) return ok('no node carries what a gone pool has set');
-  const remedy = 'run `kubectl nodepool reconcile`: it cleans them';
+  const remedy =
+    gone.length > 0
+      ? 'run `kubectl nodepool reconcile`: it cleans the nodes of gone pools'
+      : `run \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``;
   return warning('nodes carry records that no pool stands behind', remedy, details);
 }
 

@@ -51,11 +51,12 @@ test('records of gone pools, and those that nobody can read', () => {
     node('a', { labels: {}, record: recordOf({ pool: 'gone', labels: { a: 'b' } }) }),
     node('b', { labels: {}, record: 'not json' }),
     node('c', { record: recordOf({ pool: 'worker' }) }),
+    node('d', { record: 'not json' }),
   ];
   assert.deepEqual(find('orphans', [worker()], nodes), [
     'warning',
     'pool gone is gone, and what it set is still on 1 node: a',
-    'the record cannot be read on 1 node: b',
+    'the record on 1 node cannot be read: b',
   ]);
 });
 
