@@ -129,10 +129,13 @@ describe('before and after install', () => {
     const now = await doctor();
     assert.equal(now.find('definition').status, 'ok');
     assert.equal(now.find('specs').status, 'error', 'the pool is as it was');
-    const pruned = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
-    pruned.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.labels.maxProperties = 7;
-    await raw(cluster()).expect('PUT', DEFINITION, pruned);
-    assert.deepEqual((await doctor()).find('definition').details, ['spec.versions[v1].schema']);
+    const stricter = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
+    stricter.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.labels.maxProperties = 7;
+    await raw(cluster()).expect('PUT', DEFINITION, stricter);
+    // What serves the pools is being replaced: who looks at them before and after may get 503.
+    const { checks } = JSON.parse((await cli(cluster(), ['doctor', '-o', 'json'])).stdout) as { checks: Check[] };
+    const { status, details } = checks.find(({ id }) => id === 'definition') ?? {};
+    assert.deepEqual([status, details], ['warning', ['spec.versions[v1].schema']]);
   });
 });
 

@@ -14,14 +14,18 @@ export function checkPools(pools: NodePool[]): Finding {
   const details = [...failing.map(whyNot200), ...late];
   if (failing.length > 0) {
     return error(
-      `${plural(failing.length, 'pool')} of ${pools.length} not 200`,
+      `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
       'see more with `kubectl nodepool describe POOL`, and mend what it says',
       details,
     );
   }
   if (late.length > 0)
-    return warning(`${plural(late.length, 'pool')} of ${pools.length} not up to date`, RECONCILE, details);
-  return ok(pools.length === 1 ? 'the one pool is 200' : `all ${pools.length} pools are 200`);
+    return warning(
+      `${late.length} of ${plural(pools.length, 'pool')} ${late.length === 1 ? 'is' : 'are'} not up to date`,
+      RECONCILE,
+      details,
+    );
+  return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
 }
 
 export function checkSpecs(pools: NodePool[]): Finding {
