@@ -8,7 +8,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
-  static override summary = 'Find the pools that exist already by their labels, and take them over.';
+  static override summary = 'Find the pools that exist by their labels, and take them over.';
   static override description =
     'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create makes change nothing on the nodes: they select the nodes by that label, and set what all of them carry already. Taken over are taints that are no passing ones, and labels outside of the domains of Kubernetes and the clouds; not what varies within any of the pools found, which belongs to nodes.';
   static override examples = [

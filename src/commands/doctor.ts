@@ -5,7 +5,7 @@ import { readController, readDefinition } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
-  static override summary = 'Find out what is wrong, from the kubeconfig to the pools, and what to do.';
+  static override summary = 'Find out what is wrong, and what to do about it.';
   static override description =
     `Checks what pools stand on, one thing after the other, and says of each finding what to do. Nothing is changed. What cannot be checked because of an earlier finding is skipped.
 
