@@ -9,6 +9,7 @@ export const verbs: VerbTable = {
   view: { group: 'LOOK', load: () => import('./view.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
+  adopt: { group: 'CHANGE', load: () => import('./adopt.ts') },
   edit: { group: 'CHANGE', load: () => import('./edit.ts') },
   add: { group: 'CHANGE', load: () => import('./add.ts') },
   remove: { group: 'CHANGE', load: () => import('./remove.ts') },
@@ -22,5 +23,6 @@ export const verbs: VerbTable = {
   install: { group: 'SET UP', load: () => import('./install.ts') },
   uninstall: { group: 'SET UP', load: () => import('./uninstall.ts') },
   completion: { group: 'SET UP', load: () => import('./completion.ts') },
+  doctor: { group: 'SET UP', load: () => import('./doctor.ts') },
   version: { group: 'SET UP', load: () => import('./version.ts') },
 };

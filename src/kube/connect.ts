@@ -78,6 +78,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     follow: followPorts(transport),
     drain: async () => (await import('./evictions.ts')).drainPort(api, transport, now),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
+    doctor: async () => (await import('./doctor.ts')).doctorPort(transport, api, systemClock, now),
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,
     close: () => {

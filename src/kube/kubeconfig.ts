@@ -28,6 +28,8 @@ export interface AccessOptions {
 
 /** A cluster and a user, ready for credentials.ts. */
 export interface Access {
+  /** Name of the context, where there is one. */
+  context?: string | undefined;
   cluster: ClusterEntry;
   user: UserEntry;
   /** Where this comes from, for messages: a file, a list of files, or `the service account`. */
@@ -101,9 +103,9 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   }
   const cluster = withAddress(named, source);
   const user = config.users.find(({ name }) => name === userName);
-  if (user !== undefined) return { cluster, user };
+  if (user !== undefined) return { context: context?.name, cluster, user };
   // A context may name no user at all: anonymous, as for kubectl.
-  if (userName === '') return { cluster, user: { name: '' } };
+  if (userName === '') return { context: context?.name, cluster, user: { name: '' } };
   const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
 }

@@ -6,6 +6,7 @@ import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { NodeAccess } from './node-access-port.ts';
+import type { DoctorPort } from './doctor-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -134,6 +135,7 @@ export interface Connection {
   drain(): Promise<DrainPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
+  doctor(): Promise<DoctorPort>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   /** Of the kubeconfig: what people call the cluster. */

@@ -51,12 +51,12 @@ const NODE_SPEC: Schema = {
 
 const NODE_CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };
 
-const NODE_STATUS: Schema = {
+export const NODE_STATUS: Schema = {
   2: { name: 'allocatable', read: around(text), repeated: 'map' },
   4: { name: 'conditions', read: message(NODE_CONDITION), repeated: 'list' },
 };
 
-const NODE: Schema = {
+export const NODE: Schema = {
   1: { name: 'metadata', read: message(NODE_META) },
   2: { name: 'spec', read: message(NODE_SPEC) },
   3: { name: 'status', read: message(NODE_STATUS) },

@@ -1,0 +1,45 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Deps } from '../cli/factory.ts';
+import { readController, readDefinition } from '../cli/manifests.ts';
+import { EXIT } from '../cli/report-error.ts';
+
+export default class Doctor extends BaseCommand<typeof Doctor> {
+  static override summary = 'Find out what is wrong, and what to do about it.';
+  static override description =
+    `Checks what pools stand on, one thing after the other, and says of each finding what to do. Nothing is changed. What cannot be checked because of an earlier finding is skipped.
+
+Exit status: 0 all is well, or there are only warnings; 1 some check is an error; 2 usage.`;
+  static override examples = [
+    { description: 'Everything', command: '<%= config.bin %> doctor' },
+    { description: 'For a program', command: '<%= config.bin %> doctor -o json' },
+  ];
+  static override flags = {
+    output: Flags.option({
+      options: ['json'] as const,
+      char: 'o',
+      summary: 'Print the checks as an object.',
+      helpValue: 'json',
+    })(),
+  };
+
+  protected async execute(
+    flags: FlagsOf<typeof Doctor>,
+    _args: ArgsOf<typeof Doctor>,
+    { io, root, connect, progress }: Deps,
+  ): Promise<number> {
+    const { doctor } = await import('../operations/doctor/doctor.ts');
+    const [definition, controller] = await Promise.all([readDefinition(root), readController(root)]);
+    const options = { definition: definition.object, controller: controller.objects, verbs: this.config.commandIDs };
+    const spinner = await progress('Looking at the cluster');
+    const checks = await doctor(options, { connect, now: io.now }).finally(() => spinner.stop());
+    const { printChecks, renderChecks, worst } = await import('../render/doctor.ts');
+    if (flags.output === 'json') {
+      io.out(printChecks(checks));
+    } else {
+      const { makeStyle } = await import('../render/style.ts');
+      io.out(renderChecks(checks, makeStyle(io.color)));
+    }
+    return worst(checks) === 'error' ? EXIT.error : EXIT.done;
+  }
+}

@@ -1,0 +1,124 @@
+/** What a pool that is made of existing nodes takes over from them: labels and taints that belong to the pool, not to a node. */
+import type { Node, NodePool, NodePoolSpec, Taint } from './types.ts';
+import { MAX_LABELS, MAX_TAINTS, validatePool } from './validation.ts';
+
+/**
+ * Whoever owns these domains, or one below, sets the labels in them on every node anew: Kubernetes and its projects,
+ * clouds, provisioners, networks and the discovery of hardware.
+ */
+const OWNED_DOMAINS = [
+  'kubernetes.io',
+  'k8s.io',
+  'x-k8s.io',
+  'k8s.aws',
+  'amazonaws.com',
+  'eksctl.io',
+  'cloud.google.com',
+  'gke.io',
+  'azure.com',
+  'digitalocean.com',
+  'karpenter.sh',
+  'linode.com',
+  'oraclecloud.com',
+  'alibabacloud.com',
+  'aliyun.com',
+  'scaleway.com',
+  'hetzner.cloud',
+  'vultr.com',
+  'openshift.io',
+  'cattle.io',
+  'k3s.io',
+  'csi.aws.com',
+  'cilium.io',
+  'projectcalico.org',
+  'nvidia.com',
+  'amd.com',
+  'intel.com',
+];
+/** The one below kubernetes.io that is there for administrators (NodeRestriction). */
+const ADMINISTRATORS_DOMAIN = 'node-restriction.kubernetes.io';
+/** Set by AKS without a domain. */
+const OWNED_KEYS = ['agentpool', 'storageprofile', 'storagetier'];
+
+/** Set for a while: until an agent is ready, or before a node goes. A pool would keep them, and give them to new nodes. */
+const PASSING_TAINTS = [
+  /^node\.kubernetes\.io\/out-of-service$/,
+  /^(ToBeDeletedByClusterAutoscaler|DeletionCandidateOfClusterAutoscaler)$/,
+  /^karpenter\.sh\/(disrupted|disruption|unregistered)$/,
+  /^cloud\.google\.com\/impending-node-termination$/,
+  /^aws-node-termination-handler\//,
+  /(not-ready|uninitialized)$/,
+];
+
+/** What some nodes of a group have and others have not, or otherwise: label keys, and taints as `taint key`. */
+export type Varying = ReadonlySet<string>;
+
+/** A key that varies within a group belongs to nodes, wherever it stands: in a group of one node nobody could tell. */
+export function varyingKeys(groups: Iterable<Node[]>): Varying {
+  const varying = new Set<string>();
+  for (const nodes of groups) {
+    const labels = commonLabels(nodes);
+    const taints = commonTaints(nodes);
+    for (const node of nodes) {
+      for (const key of Object.keys(node.labels)) if (!labels.has(key)) varying.add(key);
+      for (const taint of node.taints) if (!taints.some(common => isSame(common, taint))) varying.add(taintKey(taint));
+    }
+  }
+  return varying;
+}
+
+/**
+ * The spec of a pool of these nodes that changes nothing on them: their common labels and taints, but for those that a
+ * pool may not set (validation.ts), that somebody else owns, or that are a node's.
+ */
+export function adoptedSpec(
+  pool: Pick<NodePool, 'apiVersion' | 'kind' | 'metadata'>,
+  nodeSelector: Record<string, string>,
+  nodes: Node[],
+  varying: Varying,
+): NodePoolSpec {
+  const mayHave = (spec: NodePoolSpec) => validatePool({ ...pool, spec: { ...spec, nodeSelector } }).length === 0;
+  const labels = [...commonLabels(nodes)]
+    .filter(([key, value]) => !varying.has(key) && !isOwned(key) && value !== nodes[0]?.name)
+    .filter(([key, value]) => mayHave({ labels: { [key]: value } }))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, MAX_LABELS);
+  const taints = commonTaints(nodes)
+    .filter(taint => !varying.has(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
+    .map(({ timeAdded: _, ...taint }) => taint)
+    .filter(taint => mayHave({ taints: [taint] }))
+    .slice(0, MAX_TAINTS);
+  return {
+    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
+    nodeSelector,
+    ...(taints.length === 0 ? {} : { taints }),
+  };
+}
+
+function isOwned(key: string): boolean {
+  const slash = key.indexOf('/');
+  if (slash < 0) return OWNED_KEYS.includes(key);
+  const domain = key.slice(0, slash);
+  if (domain === ADMINISTRATORS_DOMAIN) return false;
+  return OWNED_DOMAINS.some(owned => domain === owned || domain.endsWith(`.${owned}`));
+}
+
+function commonLabels([first, ...others]: Node[]): Map<string, string> {
+  const common = new Map(Object.entries(first?.labels ?? {}));
+  for (const { labels } of others) {
+    for (const [key, value] of common) if (labels[key] !== value) common.delete(key);
+  }
+  return common;
+}
+
+function commonTaints([first, ...others]: Node[]): Taint[] {
+  return (first?.taints ?? []).filter(taint => others.every(node => node.taints.some(other => isSame(other, taint))));
+}
+
+function isSame(a: Taint, b: Taint): boolean {
+  return a.key === b.key && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');
+}
+
+function taintKey({ key }: Taint): string {
+  return `taint ${key}`;
+}

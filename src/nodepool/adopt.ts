@@ -1,0 +1,176 @@
+/**
+ * Finds the pools that a cluster has already, by the labels with which clouds, provisioners and people mark the nodes of
+ * one, and says which NodePools would take them over as they are.
+ */
+import { adoptedSpec, varyingKeys } from './adopt-labels.ts';
+import { API_VERSION, type Node, type NodePool } from './types.ts';
+import { validatePool } from './validation.ts';
+
+/** In the order of preference: a group whose nodes are all in groups found by earlier ones is one of them by another name. */
+const SOURCES: readonly { provider: string; key: string }[] = [
+  { provider: 'Karpenter', key: 'karpenter.sh/nodepool' },
+  { provider: 'EKS', key: 'eks.amazonaws.com/nodegroup' },
+  { provider: 'EKS', key: 'alpha.eksctl.io/nodegroup-name' },
+  { provider: 'GKE', key: 'cloud.google.com/gke-nodepool' },
+  { provider: 'AKS', key: 'kubernetes.azure.com/agentpool' },
+  { provider: 'AKS', key: 'agentpool' },
+  { provider: 'DOKS', key: 'doks.digitalocean.com/node-pool' },
+];
+const ROLE_PREFIX = 'node-role.kubernetes.io/';
+/** Found only when they are asked for: a pool that goes wrong must not take the control plane along. */
+const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
+
+const LONGEST_NAME = 63;
+
+/** Nodes with one value of a label that stands for pools, and the NodePool that they would make. */
+export interface Candidate {
+  provider: string;
+  label: string;
+  value: string;
+  /** Of its label among all; the smaller is preferred. */
+  rank: number;
+  nodes: Node[];
+  /** As it would be created; of a group that a pool has already, that pool's name is its name. */
+  pool: NodePool;
+  /** `overlap`: some of its nodes are in these pools, there or proposed, so that it would not get them. */
+  state: { kind: 'new' } | { kind: 'adopted' } | { kind: 'overlap'; pools: string[] };
+}
+
+export interface AdoptFacts {
+  nodes: Node[];
+  /** Names that are taken. */
+  pools: string[];
+  /** The pool that the node belongs to now. */
+  ownerOf: (node: Node) => string | undefined;
+  /** Keys to look for in place of the known ones, the preferred first. Empty: the known ones. */
+  labels: string[];
+}
+
+type Group = Omit<Candidate, 'pool' | 'state'>;
+
+/** By preference of the label, then by label and value; names are valid, unique and the same from run to run. */
+export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
+  const all = groupsOf(nodes, labels);
+  const groups = labels.length > 0 ? all : withoutAliases(all);
+  const varying = varyingKeys(groups.map(group => group.nodes));
+  const taken = new Set(pools);
+  const sizes = countBy(nodes, ownerOf);
+  return groups.map(group => {
+    const { label, value, nodes: members } = group;
+    const owners = countBy(members, ownerOf);
+    // One with other nodes as well is another pool.
+    const only = [...owners.keys()].find(
+      owner => owners.get(owner) === members.length && sizes.get(owner) === members.length,
+    );
+    const name = only ?? uniqueName(label, value, taken);
+    taken.add(name);
+    const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
+    const spec = adoptedSpec(pool, { [label]: value }, members, varying);
+    const others = [...owners.keys()].filter(owner => owner !== undefined);
+    const state: Candidate['state'] =
+      only !== undefined
+        ? { kind: 'adopted' }
+        : others.length > 0
+          ? { kind: 'overlap', pools: others.toSorted() }
+          : { kind: 'new' };
+    return { ...group, pool: { ...pool, spec }, state };
+  });
+}
+
+/**
+ * The same, where candidates share nodes among themselves: of two with labels of one preference neither is taken, for
+ * somebody to choose; else the one with the preferred label.
+ */
+export function withOverlaps(chosen: Candidate[]): Candidate[] {
+  const byNode = new Map<string, Candidate[]>();
+  for (const candidate of chosen) {
+    if (candidate.state.kind !== 'new') continue;
+    for (const { name } of candidate.nodes) {
+      const sharing = byNode.get(name);
+      if (sharing === undefined) byNode.set(name, [candidate]);
+      else sharing.push(candidate);
+    }
+  }
+  return chosen.map(candidate => {
+    if (candidate.state.kind !== 'new') return candidate;
+    const rivals = new Set<string>();
+    for (const { name } of candidate.nodes) {
+      for (const other of byNode.get(name) ?? []) {
+        if (other !== candidate && other.rank <= candidate.rank) rivals.add(other.pool.metadata.name);
+      }
+    }
+    return rivals.size === 0 ? candidate : { ...candidate, state: { kind: 'overlap', pools: [...rivals].toSorted() } };
+  });
+}
+
+function groupsOf(nodes: Node[], labels: string[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const node of nodes) {
+    for (const [label, value] of Object.entries(node.labels)) {
+      const rank = rankOf(label, labels);
+      if (rank === undefined) continue;
+      const id = `${label}=${value}`;
+      const group = groups.get(id);
+      if (group === undefined) groups.set(id, { provider: providerOf(label), label, value, rank, nodes: [node] });
+      else group.nodes.push(node);
+    }
+  }
+  return [...groups.values()].toSorted(
+    (a, b) => a.rank - b.rank || compare(a.label, b.label) || compare(a.value, b.value),
+  );
+}
+
+/** Undefined for a label that stands for no pool. */
+function rankOf(label: string, labels: string[]): number | undefined {
+  if (labels.length > 0) {
+    const rank = labels.indexOf(label);
+    return rank < 0 ? undefined : rank;
+  }
+  const rank = SOURCES.findIndex(({ key }) => key === label);
+  if (rank >= 0) return rank;
+  return label.startsWith(ROLE_PREFIX) && !CONTROL_PLANE_ROLES.includes(label) ? SOURCES.length : undefined;
+}
+
+function providerOf(label: string): string {
+  if (label.startsWith(ROLE_PREFIX)) return 'role';
+  return SOURCES.find(({ key }) => key === label)?.provider ?? 'label';
+}
+
+/** @param groups the preferred first */
+function withoutAliases(groups: Group[]): Group[] {
+  const best = new Map<Node, number>();
+  for (const { nodes, rank } of groups) for (const node of nodes) if (!best.has(node)) best.set(node, rank);
+  return groups.filter(({ nodes, rank }) => nodes.some(node => best.get(node) === rank));
+}
+
+/** How many of the nodes each pool owns, and under undefined how many nobody does. */
+function countBy(nodes: Node[], ownerOf: AdoptFacts['ownerOf']): Map<string | undefined, number> {
+  const counts = new Map<string | undefined, number>();
+  for (const node of nodes) {
+    const owner = ownerOf(node);
+    counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The label's value, or where that says nothing the name of its key, as a DNS-1123 label. */
+function uniqueName(label: string, value: string, taken: ReadonlySet<string>): string {
+  const isRole = label.startsWith(ROLE_PREFIX);
+  const text = value === '' || isRole ? label.slice(label.indexOf('/') + 1) : value;
+  const words = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  // Some names are only for pools that say which nodes belong; they would mislead all the same.
+  const base = isReserved(words) ? `${words}-nodes` : words;
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : `-${number}`;
+    const name = base.slice(0, LONGEST_NAME - suffix.length) + suffix;
+    if (!taken.has(name)) return name;
+  }
+}
+
+function isReserved(name: string): boolean {
+  return validatePool({ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: {} }).length > 0;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

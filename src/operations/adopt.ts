@@ -1,0 +1,62 @@
+/** The pools that nodes are in already by their labels, and the NodePools that take them over without a change to a node. */
+import { type Candidate, findCandidates, withOverlaps } from '../nodepool/adopt.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { keyProblem } from '../nodepool/syntax.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+
+export interface AdoptOptions {
+  /** Label keys to look for in place of the known ones; empty: the known ones. */
+  labels: string[];
+  /** Pools, as they are proposed, to look at alone; empty: all. */
+  names: string[];
+}
+
+/** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
+export async function findAdoptable(
+  { labels, names }: AdoptOptions,
+  { cluster }: { cluster: ClusterPort },
+): Promise<Candidate[]> {
+  for (const label of labels) {
+    const problem = keyProblem(label);
+    if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
+  }
+  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  const view = new View(pools, nodes, []);
+  const found = findCandidates({
+    nodes,
+    pools: pools.map(({ metadata }) => metadata.name),
+    ownerOf: ({ name }) => view.claim(name)?.owner,
+    labels,
+  });
+  const isFound = (name: string) => found.some(({ pool }) => pool.metadata.name === name);
+  const missing = names.filter(name => !isFound(name));
+  if (missing.length > 0) {
+    const what = missing.map(name => `"${name}"`).join(', ');
+    throw new NodepoolError(
+      'input',
+      `no label of the nodes makes a pool ${what}`,
+      'list what there is with `kubectl nodepool adopt`',
+    );
+  }
+  return withOverlaps(names.length === 0 ? found : found.filter(({ pool }) => names.includes(pool.metadata.name)));
+}
+
+/**
+ * The pools to create: those of the candidates that are new.
+ * @param named whether somebody chose them: then one that shares nodes with another is an error
+ */
+export function poolsToCreate(candidates: Candidate[], named: boolean): NodePool[] {
+  const [overlap] = candidates.filter(({ state }) => state.kind === 'overlap');
+  if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state.pools);
+  return candidates.filter(({ state }) => state.kind === 'new').map(({ pool }) => pool);
+}
+
+function sharesNodes({ metadata: { name } }: NodePool, others: string[]): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `${name} shares nodes with ${others.join(', ')}, and a node can be in one pool only`,
+    `leave one out, or change the labels of the nodes`,
+  );
+}

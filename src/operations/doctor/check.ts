@@ -1,0 +1,98 @@
+/** What a check comes to, and the words that checks share. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+
+/** `skipped`: what it needs was not there; an earlier check says why. */
+export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
+
+export interface Finding {
+  status: CheckStatus;
+  /** What was found, in one sentence. */
+  message: string;
+  /** Each of the things that it is about, in words. */
+  details: string[];
+  /** What to do about it, as one imperative sentence without a trailing full stop. */
+  remedy?: string | undefined;
+}
+
+/** Names that scripts may rely on, in the order of the checks. */
+export const CHECKS = [
+  'kubeconfig',
+  'server',
+  'version',
+  'definition',
+  'permissions',
+  'controller-permissions',
+  'controller',
+  'clock',
+  'overlaps',
+  'orphans',
+  'pools',
+  'specs',
+  'handlers',
+  'quantities',
+] as const;
+
+export type CheckId = (typeof CHECKS)[number];
+
+export interface Check extends Finding {
+  id: CheckId;
+}
+
+export function ok(message: string, details: string[] = []): Finding {
+  return { status: 'ok', message, details };
+}
+
+export function warning(message: string, remedy: string, details: string[] = []): Finding {
+  return { status: 'warning', message, details, remedy };
+}
+
+export function error(message: string, remedy: string, details: string[] = []): Finding {
+  return { status: 'error', message, details, remedy };
+}
+
+export function skipped(message: string): Finding {
+  return { status: 'skipped', message, details: [] };
+}
+
+/** The error as a finding: nothing works without what failed. */
+export function failed({ message, next }: NodepoolError): Finding {
+  return { status: 'error', message, details: [], remedy: next };
+}
+
+/** A refusal is no finding about what was to be looked at. */
+export function notChecked({ message, next }: NodepoolError): Finding {
+  return { status: 'warning', message: `not checked: ${message}`, details: [], remedy: next };
+}
+
+export type Attempt<T> = { value: T } | { refusal: NodepoolError };
+
+/** Throws what is a bug, and what is wrong with the command line. */
+export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await work() };
+  } catch (refusal) {
+    if (!(refusal instanceof NodepoolError) || refusal.kind === 'usage') throw refusal;
+    return { refusal };
+  }
+}
+
+/** What the check finds, or that it could not look. */
+export async function unlessRefused(check: () => Promise<Finding>): Promise<Finding> {
+  const result = await attempt(check);
+  return 'value' in result ? result.value : notChecked(result.refusal);
+}
+
+/** Names in one detail: of thousands of nodes a few tell where to look. */
+const MOST_NAMED = 10;
+
+/** `a, b, c`, or the first ten and how many more. */
+export function named(names: readonly string[]): string {
+  const sorted = names.toSorted();
+  const more = sorted.length - MOST_NAMED;
+  return sorted.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** `1 node`, `2 nodes`. */
+export function plural(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
+}

@@ -1,0 +1,109 @@
+/** Looks at all that has to be right for pools to work, in the order in which one thing stands on another. */
+import type { Connection, ManifestObject } from '../ports.ts';
+import { attempt, CHECKS, type Check, type CheckId, type Finding, failed, skipped, unlessRefused } from './check.ts';
+import { checkController, DEFAULT_LEASE_NAMESPACE } from './controller.ts';
+import { checkDefinition } from './definition.ts';
+import { checkControllerPermissions, checkPermissions } from './permissions.ts';
+import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs } from './server.ts';
+import { readState, type State, stateFindings } from './state.ts';
+
+export interface DoctorOptions {
+  /** The definition that this version installs. */
+  definition: Record<string, unknown>;
+  /** The controller's objects, as this version installs them. */
+  controller: readonly ManifestObject[];
+  /** That this program has. */
+  verbs: readonly string[];
+}
+
+export type DoctorConnection = Pick<Connection, 'cluster' | 'definition' | 'manifests' | 'lease' | 'doctor'>;
+
+export interface DoctorDeps {
+  connect(): Promise<DoctorConnection>;
+  now: () => Date;
+}
+
+type Findings = Partial<Record<CheckId, Finding>>;
+
+/** Every check, in order; one that could not be made is skipped. Throws only when the command line is wrong. */
+export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<Check[]> {
+  const { why, ...findings } = await examine(options, deps);
+  return CHECKS.map(id => ({ id, ...(findings[id] ?? skipped(why)) }));
+}
+
+/** @returns what was found, and why nothing of the rest */
+async function examine(options: DoctorOptions, { connect, now }: DoctorDeps): Promise<Findings & { why: string }> {
+  const opened = await attempt(connect);
+  if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'it is not known which cluster to ask' };
+  const connection = opened.value;
+  const port = await connection.doctor();
+  const kubeconfig = checkKubeconfig(port.access);
+  const probed = await attempt(() => port.probe());
+  if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'the cluster does not answer' };
+  const probe = probed.value;
+  const { controller: manifest } = options;
+  const isInstalled = once(() => isControllerInstalled(manifest, connection));
+  const read = readState(connection, port);
+  const [definition, permissions, controllerPermissions, controller] = await Promise.all([
+    findDefinition(options.definition, connection, read),
+    unlessRefused(() => checkPermissions(options.verbs, port)),
+    unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
+    unlessRefused(() =>
+      checkController({
+        namespaces: [namespaceOf(manifest), DEFAULT_LEASE_NAMESPACE],
+        isInstalled,
+        lease: connection.lease,
+        now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
+      }),
+    ),
+  ]);
+  const state = await read;
+  const isMissing = definition.status === 'error' && 'refusal' in state.pools;
+  return {
+    kubeconfig,
+    server: checkServer(port.access, probe),
+    version: checkVersion(probe),
+    definition,
+    permissions,
+    'controller-permissions': controllerPermissions,
+    controller,
+    clock: checkClock(probe),
+    ...(isMissing ? {} : stateFindings(state)),
+    why: isMissing ? 'the NodePool resource is not there' : 'pools or nodes could not be read',
+  };
+}
+
+/** Of a user who may not read it: pools that can be listed show that there is one. */
+async function findDefinition(
+  wanted: Record<string, unknown>,
+  connection: DoctorConnection,
+  read: Promise<State>,
+): Promise<Finding> {
+  const live = await attempt(() => connection.definition.get());
+  if ('value' in live) return checkDefinition(wanted, live.value);
+  const { pools } = await read;
+  if ('refusal' in pools) return failed(pools.refusal);
+  const message = `the NodePool resource is served; not compared with this version's: ${live.refusal.message}`;
+  return { status: 'ok', message, details: [] };
+}
+
+async function isControllerInstalled(
+  manifest: readonly ManifestObject[],
+  { manifests }: DoctorConnection,
+): Promise<boolean> {
+  const deployment = manifest.find(({ kind }) => kind === 'Deployment');
+  return deployment !== undefined && manifests.exists(deployment);
+}
+
+/** Of the controller in the cluster: its lease is there, too. */
+function namespaceOf(manifest: readonly ManifestObject[]): string {
+  return manifest.find(({ kind }) => kind === 'Deployment')?.metadata.namespace ?? '';
+}
+
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    answer ??= ask();
+    return answer;
+  };
+}

@@ -1,0 +1,104 @@
+/** What is wrong between nodes and pools: overlaps, records of gone pools, handlers that are missing, odd quantities. */
+import { sumResourceLists } from '../../nodepool/quantity.ts';
+import { parseRecord } from '../../nodepool/record.ts';
+import { type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
+import type { View } from '../../reconciler/view.ts';
+import type { ExaminedNode } from '../doctor-port.ts';
+import { error, type Finding, named, ok, plural, warning } from './check.ts';
+
+/** Nodes that match several pools: one gets them, the others have status 409. */
+export function checkOverlaps(pools: NodePool[], view: View): Finding {
+  const details: string[] = [];
+  for (const { metadata } of pools) {
+    const byOwner = Map.groupBy(view.lost(metadata.name), ({ owner }) => owner.metadata.name);
+    for (const [owner, lost] of [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      const nodes = lost.map(({ node }) => node.name);
+      details.push(`${metadata.name} does not get ${plural(nodes.length, 'node')} of ${owner}: ${named(nodes)}`);
+    }
+  }
+  if (details.length === 0) return ok('no node matches several pools');
+  return error(
+    'nodes match several pools, and belong to one of them',
+    'change the nodeSelector of one pool (kubectl nodepool edit), or the labels of the nodes',
+    details,
+  );
+}
+
+/** What pools that are gone have left on nodes. */
+export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: View): Finding {
+  const living = new Set(pools.map(({ metadata }) => metadata.name));
+  const gone = view.poolNames().filter(name => !living.has(name));
+  // On members a reconcile writes it anew.
+  const unreadable = nodes
+    .filter(({ record }) => record !== undefined && parseRecord(record) === undefined)
+    .map(({ name }) => name)
+    .filter(name => view.claim(name)?.owner === undefined);
+  const details = [
+    ...gone.map(pool => {
+      const held = view.held(pool).map(({ name }) => name);
+      return `pool ${pool} is gone, and what it set is still on ${plural(held.length, 'node')}: ${named(held)}`;
+    }),
+    ...(unreadable.length === 0
+      ? []
+      : [`the record on ${plural(unreadable.length, 'node')} cannot be read: ${named(unreadable)}`]),
+  ];
+  if (details.length === 0) return ok('no node carries what a gone pool has set');
+  const remedy =
+    gone.length > 0
+      ? 'run `kubectl nodepool reconcile`: it cleans the nodes of gone pools'
+      : `run \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``;
+  return warning('nodes carry records that no pool stands behind', remedy, details);
+}
+
+/** Members on which a pod that names the pool's RuntimeClass cannot start. */
+export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], view: View): Finding {
+  const handlersOf = new Map(nodes.map(({ name, handlers }) => [name, handlers]));
+  const details: string[] = [];
+  let silent = 0;
+  let asked = 0;
+  for (const { metadata, spec } of pools) {
+    const { handler } = spec;
+    if (!handler) continue;
+    asked++;
+    const members = view.members(metadata.name);
+    const lacking = members.filter(({ name }) => {
+      const offered = handlersOf.get(name);
+      if (offered === undefined) silent++;
+      return offered !== undefined && !offered.includes(handler);
+    });
+    if (lacking.length === 0) continue;
+    const names = lacking.map(({ name }) => name);
+    details.push(
+      `${metadata.name}: ${plural(names.length, 'member')} of ${members.length} without ${handler}: ${named(names)}`,
+    );
+  }
+  if (details.length > 0) {
+    return error(
+      'members do not offer the runtime handler of their pool: pods with its RuntimeClass fail there',
+      "configure the handler in the nodes' container runtime, or correct spec.handler",
+      details,
+    );
+  }
+  if (asked === 0) return ok('no pool has a runtime handler');
+  const untold = silent === 0 ? '' : `; ${plural(silent, 'member')} did not tell what they offer`;
+  return ok(`no member is known to lack the runtime handler of its pool${untold}`);
+}
+
+/** Members whose allocatable cannot be added up: their pool has status 500. */
+export function checkQuantities(pools: NodePool[], view: View): Finding {
+  const details = pools.flatMap(({ metadata }) => {
+    const members = view.members(metadata.name);
+    const problems: string[] = [];
+    sumResourceLists(
+      members.map(({ allocatable }) => allocatable),
+      (place, problem) => problems.push(`${metadata.name}: node ${members[place]?.name}: ${problem}`),
+    );
+    return problems;
+  });
+  if (details.length === 0) return ok('what the members can allocate adds up');
+  return error(
+    'members report quantities that cannot be read',
+    'correct what their kubelet or device plugin reports',
+    details,
+  );
+}

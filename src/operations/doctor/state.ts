@@ -1,0 +1,35 @@
+/** What is read of pools and nodes, and what that shows. */
+import type { NodePool } from '../../nodepool/types.ts';
+import { View } from '../../reconciler/view.ts';
+import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
+import type { Connection } from '../ports.ts';
+import { type Attempt, attempt, type CheckId, type Finding, notChecked } from './check.ts';
+import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
+import { checkPools, checkSpecs } from './pools.ts';
+
+export interface State {
+  pools: Attempt<NodePool[]>;
+  nodes: Attempt<ExaminedNode[]>;
+}
+
+export async function readState({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
+  const [pools, nodes] = await Promise.all([attempt(() => cluster.listPools()), attempt(() => port.listNodes())]);
+  return { pools, nodes };
+}
+
+/** Of what could be read; what stands on the rest is left out. */
+export function stateFindings({ pools: readPools, nodes: readNodes }: State): Partial<Record<CheckId, Finding>> {
+  if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
+  const pools = readPools.value;
+  const alone = { pools: checkPools(pools), specs: checkSpecs(pools) };
+  if ('refusal' in readNodes) return { ...alone, overlaps: notChecked(readNodes.refusal) };
+  const nodes = readNodes.value;
+  const view = new View(pools, nodes, []);
+  return {
+    ...alone,
+    overlaps: checkOverlaps(pools, view),
+    orphans: checkOrphans(pools, nodes, view),
+    handlers: checkHandlers(pools, nodes, view),
+    quantities: checkQuantities(pools, view),
+  };
+}

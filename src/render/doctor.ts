@@ -1,0 +1,45 @@
+/** What `kubectl nodepool doctor` found: a line a check, with what it is about and what to do under it. */
+import type { Check, CheckStatus } from '../operations/doctor/check.ts';
+import { shorten } from './cells.ts';
+import { printJson } from './printers.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+
+/** Longer details are cut: the message of a condition may have a megabyte. */
+const MOST_SHOWN = 500;
+const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
+
+/** The status is a word, and a colour only beside that. Without the last newline. */
+export function renderChecks(checks: Check[], style: Style): string {
+  const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
+    [statusCell(status, style), id, message],
+    ...details.map(detail => ['', '', shorten(`- ${detail}`, MOST_SHOWN)]),
+    ...(remedy === undefined ? [] : [['', '', `next: ${remedy}`]]),
+  ]);
+  return `${renderTable(['', '', ''], rows, { headers: false, dense: true })}\n\n${summary(checks)}`;
+}
+
+/** The same for programs; `status` is the worst of all. */
+export function printChecks(checks: Check[]): string {
+  return printJson({ status: worst(checks), checks });
+}
+
+/** Of what was checked: a skipped check is as bad as the one for which it was skipped. */
+export function worst(checks: Check[]): CheckStatus {
+  const has = (status: CheckStatus) => checks.some(check => check.status === status);
+  return has('error') ? 'error' : has('warning') ? 'warning' : 'ok';
+}
+
+function statusCell(status: CheckStatus, style: Style): Cell {
+  const paint = { ok: style.green, warning: style.yellow, error: style.red, skipped: style.dim }[status];
+  return { text: status, paint };
+}
+
+/** `14 checks: 12 ok, 1 warning, 1 error` */
+function summary(checks: Check[]): string {
+  const counts = STATUSES.flatMap(status => {
+    const count = checks.filter(check => check.status === status).length;
+    return count === 0 ? [] : [`${count} ${status}`];
+  });
+  return `${checks.length} checks: ${counts.join(', ')}`;
+}

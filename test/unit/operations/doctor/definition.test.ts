@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { load } from 'js-yaml';
+import { isObject } from '../../../../src/nodepool/json.ts';
+import { checkDefinition } from '../../../../src/operations/doctor/definition.ts';
+
+type Json = Record<string, unknown>;
+
+const MANIFEST = new URL('../../../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
+const WANTED = load(readFileSync(MANIFEST, 'utf8')) as Json;
+
+/** As a server has it, with the member at that path replaced; undefined takes it out. */
+function installed(path: string[] = [], value?: unknown): Json {
+  const definition = structuredClone(WANTED);
+  definition.status = { conditions: ['NamesAccepted', 'Established'].map(type => ({ type, status: 'True' })) };
+  Object.assign(definition.spec as Json, { conversion: { strategy: 'None' } });
+  let at: unknown = definition;
+  for (const step of path.slice(0, -1)) at = (at as Json)[step];
+  const last = path.at(-1);
+  if (isObject(at) && last !== undefined) at[last] = value;
+  return definition;
+}
+
+const SPEC = ['spec', 'versions', '0', 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
+
+test('as this version has it', () => {
+  assert.deepEqual(checkDefinition(WANTED, installed()).status, 'ok');
+});
+
+test('missing, dying, not served', () => {
+  assert.deepEqual(checkDefinition(WANTED, undefined).remedy, 'run `kubectl nodepool install`');
+  assert.match(checkDefinition(WANTED, installed(['metadata', 'deletionTimestamp'], 'x')).message, /being deleted/);
+  const taken = { conditions: [{ type: 'NamesAccepted', status: 'False', message: 'npool is taken' }] };
+  assert.match(checkDefinition(WANTED, installed(['status'], taken)).message, /npool is taken/);
+});
+
+test('fields that it lacks are named: the server would drop them', () => {
+  const cases: [path: string[], value: unknown, detail: string][] = [
+    [[...SPEC, 'nodeSelector'], undefined, 'there is no field spec.nodeSelector'],
+    [[...SPEC, 'taints', 'items', 'properties', 'effect'], undefined, 'there is no field spec.taints[].effect'],
+    [['spec', 'versions', '0', 'served'], false, 'version v1 is not served'],
+    [['spec', 'versions', '0', 'subresources'], {}, 'version v1 has no subresource status'],
+  ];
+  for (const [path, value, detail] of cases) {
+    const { status, details } = checkDefinition(WANTED, installed(path, value));
+    assert.deepEqual([status, details], ['error', [detail]]);
+  }
+});
+
+test('other rules are a warning, and say where', () => {
+  const cases: [path: string[], value: unknown, detail: string][] = [
+    [[...SPEC, 'labels', 'maxProperties'], 7, 'spec.versions[v1].schema'],
+    [[...SPEC, 'more'], { type: 'string' }, 'spec.versions[v1].schema'],
+    [['spec', 'versions', '0', 'additionalPrinterColumns'], undefined, 'spec.versions[v1].additionalPrinterColumns'],
+    [['spec', 'versions', '1'], { name: 'v2' }, 'spec.versions[v2]'],
+    [['spec', 'names', 'shortNames'], [], 'spec.names.shortNames'],
+  ];
+  for (const [path, value, detail] of cases) {
+    const definition = installed();
+    const at = path.slice(0, -1).reduce<unknown>((object, step) => (object as Json)[step], definition);
+    (at as Json)[path.at(-1) ?? ''] = value;
+    const { status, details } = checkDefinition(WANTED, definition);
+    assert.deepEqual([status, details], ['warning', [detail]]);
+  }
+});
+
+test('one that takes every field lacks none', () => {
+  const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const { status } = checkDefinition(WANTED, installed(['spec', 'versions', '0', 'schema'], { openAPIV3Schema: open }));
+  assert.equal(status, 'warning');
+});

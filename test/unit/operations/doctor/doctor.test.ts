@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import type { NodePool } from '../../../../src/nodepool/types.ts';
+import { CHECKS, type CheckId } from '../../../../src/operations/doctor/check.ts';
+import { type DoctorConnection, doctor } from '../../../../src/operations/doctor/doctor.ts';
+import type { Probe } from '../../../../src/operations/doctor-port.ts';
+
+const NOW = new Date('2026-11-21T12:00:00Z');
+const refusal = (message: string) => new NodepoolError('cluster', message, 'ask for a role');
+
+interface Parts {
+  probe?: () => Promise<Probe>;
+  definition?: () => Promise<Record<string, unknown> | undefined>;
+  pools?: () => Promise<NodePool[]>;
+}
+
+/** A cluster on which all is well but for these parts. */
+function connection({ probe, definition, pools }: Parts): DoctorConnection {
+  const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
+  const clocks = { server: NOW, ours: NOW };
+  const port = {
+    access,
+    probe: probe ?? (async () => ({ version: 'v1.36.3', latencyMs: 1, clocks })),
+    allowed: async (questions: readonly unknown[]) => questions.map(() => true),
+    listNodes: async () => [],
+  };
+  return {
+    doctor: async () => port,
+    definition: { get: definition ?? (async () => ({})) },
+    cluster: { listPools: pools ?? (async () => []) },
+    manifests: { exists: async () => false },
+    lease: () => ({ get: async () => undefined }),
+  } as unknown as DoctorConnection;
+}
+
+const OPTIONS = { definition: {}, controller: [], verbs: ['get'] };
+
+async function examine(connect: () => Promise<DoctorConnection>) {
+  const checks = await doctor(OPTIONS, { connect, now: () => NOW });
+  assert.deepEqual(
+    checks.map(({ id }) => id),
+    [...CHECKS],
+  );
+  const of = (status: string) => checks.filter(check => check.status === status).map(({ id }) => id);
+  return { error: of('error'), warning: of('warning'), skipped: of('skipped'), checks };
+}
+
+const from = (id: CheckId) => CHECKS.slice(CHECKS.indexOf(id));
+
+test('all is well', async () => {
+  const { error, warning, skipped } = await examine(async () => connection({}));
+  assert.deepEqual([error, warning, skipped], [[], [], ['controller-permissions']]);
+});
+
+test('without access, and without an answer, the rest is skipped and says why', async () => {
+  const closed = await examine(() => Promise.reject(refusal('no kubeconfig found')));
+  assert.deepEqual([closed.error, closed.skipped], [['kubeconfig'], from('server')]);
+  assert.equal(closed.checks[1]?.message, 'it is not known which cluster to ask');
+  const silent = await examine(async () => connection({ probe: () => Promise.reject(refusal('refused')) }));
+  assert.deepEqual([silent.error, silent.skipped], [['server'], from('version')]);
+});
+
+test('without the definition the state is skipped; who may not read it learns from the pools', async () => {
+  const missing = { definition: async () => undefined, pools: () => Promise.reject(refusal('no resource')) };
+  const none = await examine(async () => connection(missing));
+  assert.deepEqual([none.error, none.skipped], [['definition'], ['controller-permissions', ...from('overlaps')]]);
+  const closed = { definition: () => Promise.reject(refusal('may not')) };
+  const served = await examine(async () => connection(closed));
+  assert.deepEqual([served.error, served.warning], [[], []]);
+  const neither = await examine(async () => connection({ ...closed, pools: missing.pools }));
+  assert.equal(neither.checks.find(({ id }) => id === 'definition')?.message, 'no resource');
+});
+
+test('pools that cannot be read for another reason', async () => {
+  const { warning, skipped } = await examine(async () => connection({ pools: () => Promise.reject(refusal('500')) }));
+  assert.deepEqual(warning, ['pools']);
+  assert.deepEqual(skipped, ['controller-permissions', 'overlaps', 'orphans', 'specs', 'handlers', 'quantities']);
+});
+
+test('a wrong command line and a bug are not findings', async () => {
+  const usage = new NodepoolError('usage', '--as-group needs a user to impersonate');
+  await assert.rejects(
+    examine(() => Promise.reject(usage)),
+    usage,
+  );
+  const bug = new TypeError('x is not a function');
+  await assert.rejects(
+    examine(async () => connection({ probe: () => Promise.reject(bug) })),
+    bug,
+  );
+});

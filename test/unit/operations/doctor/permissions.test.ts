@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { verbs } from '../../../../src/commands/index.ts';
+import { needsOf, questionText } from '../../../../src/operations/doctor/needs.ts';
+import { checkControllerPermissions, checkPermissions } from '../../../../src/operations/doctor/permissions.ts';
+import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operations/doctor-port.ts';
+import type { ManifestObject } from '../../../../src/operations/ports.ts';
+
+/** What asks a cluster for nothing that needs a permission: everybody may ask for versions and reviews. */
+const WITHOUT_NEEDS = ['doctor', 'version'];
+
+/** Answers by the question's text, and remembers who was asked about what. */
+function port(isAllowed: (text: string) => boolean) {
+  const asked: { text: string; subject: Subject | undefined }[] = [];
+  const allowed = async (questions: readonly AccessQuestion[], subject?: Subject) =>
+    questions.map(question => {
+      const text = questionText(question);
+      asked.push({ text, subject });
+      return isAllowed(text);
+    });
+  return { asked, port: { allowed } as unknown as DoctorPort };
+}
+
+test('the needs of every verb are written down', () => {
+  for (const verb of Object.keys(verbs)) {
+    if (!WITHOUT_NEEDS.includes(verb)) assert.ok(needsOf([verb]).length > 0, `${verb} is not in needs.ts`);
+  }
+  assert.deepEqual(needsOf(['version']), []);
+});
+
+test('questions as RBAC has them', () => {
+  const questions = needsOf(['reconcile', 'events', 'drain']).flatMap(need => need.questions);
+  const has = (question: AccessQuestion) => questions.some(other => JSON.stringify(other) === JSON.stringify(question));
+  assert.ok(has({ verb: 'patch', group: '', resource: 'nodes' }));
+  assert.ok(has({ verb: 'patch', group: 'nodes.lailin.xyz', resource: 'nodepools', subresource: 'status' }));
+  assert.ok(has({ verb: 'create', group: 'events.k8s.io', resource: 'events', namespace: 'default' }));
+  assert.ok(has({ verb: 'create', group: '', resource: 'pods', subresource: 'eviction' }));
+  const texts = questions.map(questionText);
+  assert.ok(texts.includes('patch nodepools.nodes.lailin.xyz/status'));
+  assert.ok(texts.includes('create events.events.k8s.io in default'));
+});
+
+test('each permission is asked for once, and what is lacking is told by verb', async () => {
+  const { port: some, asked } = port(text => text !== 'patch nodes' && !text.includes('runtimeclasses'));
+  const { status, details } = await checkPermissions(['get', 'diff', 'edit', 'reconcile'], some);
+  assert.equal(new Set(asked.map(({ text }) => text)).size, asked.length);
+  assert.equal(status, 'warning');
+  assert.deepEqual(
+    details.map(detail => detail.split(',', 1)[0]),
+    [
+      'diff lacks: list runtimeclasses.node.k8s.io',
+      'reconcile lacks: patch nodes',
+      'reconcile --watch lacks: patch nodes',
+    ],
+  );
+  assert.equal((await checkPermissions(['get', 'reconcile'], port(() => true).port)).status, 'ok');
+  assert.equal((await checkPermissions(['get', 'edit'], port(() => false).port)).status, 'error');
+});
+
+const CONTROLLER: ManifestObject[] = [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'sa', namespace: 'ns' } },
+  {
+    apiVersion: 'v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'r' },
+    rules: [{ apiGroups: ['g'], resources: ['pools/status', 'pools'], verbs: ['patch'] }],
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Role',
+    metadata: { name: 'r', namespace: 'ns' },
+    rules: [{ apiGroups: ['l'], resources: ['leases'], verbs: ['get'], resourceNames: ['one'] }],
+  },
+];
+
+test("the controller's permissions are those of its own roles", async () => {
+  const installed = async () => true;
+  const { port: all, asked } = port(() => true);
+  const { status } = await checkControllerPermissions(CONTROLLER, installed, all);
+  assert.equal(status, 'ok');
+  const about = asked.slice(1);
+  assert.deepEqual(
+    about.map(({ text }) => text),
+    ['patch pools.g/status', 'patch pools.g', 'get leases.l "one" in ns'],
+  );
+  assert.equal(about[0]?.subject?.user, 'system:serviceaccount:ns:sa');
+  const lacking = await checkControllerPermissions(CONTROLLER, installed, port(text => !text.includes('leases')).port);
+  assert.deepEqual([lacking.status, lacking.details], ['error', ['get leases.l "one" in ns']]);
+});
+
+test('not asked where there is no controller, or by who may not ask', async () => {
+  const none = await checkControllerPermissions(CONTROLLER, async () => false, port(() => true).port);
+  assert.equal(none.status, 'skipped');
+  const { port: closed, asked } = port(() => false);
+  const refused = await checkControllerPermissions(CONTROLLER, async () => true, closed);
+  assert.deepEqual([refused.status, asked.length], ['skipped', 1]);
+});

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import type { NodePool, NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import type { CheckId } from '../../../../src/operations/doctor/check.ts';
+import { stateFindings } from '../../../../src/operations/doctor/state.ts';
+import type { ExaminedNode } from '../../../../src/operations/doctor-port.ts';
+import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+
+const GOOD: NodePoolStatus = { status: 200, nodeCount: 1, observedGeneration: 1 };
+
+function node(name: string, more: Partial<ExaminedNode> = {}): ExaminedNode {
+  return {
+    ...aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }),
+    handlers: undefined,
+    ...more,
+  };
+}
+
+function find(id: CheckId, pools: NodePool[], nodes: ExaminedNode[] = []) {
+  const { status, details } = stateFindings({ pools: { value: pools }, nodes: { value: nodes } })[id] ?? {};
+  return [status, ...(details ?? [])];
+}
+
+const worker = (more: Partial<NodePool['metadata']> = {}) => aPool({}, { status: GOOD, ...more });
+
+test('all is well, with and without pools', () => {
+  for (const [pools, nodes] of [
+    [[], []],
+    [[worker()], [node('a', { record: recordOf({ pool: 'worker' }) })]],
+  ] as [NodePool[], ExaminedNode[]][]) {
+    const findings = stateFindings({ pools: { value: pools }, nodes: { value: nodes } });
+    assert.deepEqual(
+      Object.entries(findings).map(([id, { status }]) => `${id} ${status}`),
+      ['pools ok', 'specs ok', 'overlaps ok', 'orphans ok', 'handlers ok', 'quantities ok'],
+    );
+  }
+});
+
+test('overlaps, by loser and owner, with the first ten nodes', () => {
+  const rival = aPool({ nodeSelector: { 'node-role.kubernetes.io/worker': '' } }, { name: 'rival', uid: 'r' });
+  const nodes = Array.from({ length: 12 }, (_, at) => node(`n${String(at).padStart(2, '0')}`));
+  assert.deepEqual(find('overlaps', [worker(), rival], nodes), [
+    'error',
+    'worker does not get 12 nodes of rival: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more',
+  ]);
+});
+
+test('records of gone pools, and those that nobody can read', () => {
+  const nodes = [
+    node('a', { labels: {}, record: recordOf({ pool: 'gone', labels: { a: 'b' } }) }),
+    node('b', { labels: {}, record: 'not json' }),
+    node('c', { record: recordOf({ pool: 'worker' }) }),
+    node('d', { record: 'not json' }),
+  ];
+  assert.deepEqual(find('orphans', [worker()], nodes), [
+    'warning',
+    'pool gone is gone, and what it set is still on 1 node: a',
+    'the record on 1 node cannot be read: b',
+  ]);
+});
+
+test('handlers that members lack; who does not tell is not accused', () => {
+  const pool = aPool({ handler: 'gvisor' }, { status: GOOD });
+  const nodes = [
+    node('a', { handlers: ['', 'runc'] }),
+    node('b', { handlers: ['', 'gvisor'] }),
+    node('c'),
+    node('d', { labels: {}, handlers: [] }),
+  ];
+  assert.deepEqual(find('handlers', [pool], nodes), ['error', 'worker: 1 member of 3 without gvisor: a']);
+  assert.deepEqual(find('handlers', [pool], nodes.slice(1)), ['ok']);
+});
+
+test('quantities of members', () => {
+  const bad = { allocatable: { cpu: 'four' } };
+  const [status, detail] = find('quantities', [worker()], [node('a', bad), node('b', { labels: {}, ...bad })]);
+  assert.equal(status, 'error');
+  assert.match(detail ?? '', /^worker: node a: .*cpu.*four/);
+});
+
+test('pools that are not 200, and those that nobody looked at', () => {
+  const condition = { status: 'True' as const, reason: 'NodeConflict', lastTransitionTime: '' };
+  const conditions = [
+    { ...condition, type: 'Ready' as const, status: 'False' as const, message: 'see condition Conflict' },
+    { ...condition, type: 'Conflict' as const, message: 'node a belongs to b' },
+  ];
+  const pools = [
+    aPool({}, { name: 'lost', status: { ...GOOD, status: 409, conditions } }),
+    aPool({}, { name: 'new' }),
+    aPool({}, { name: 'old', generation: 2, status: GOOD }),
+    aPool({}, { name: 'inherited', status: { status: 200, nodeCount: 0 } }),
+    aPool({}, { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z', status: GOOD }),
+    worker(),
+  ];
+  assert.deepEqual(find('pools', pools), [
+    'error',
+    'lost: 409 Conflict: node a belongs to b',
+    'new: never reconciled',
+    'old: its spec changed after it was reconciled',
+    'inherited: not reconciled by this program yet',
+    'dying: being deleted since 2026-01-01T00:00:00Z',
+  ]);
+  assert.equal(find('pools', pools.slice(1))[0], 'warning');
+});
+
+test('invalid specs', () => {
+  assert.deepEqual(find('specs', [worker(), aPool({ handler: 'No' })]).slice(0, 1), ['error']);
+});
+
+test('what cannot be read leaves the rest', () => {
+  const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
+  const without = stateFindings({ pools: { value: [worker()] }, nodes: { refusal } });
+  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'overlaps']);
+  assert.deepEqual(without.overlaps, {
+    status: 'warning',
+    message: 'not checked: cannot list nodes',
+    details: [],
+    remedy: 'ask for a role',
+  });
+  assert.deepEqual(Object.keys(stateFindings({ pools: { refusal }, nodes: { value: [] } })), ['pools']);
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Candidate } from '../../../src/nodepool/adopt.ts';
+import { renderCandidates } from '../../../src/render/adopt.ts';
+import { colored, makeNode, plain } from './fixtures.ts';
+
+function candidates(): Candidate[] {
+  const pool = (name: string, spec = {}) => ({ apiVersion: 'v1', kind: 'NodePool', metadata: { name }, spec });
+  const eks = { provider: 'EKS', label: 'eks.amazonaws.com/nodegroup', rank: 1 };
+  const spec = {
+    labels: { tier: 'gold', team: 'a' },
+    taints: [
+      { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' as const },
+      { key: 'spot', effect: 'NoExecute' as const },
+    ],
+  };
+  return [
+    {
+      ...eks,
+      value: 'gpu',
+      nodes: [makeNode('a'), makeNode('b', { ready: false })],
+      pool: pool('gpu', spec),
+      state: { kind: 'new' },
+    },
+    { ...eks, value: 'sys', nodes: [makeNode('c')], pool: pool('system'), state: { kind: 'adopted' } },
+    {
+      provider: 'role',
+      label: 'node-role.kubernetes.io/web',
+      rank: 7,
+      value: '',
+      nodes: [makeNode('c')],
+      pool: pool('web', { labels: { tier: '\u001b[31mred' } }),
+      state: { kind: 'overlap', pools: ['db', 'system'] },
+    },
+  ];
+}
+
+test('the table', () => {
+  assert.equal(
+    renderCandidates(candidates(), plain),
+    `
+POOL     STATE            NODES   READY   PROVIDER   LABEL                         VALUE   LABELS             TAINTS
+gpu      new              2       1       EKS        eks.amazonaws.com/nodegroup   gpu     team=a,+1          nvidia.com/gpu=present:NoSchedule,+1
+system   adopted          1       1       EKS        eks.amazonaws.com/nodegroup   sys     <none>             <none>
+web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web   ""      tier=\\x1b[31mred   <none>`.slice(
+      1,
+    ),
+  );
+});
+
+test('colour is on states alone', () => {
+  const text = renderCandidates(candidates(), colored);
+  assert.match(text, /\u001b\[32mnew\u001b\[39m/);
+  assert.match(text, /\u001b\[33moverlaps:db,\+1\u001b\[39m/);
+  assert.doesNotMatch(text, /\u001b\[31m/);
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Check } from '../../../src/operations/doctor/check.ts';
+import { printChecks, renderChecks, worst } from '../../../src/render/doctor.ts';
+import { colored, plain } from './fixtures.ts';
+
+const CHECKS: Check[] = [
+  { id: 'kubeconfig', status: 'ok', message: '/home/a/.kube/config: context prod, cluster prod, user a', details: [] },
+  {
+    id: 'clock',
+    status: 'warning',
+    message: "this machine's clock is 9 s ahead of the server's",
+    details: [],
+    remedy: 'set it',
+  },
+  {
+    id: 'overlaps',
+    status: 'error',
+    message: 'nodes match several pools',
+    details: ['gpu does not get 2 nodes of worker: a, b', '\u001b[2Jx\nerror forged'],
+    remedy: 'change one',
+  },
+  { id: 'handlers', status: 'skipped', message: 'the nodes could not be read', details: [] },
+];
+
+test('the screen: a word a check, and what to do under it', () => {
+  assert.equal(
+    renderChecks(CHECKS, plain),
+    `
+ok       kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a
+warning  clock       this machine's clock is 9 s ahead of the server's
+                     next: set it
+error    overlaps    nodes match several pools
+                     - gpu does not get 2 nodes of worker: a, b
+                     - \\x1b[2Jx\\nerror forged
+                     next: change one
+skipped  handlers    the nodes could not be read
+
+4 checks: 1 ok, 1 warning, 1 error, 1 skipped`.slice(1),
+  );
+});
+
+test('colour says nothing that the word does not', () => {
+  assert.equal(
+    renderChecks(CHECKS.slice(0, 1), colored),
+    '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 checks: 1 ok',
+  );
+});
+
+test('json', () => {
+  const { status, checks } = JSON.parse(printChecks(CHECKS));
+  assert.equal(status, 'error');
+  assert.deepEqual(checks, CHECKS);
+  assert.equal(worst(CHECKS.slice(0, 2)), 'warning');
+  assert.equal(worst(CHECKS.slice(0, 1)), 'ok');
+});
