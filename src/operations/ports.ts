@@ -4,9 +4,9 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { NodeAccess } from './node-access-port.ts';
-import type { DoctorPort } from './doctor-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';

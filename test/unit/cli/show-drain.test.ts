@@ -21,7 +21,7 @@ function makeNode(name: string): Node {
 /** Two nodes, a pod on each; the pods end with the request, or as they are told to. Those cordoned are empty. */
 async function run(
   choice: Partial<DrainChoice> = {},
-  { io = testIo(), live = SILENT, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
+  { io = testIo(), live = SILENT as Progress, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
   let reads = 0;

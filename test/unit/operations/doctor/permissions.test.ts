@@ -7,7 +7,7 @@ import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operat
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
 
 /** What asks a cluster for nothing that needs a permission: everybody may ask for versions and reviews. */
-const WITHOUT_NEEDS = ['doctor', 'version'];
+const WITHOUT_NEEDS = ['completion', 'doctor', 'version'];
 
 /** Answers by the question's text, and remembers who was asked about what. */
 function port(isAllowed: (text: string) => boolean) {
