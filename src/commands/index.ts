@@ -5,6 +5,7 @@ export const verbs: VerbTable = {
   get: { group: 'LOOK', load: () => import('./get.ts') },
   describe: { group: 'LOOK', load: () => import('./describe.ts') },
   events: { group: 'LOOK', load: () => import('./events.ts') },
+  top: { group: 'LOOK', load: () => import('./top.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
   edit: { group: 'CHANGE', load: () => import('./edit.ts') },

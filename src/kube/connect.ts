@@ -12,7 +12,9 @@ import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
 import { watchedLogin } from './login.ts';
 import { manifestsPort } from './manifests.ts';
+import { nodeUsage } from './metrics.ts';
 import { poolsPort } from './node-pools.ts';
+import { podDemand } from './pod-demand.ts';
 import { countPods } from './pods.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
@@ -66,6 +68,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     definition: definitionPort(api, systemClock),
     manifests: manifestsPort(api),
     countPods: () => countPods(api),
+    demand: { podDemand: () => podDemand(api), nodeUsage: signal => nodeUsage(transport, signal) },
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),

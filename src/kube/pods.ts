@@ -19,6 +19,6 @@ export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> 
     const { node } = toPlace(pod);
     counts.set(node, (counts.get(node) ?? 0) + 1);
   };
-  await api.list(PODS, count, PLACED);
+  await api.list(PODS, count, PLACED, () => counts.clear());
   return counts;
 }

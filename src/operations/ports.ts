@@ -4,6 +4,7 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { DemandPort } from './demand-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -119,6 +120,7 @@ export interface Connection {
   manifests: ManifestsPort;
   /** How many pods are on each node and have not ended. Reads every one of them. */
   countPods(): Promise<ReadonlyMap<string, number>>;
+  demand: DemandPort;
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   follow: FollowPorts;
