@@ -3,7 +3,7 @@
 const FIRST = ['cpu', 'memory', 'pods'];
 
 /** Accelerators, as the device plugins of their makers name them: nvidia.com/mig-1g.5gb, aws.amazon.com/neuron. */
-const ACCELERATOR = /(?<![a-z])(v?gpu|[ntx]pu|mlu|dcu|hpu|mig-|neuron|gaudi|ascend|xe\b|i915)/i;
+const ACCELERATOR = /(?<![a-z])([qv]?gpu|[ntx]pu|mlu|dcu|hpu|mig-|neuron|gaudi|ascend|xe\b|i915)/i;
 
 /** Whether it is an extended resource with the name of an accelerator. */
 export function isAccelerator(resource: string): boolean {

@@ -25,7 +25,7 @@ export function bar(fraction: number, width: number, { steps, empty }: BarGlyphs
   const all = width * steps.length;
   const share = Math.min(Math.max(fraction, 0), 1);
   const rounded = Math.round(share * all);
-  const filled = share === 0 || share === 1 ? rounded : Math.min(Math.max(rounded, 1), all - 1);
+  const filled = share === 0 || share === 1 ? rounded : Math.max(Math.min(Math.max(rounded, 1), all - 1), 0);
   const whole = Math.floor(filled / steps.length);
   const part = filled % steps.length === 0 ? '' : (steps[(filled % steps.length) - 1] ?? '');
   return `${(steps.at(-1) ?? '').repeat(whole)}${part}${empty.repeat(Math.max(width - whole - (part === '' ? 0 : 1), 0))}`;
