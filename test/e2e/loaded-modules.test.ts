@@ -9,7 +9,7 @@ import { useWorld } from './world.ts';
 
 const SNAPSHOT = new URL('./loaded-modules.txt', import.meta.url);
 const ROOT = new URL('../../', import.meta.url);
-const RUNS = ['--help', 'get --help', 'version --client', 'get', 'get -o name', 'events', 'diff', 'reconcile'];
+const RUNS = ['--help', 'get --help', 'version --client', 'get', 'get -o name', 'events', 'top', 'diff', 'reconcile'];
 
 const world = useWorld();
 
