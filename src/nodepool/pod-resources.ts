@@ -99,7 +99,6 @@ function containerAmounts(
       const amounts = amountsOf(container, status?.initContainerStatuses);
       addAmounts(total, amounts);
       addAmounts(sidecars, amounts);
-      raiseAmounts(peak, sidecars);
     } else {
       // What it was given once it ran does not count: only sidecars can be resized.
       const amounts = amountsOf(container, undefined);
