@@ -40,7 +40,7 @@ test('used, as kubectl top has it', async () => {
     `
 POOL    NODES  RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED   USED%  FREE
 worker  2/2    cpu       8      0          0%    0       1.75   21%    8
-worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  26%    5.8Gi
+worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi
 `.slice(1),
   );
   const { nodes } = JSON.parse(await ok(['top', '--nodes', '-o', 'json', '--sort-by', 'cpu.used']));

@@ -1,6 +1,6 @@
 /** `top`, against what `kubectl describe node` says of the same nodes. */
 import assert from 'node:assert/strict';
-import { beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { demandSums, type WirePod } from '../../src/kube/pod-demand.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
@@ -14,10 +14,11 @@ const { cluster } = world;
 const { ok, refused, unchanged } = verbsOf(cluster);
 const GPU_NODE = { cpu: '16', memory: '64Gi', pods: '50', 'nvidia.com/gpu': '8', 'hugepages-2Mi': '1Gi' };
 
-beforeEach(async () => {
+/** Not in a hook: they may run at the same time as the world's own. */
+async function fresh(): Promise<void> {
   await deletePods(cluster());
   await createHeavyRuntime(cluster());
-});
+}
 
 interface Figure {
   quantity: string;
@@ -47,7 +48,7 @@ async function describeNode(name: string): Promise<string> {
 /** `850m 21%` of each, as the table "Allocated resources" has them; a percent only where there is one. */
 function allocated(described: string): Record<string, { requests: string; limits: string }> {
   const table = described.split('Allocated resources:')[1]?.split('Events:')[0] ?? '';
-  const row = /^ {2}([a-z][\w./-]+) +(\S+)(?: \((\d+)%\))? +(\S+)(?: \((\d+)%\))?$/gm;
+  const row = /^ {2}([a-z][\w./-]+) +(\S+)(?: \((\d+)%\))? +(\S+)(?: \((\d+)%\))? *$/gm;
   const said = (quantity = '', percent?: string) => (percent === undefined ? quantity : `${quantity} ${percent}%`);
   const rows = [...table.matchAll(row)].map(([, name = '', requests, requestsPercent, limits, limitsPercent]) => {
     return [name, { requests: said(requests, requestsPercent), limits: said(limits, limitsPercent) }] as const;
@@ -56,6 +57,7 @@ function allocated(described: string): Record<string, { requests: string; limits
 }
 
 test('the figures of each node are those of kubectl describe node', async () => {
+  await fresh();
   await world.nodes(
     { name: 'a', labels: role('gpu'), allocatable: GPU_NODE },
     { name: 'b', labels: role('gpu'), allocatable: GPU_NODE, unschedulable: true },
@@ -91,6 +93,7 @@ test('the figures of each node are those of kubectl describe node', async () => 
 });
 
 test('pods in a resize count as in the lines of kubectl describe node, and as for the scheduler', async () => {
+  await fresh();
   await world.nodes({ name: 'a', allocatable: GPU_NODE });
   for (const pod of RESIZED) {
     await deletePods(cluster());
@@ -108,6 +111,7 @@ test('pods in a resize count as in the lines of kubectl describe node, and as fo
 });
 
 test('pods in protobuf and in JSON give the same sums', async () => {
+  await fresh();
   await world.nodes({ name: 'a' }, { name: 'b' });
   await createPods(cluster(), 'a', [...STEADY, ...RESIZED]);
   await createPods(cluster(), 'b', RESIZED);
@@ -122,6 +126,7 @@ test('pods in protobuf and in JSON give the same sums', async () => {
 
 /** Two pools, of four nodes three that take pods, and a node of no pool. */
 async function smallWorld(): Promise<void> {
+  await fresh();
   await world.nodes(
     { name: 'g1', labels: role('gpu'), allocatable: GPU_NODE },
     { name: 'w1', labels: role('worker') },
