@@ -20,7 +20,7 @@ async function served(): Promise<MetricsServer> {
   return metrics;
 }
 
-after(async () => metrics?.stop());
+after(() => metrics?.stop());
 
 async function twoNodes(): Promise<void> {
   await world.nodes({ name: 'w1', labels: role('worker') }, { name: 'w2', labels: role('worker') });
@@ -59,7 +59,7 @@ worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi
     stdout
       .trim()
       .split('\n')
-      .map(line => line.split(/ +/)),
+      .map(line => line.trim().split(/ +/)),
   );
 });
 
