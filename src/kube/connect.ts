@@ -6,15 +6,14 @@ import { Api } from './api.ts';
 import { clusterPort } from './cluster.ts';
 import { loadCredentials } from './credentials.ts';
 import { definitionPort } from './definition.ts';
+import { demandPort } from './demand.ts';
 import { eventsPort } from './events.ts';
 import { followPorts } from './follow-ports.ts';
 import { type AccessOptions, loadAccess } from './kubeconfig.ts';
 import { leasePort } from './leases.ts';
 import { watchedLogin } from './login.ts';
 import { manifestsPort } from './manifests.ts';
-import { nodeUsage } from './metrics.ts';
 import { poolsPort } from './node-pools.ts';
-import { podDemand } from './pod-demand.ts';
 import { countPods } from './pods.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
@@ -68,7 +67,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     definition: definitionPort(api, systemClock),
     manifests: manifestsPort(api),
     countPods: () => countPods(api),
-    demand: { podDemand: () => podDemand(api), nodeUsage: signal => nodeUsage(transport, signal) },
+    demand: demandPort(api, transport),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
