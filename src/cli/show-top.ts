@@ -20,8 +20,9 @@ const MOST_WARNINGS = 10;
 export async function showTop({ options, sortBy, output, headers }: TopShown, deps: Deps): Promise<number> {
   const { io } = deps;
   const connection = await deps.connect();
-  const spinner = await deps.progress(options.pods ? 'Reading nodes and pods' : 'Reading nodes');
-  const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner.stop());
+  // Nodes alone are there before a spinner is.
+  const spinner = options.pods ? await deps.progress('Reading nodes and pods') : undefined;
+  const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
   const key = parseSortKey(sortBy, found.resources, options.pods);
   const sorted = { ...found, pools: sortTop(found.pools, key), nodes: sortTop(found.nodes, key) };
   const { warnings, usage } = found;
