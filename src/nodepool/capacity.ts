@@ -1,6 +1,6 @@
 /** What nodes offer, what their pods ask for, and what is free: of one node, or of many together. Exact. */
 import { type Amounts, leftOf, type ReadQuantity, ZERO } from './amounts.ts';
-import { addQuantities, type Quantity, QuantityError, quantityToNumber } from './quantity.ts';
+import { addQuantities, type Quantity, QuantityError, quantityToNumber, sumResourceLists } from './quantity.ts';
 import type { Node, ResourceList } from './types.ts';
 
 /** Of one resource. What is not known is undefined: without pods only `allocatable` is. */
@@ -54,7 +54,7 @@ export function figuresOf(resource: string, { node, load, used }: NodeFacts, { r
       return read(text);
     } catch (error) {
       if (!(error instanceof QuantityError)) throw error;
-      onProblem(`node ${node.name}: ${what} ${resource}: ${error.message}`);
+      onProblem(`node ${node.name}: ${what} ${resource} ${JSON.stringify(text)}: ${error.message}`);
       return undefined;
     }
   };
@@ -114,6 +114,18 @@ export class Tally {
     if (takesPods(facts.node)) this.schedulable += 1;
     for (const [resource, before] of this.figures) {
       this.figures.set(resource, addFigures(before, figuresOf(resource, facts, reading)));
+    }
+  }
+
+  /** Where nothing else is known: what thousands of nodes offer, much quicker than one by one. */
+  addOffers(nodes: readonly Node[], { read, onProblem }: Reading): void {
+    this.nodes += nodes.length;
+    for (const node of nodes) if (takesPods(node)) this.schedulable += 1;
+    const lists = nodes.map(({ allocatable }) => allocatable);
+    const sums = sumResourceLists(lists, (place, problem) => onProblem(`node ${nodes[place]?.name}: ${problem}`));
+    for (const [resource, before] of this.figures) {
+      const allocatable = addQuantities(before.allocatable, read(sums[resource] ?? '0'));
+      this.figures.set(resource, { ...before, allocatable });
     }
   }
 

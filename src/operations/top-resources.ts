@@ -31,6 +31,7 @@ function resourcesOf(nodes: readonly Node[]): { known: Set<string>; offered: Set
   const offered = new Set<string>();
   for (const { allocatable } of nodes) {
     for (const name of Object.keys(allocatable)) {
+      if (offered.has(name)) continue;
       known.add(name);
       if (allocatable[name] !== '0') offered.add(name);
     }

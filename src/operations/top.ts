@@ -114,17 +114,18 @@ class Table {
   /** @param pool undefined: those of no pool */
   add(pool: string | undefined, members: readonly Node[]): void {
     const tally = this.#tally();
-    for (const node of this.#keepsNodes ? members.toSorted(byName) : members) {
-      const facts = this.#factsOf(node);
-      if (this.#keepsNodes) {
-        const own = this.#tally();
-        own.add(facts, this.#reading);
-        tally.addAll(own);
-        this.nodes.push({ node, pool, tally: own });
-      } else tally.add(facts, this.#reading);
-    }
+    if (this.#keepsNodes) for (const node of members.toSorted(byName)) this.#addNode(pool, node, tally);
+    else if (this.#demand === undefined) tally.addOffers(members, this.#reading);
+    else for (const node of members) tally.add(this.#factsOf(node), this.#reading);
     this.total.addAll(tally);
     this.pools.push({ pool, tally });
+  }
+
+  #addNode(pool: string | undefined, node: Node, tally: Tally): void {
+    const own = this.#tally();
+    own.add(this.#factsOf(node), this.#reading);
+    tally.addAll(own);
+    this.nodes.push({ node, pool, tally: own });
   }
 
   #tally(): Tally {

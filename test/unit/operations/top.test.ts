@@ -81,13 +81,19 @@ describe('sums', () => {
   test('a quantity that is none counts as nothing and is told', async () => {
     const world = topWorld({ demand: {} });
     const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi' } });
-    const { total, warnings } = await topOf({
-      ...world,
-      pools: [],
-      nodes: [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })],
-    });
-    assert.equal(said(total, 'cpu'), '2 0 0 - 2');
-    assert.deepEqual(warnings, ['node bad: allocatable cpu: quantity with an exponent above 10000']);
+    const nodes = [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })];
+    for (const pods of [true, false]) {
+      const { total, warnings } = await topOf({ ...world, pools: [], nodes }, { pods });
+      assert.equal(said(total, 'cpu'), pods ? '2 0 0 - 2' : '2 - - - -');
+      const problem = 'quantity with an exponent above 10000';
+      assert.deepEqual(warnings, [`node bad: allocatable cpu "1e99999": ${problem}`]);
+    }
+  });
+
+  test('without pods nodes added up at once are as many as one by one', async () => {
+    const [atOnce, oneByOne] = [false, true].map(nodes => topOf(topWorld(), { pods: false, nodes }));
+    assert.deepEqual((await atOnce)?.total, (await oneByOne)?.total);
+    assert.deepEqual((await atOnce)?.pools, (await oneByOne)?.pools);
   });
 });
 
