@@ -7,6 +7,7 @@ export const verbs: VerbTable = {
   nodes: { group: 'LOOK', load: () => import('./nodes.ts') },
   events: { group: 'LOOK', load: () => import('./events.ts') },
   view: { group: 'LOOK', load: () => import('./view.ts') },
+  top: { group: 'LOOK', load: () => import('./top.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
   adopt: { group: 'CHANGE', load: () => import('./adopt.ts') },

@@ -55,8 +55,14 @@ export class Api {
   /**
    * Reads page by page and keeps only what `map` returns of each item. While one page is read the next is on its way. A
    * token that expired starts it over, once.
+   * @param onRestart told of that, for a `map` that keeps something itself
    */
-  async list<Item, T>(resource: Resource, map: (item: Item) => T, query: Query = {}): Promise<T[]> {
+  async list<Item, T>(
+    resource: Resource,
+    map: (item: Item) => T,
+    query: Query = {},
+    onRestart = () => {},
+  ): Promise<T[]> {
     const items: T[] = [];
     let asked = resource;
     const ask = (token?: string) => {
@@ -71,6 +77,7 @@ export class Api {
       if (answer.status === 410 && page.isLater && !restarted) {
         restarted = true;
         items.length = 0;
+        onRestart();
         page = ask();
         continue;
       }

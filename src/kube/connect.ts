@@ -6,6 +6,7 @@ import { Api } from './api.ts';
 import { clusterPort } from './cluster.ts';
 import { loadCredentials } from './credentials.ts';
 import { definitionPort } from './definition.ts';
+import { demandPort } from './demand.ts';
 import { eventsPort } from './events.ts';
 import { followPorts } from './follow-ports.ts';
 import { type AccessOptions, loadAccess } from './kubeconfig.ts';
@@ -74,6 +75,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     manifests: manifestsPort(api),
     nodeAccess: nodeAccess(api),
     countPods: () => countPods(api),
+    demand: demandPort(api, transport),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
     drain: async () => (await import('./evictions.ts')).drainPort(api, transport, now),

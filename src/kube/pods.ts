@@ -15,9 +15,10 @@ export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
 
 export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  // Counted when all are there: a list that has to start over keeps nothing of its first pages.
-  for (const node of await api.list(PODS, (pod: Wire<V1Pod>) => toPlace(pod).node, PLACED)) {
+  const count = (pod: Wire<V1Pod>) => {
+    const { node } = toPlace(pod);
     counts.set(node, (counts.get(node) ?? 0) + 1);
-  }
+  };
+  await api.list(PODS, count, PLACED, () => counts.clear());
   return counts;
 }

@@ -138,7 +138,7 @@ function isDigit(code: number): boolean {
 
 /** The unscaled value at that exponent, which is not above the quantity's. */
 function at({ unscaled, exponent }: Quantity, target: number): bigint {
-  return unscaled * 10n ** BigInt(exponent - target);
+  return exponent === target ? unscaled : unscaled * 10n ** BigInt(exponent - target);
 }
 
 /** Undefined when there is a fraction. */

@@ -4,6 +4,7 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import type { DemandPort } from './demand-port.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { NodeAccess } from './node-access-port.ts';
@@ -129,6 +130,7 @@ export interface Connection {
   nodeAccess: NodeAccess;
   /** How many pods are on each node and have not ended. Reads every one of them. */
   countPods(): Promise<ReadonlyMap<string, number>>;
+  demand: DemandPort;
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   follow: FollowPorts;

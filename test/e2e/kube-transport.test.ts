@@ -173,8 +173,12 @@ describe('the transport', () => {
       return answer;
     };
     const api = new Api(transport, () => new Date());
-    const names = await api.list(EVENTS, (item: { metadata: { name: string } }) => item.metadata.name);
-    assert.equal(seen, 1);
+    let restarts = 0;
+    const nameOf = (item: { metadata: { name: string } }) => item.metadata.name;
+    const names = await api.list(EVENTS, nameOf, {}, () => {
+      restarts += 1;
+    });
+    assert.deepEqual([seen, restarts], [1, 1]);
     assert.deepEqual(asked, ['start', 'next', 'start', 'next']);
     const listed = names.filter(name => name.startsWith('listed-'));
     assert.equal(listed.length, 601);

@@ -16,6 +16,7 @@ const RUNS = [
   'get',
   'get -o name',
   'events',
+  'top',
   'diff',
   'nodes',
   'reconcile',

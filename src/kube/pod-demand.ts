@@ -1,0 +1,54 @@
+/** What the pods on each node ask for. A page of pods is added up as it comes; the pods are not kept. */
+import type { V1Pod } from '@kubernetes/client-node';
+import { addAmounts, quantityReader } from '../nodepool/amounts.ts';
+import { podLimits, podRequests } from '../nodepool/pod-resources.ts';
+import { QuantityError } from '../nodepool/quantity.ts';
+import type { Demand, NodeDemand } from '../operations/demand-port.ts';
+import type { Api } from './api.ts';
+import { PLACED } from './pods.ts';
+import { decodePodDemand } from './protobuf/pod-demand.ts';
+import { PODS, type Resource } from './resource.ts';
+import type { Wire } from './wire.ts';
+
+export type WirePod = Wire<V1Pod>;
+
+const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
+
+/** Reads all pods that are on a node and have not ended. Throws NodepoolError. */
+export async function podDemand(api: Api): Promise<Demand> {
+  let sums = demandSums();
+  // A list that is read from the start again counts none twice.
+  const startOver = () => {
+    sums = demandSums();
+  };
+  await api.list<WirePod, void>(DEMANDING_PODS, pod => sums.add(pod), PLACED, startOver);
+  return sums;
+}
+
+/** Adds pods up, each to the node that it is on. */
+export function demandSums(): Demand & { add(pod: WirePod): void } {
+  const byNode = new Map<string, NodeDemand>();
+  const problems: string[] = [];
+  const read = quantityReader();
+  return {
+    byNode,
+    problems,
+    add(pod) {
+      const name = pod.spec?.nodeName ?? '';
+      let node = byNode.get(name);
+      if (node === undefined) {
+        node = { pods: 0, requests: new Map(), limits: new Map() };
+        byNode.set(name, node);
+      }
+      node.pods += 1;
+      try {
+        const [requests, limits] = [podRequests(pod, read), podLimits(pod, read)];
+        addAmounts(node.requests, requests);
+        addAmounts(node.limits, limits);
+      } catch (error) {
+        if (!(error instanceof QuantityError)) throw error;
+        problems.push(`pod ${pod.metadata?.namespace}/${pod.metadata?.name}: ${error.message}`);
+      }
+    },
+  };
+}

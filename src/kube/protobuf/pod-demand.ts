@@ -1,0 +1,49 @@
+/** Of a pod in protobuf what decides its resources (nodepool/pod-resources.ts), and nothing else of its 10 kB. */
+import type { V1Pod } from '@kubernetes/client-node';
+import type { Wire } from '../wire.ts';
+import type { DecodeObject } from './objects.ts';
+import { around, decode, message, type Schema, text } from './schema.ts';
+
+const AMOUNTS = { read: around(text), repeated: 'map' as const };
+
+const RESOURCES: Schema = { 1: { name: 'limits', ...AMOUNTS }, 2: { name: 'requests', ...AMOUNTS } };
+
+const CONTAINER: Schema = {
+  1: { name: 'name', read: text },
+  8: { name: 'resources', read: message(RESOURCES) },
+  24: { name: 'restartPolicy', read: text },
+};
+
+const SPEC: Schema = {
+  2: { name: 'containers', read: message(CONTAINER), repeated: 'list' },
+  10: { name: 'nodeName', read: text },
+  20: { name: 'initContainers', read: message(CONTAINER), repeated: 'list' },
+  32: { name: 'overhead', ...AMOUNTS },
+  40: { name: 'resources', read: message(RESOURCES) },
+};
+
+const CONTAINER_STATUS: Schema = {
+  1: { name: 'name', read: text },
+  10: { name: 'allocatedResources', ...AMOUNTS },
+  11: { name: 'resources', read: message(RESOURCES) },
+};
+
+const STATUS: Schema = {
+  2: {
+    name: 'conditions',
+    read: message({ 1: { name: 'type', read: text }, 5: { name: 'reason', read: text } }),
+    repeated: 'list',
+  },
+  8: { name: 'containerStatuses', read: message(CONTAINER_STATUS), repeated: 'list' },
+  10: { name: 'initContainerStatuses', read: message(CONTAINER_STATUS), repeated: 'list' },
+  19: { name: 'allocatedResources', ...AMOUNTS },
+  20: { name: 'resources', read: message(RESOURCES) },
+};
+
+const POD: Schema = {
+  1: { name: 'metadata', read: message({ 1: { name: 'name', read: text }, 3: { name: 'namespace', read: text } }) },
+  2: { name: 'spec', read: message(SPEC) },
+  3: { name: 'status', read: message(STATUS) },
+};
+
+export const decodePodDemand: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);

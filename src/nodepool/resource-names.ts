@@ -1,0 +1,22 @@
+/** Which resources a person wants to see. */
+
+const FIRST = ['cpu', 'memory', 'pods'];
+
+/** Accelerators, as the device plugins of their makers name them: nvidia.com/mig-1g.5gb, aws.amazon.com/neuron. */
+const ACCELERATOR = /(?<![a-z])([qv]?gpu|[ntx]pu|mlu|dcu|hpu|mig-|neuron|gaudi|ascend|xe\b|i915)/i;
+
+/** Whether it is an extended resource with the name of an accelerator. */
+export function isAccelerator(resource: string): boolean {
+  return resource.includes('/') && ACCELERATOR.test(resource);
+}
+
+/** cpu, memory and pods, then the others by name. */
+export function inResourceOrder(resources: Iterable<string>): string[] {
+  const names = new Set(resources);
+  return [...FIRST.filter(name => names.delete(name)), ...[...names].toSorted()];
+}
+
+/** What is shown unless somebody asks for others. @param offered those that some node has any of */
+export function usualResources(offered: Iterable<string>): string[] {
+  return inResourceOrder([...FIRST, ...[...offered].filter(isAccelerator)]);
+}

@@ -1,0 +1,53 @@
+/** `--sort-by` of `top`. */
+import { type Figures, MEASURES, type Measure, percentOf, type Tally } from '../nodepool/capacity.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { compareQuantities } from '../nodepool/quantity.ts';
+import { suggest } from '../nodepool/suggest.ts';
+
+export type SortKey =
+  | { by: 'name' }
+  | { by: 'nodes' }
+  | { by: 'figure'; resource: string; measure: Measure | 'percent' };
+
+const NEXT = 'write name, nodes, RESOURCE (most of it requested first) or RESOURCE.MEASURE, as cpu.free';
+
+/**
+ * `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`; a resource alone means its percent, or what is allocatable where
+ * pods are not read. Throws a usage error.
+ * @param resources those there are figures of
+ */
+export function parseSortKey(text: string, resources: readonly string[], pods: boolean): SortKey {
+  if (text === 'name' || text === 'nodes') return { by: text };
+  if (resources.includes(text)) return { by: 'figure', resource: text, measure: pods ? 'percent' : 'allocatable' };
+  const dot = text.lastIndexOf('.');
+  const [resource, word] = [text.slice(0, Math.max(dot, 0)), text.slice(dot + 1)];
+  if (!resources.includes(resource)) {
+    const near = suggest(text, ['name', 'nodes', ...resources]);
+    const meant = near === undefined ? '' : `; did you mean "${near}"?`;
+    throw new NodepoolError('usage', `--sort-by: "${text}" is not shown${meant}`, NEXT);
+  }
+  const measure = word === 'percent' ? word : MEASURES.find(name => name === word);
+  if (measure === undefined) {
+    const all = [...MEASURES, 'percent'].join(', ');
+    throw new NodepoolError('usage', `--sort-by: "${word}" is no measure`, `choose one of ${all}`);
+  }
+  if (!pods && measure !== 'allocatable') {
+    throw new NodepoolError('usage', `--sort-by: --no-pods leaves ${measure} unknown`, 'leave out --no-pods');
+  }
+  return { by: 'figure', resource, measure };
+}
+
+/** The most first, the unknown last; what is equal stays as it is, by name. */
+export function sortTop<T extends { tally: Tally }>(rows: readonly T[], key: SortKey): T[] {
+  if (key.by === 'name') return [...rows];
+  if (key.by === 'nodes') return rows.toSorted((a, b) => b.tally.nodes - a.tally.nodes);
+  const { resource, measure } = key;
+  return rows.toSorted((a, b) => compare(b.tally.figures.get(resource), a.tally.figures.get(resource), measure));
+}
+
+function compare(a: Figures | undefined, b: Figures | undefined, measure: Measure | 'percent'): number {
+  if (measure === 'percent') return ((a && percentOf(a.requested, a)) ?? -1) - ((b && percentOf(b.requested, b)) ?? -1);
+  const [left, right] = [a?.[measure], b?.[measure]];
+  if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
+  return compareQuantities(left, right);
+}

@@ -1,0 +1,40 @@
+/** Which resources `top` gives figures of. */
+import { inResourceOrder, usualResources } from '../nodepool/resource-names.ts';
+import { suggest } from '../nodepool/suggest.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { Demand } from './demand-port.ts';
+
+/** By name, every one that there is any of, or cpu, memory, pods and accelerators. */
+export type Choice = readonly string[] | 'all' | 'usual';
+
+/** The names in order, and a sentence on each that no node and no pod knows. */
+export function chooseResources(
+  choice: Choice,
+  nodes: readonly Node[],
+  demand: Demand | undefined,
+): { resources: string[]; warnings: string[] } {
+  const { known, offered } = resourcesOf(nodes);
+  if (choice === 'usual') return { resources: usualResources(offered), warnings: [] };
+  const asked = new Set([...(demand?.byNode.values() ?? [])].flatMap(({ requests }) => [...requests.keys()]));
+  if (choice === 'all') return { resources: inResourceOrder([...offered, ...asked]), warnings: [] };
+  const unknown = choice.filter(name => !known.has(name) && !asked.has(name));
+  const warnings = unknown.map(name => {
+    const near = suggest(name, known);
+    return `no node has the resource "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`;
+  });
+  return { resources: [...new Set(choice)], warnings: nodes.length === 0 ? [] : warnings };
+}
+
+/** Those that nodes name, and of them those that they have any of. */
+function resourcesOf(nodes: readonly Node[]): { known: Set<string>; offered: Set<string> } {
+  const known = new Set<string>();
+  const offered = new Set<string>();
+  for (const { allocatable } of nodes) {
+    for (const name of Object.keys(allocatable)) {
+      if (offered.has(name)) continue;
+      known.add(name);
+      if (allocatable[name] !== '0') offered.add(name);
+    }
+  }
+  return { known, offered };
+}

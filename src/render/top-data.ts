@@ -1,0 +1,89 @@
+/** `top -o json|csv`: exact quantities, and beside them numbers (cores, bytes, counts) to calculate with. */
+import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/capacity.ts';
+import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
+import type { Top, TopNode, TopPool } from '../operations/top.ts';
+import { renderCsv } from './csv.ts';
+import { printJson } from './printers.ts';
+
+/** Without the last newline. Nodes are in it where they were asked for. */
+export function topJson({ pools, nodes, total }: Top, withNodes: boolean): string {
+  const own = pools.filter(({ pool }) => pool !== undefined);
+  const rest = pools.find(({ pool }) => pool === undefined);
+  return printJson({
+    pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
+    ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
+    total: tallyJson(total),
+    ...(withNodes ? { nodes: nodes.map(nodeJson) } : {}),
+  });
+}
+
+function nodeJson({ node, pool, tally }: TopNode) {
+  const { name, ready, unschedulable } = node;
+  return { name, ...(pool === undefined ? {} : { pool }), ready, unschedulable, resources: resourcesJson(tally) };
+}
+
+function tallyJson(tally: Tally) {
+  return { nodeCount: tally.nodes, schedulableNodeCount: tally.schedulable, resources: resourcesJson(tally) };
+}
+
+function resourcesJson({ figures }: Tally) {
+  return Object.fromEntries([...figures].map(([resource, its]) => [resource, figuresJson(its)]));
+}
+
+function figuresJson(figures: Figures) {
+  const known = MEASURES.flatMap(measure => {
+    const quantity = figures[measure];
+    if (quantity === undefined) return [];
+    return [[measure, { quantity: formatQuantity(quantity), value: quantityToNumber(quantity) }] as const];
+  });
+  return {
+    ...Object.fromEntries(known),
+    requestedPercent: rounded(percentOf(figures.requested, figures)),
+    limitsPercent: rounded(percentOf(figures.limits, figures)),
+    usedPercent: rounded(percentOf(figures.used, figures)),
+  };
+}
+
+/** To hundredths. */
+function rounded(percent: number | undefined): number | undefined {
+  return percent === undefined ? undefined : Math.round(percent * 100) / 100;
+}
+
+const FIGURES = [
+  'resource',
+  ...MEASURES.flatMap(measure => [measure, `${measure}Value`]),
+  'requestedPercent',
+  'limitsPercent',
+  'usedPercent',
+];
+
+/** A line for each resource of each pool, or of each node; what is not known is empty. No totals: they are easily made. */
+export function topCsv(
+  { pools, nodes }: Top,
+  { withNodes, headers }: { withNodes: boolean; headers: boolean },
+): string {
+  const header = [...(withNodes ? ['node', 'pool', 'schedulable'] : ['pool', 'nodes', 'schedulableNodes']), ...FIGURES];
+  const rows = withNodes ? nodes.flatMap(nodeRows) : pools.flatMap(poolRows);
+  return renderCsv(headers ? [header, ...rows] : rows);
+}
+
+function poolRows({ pool = '', tally }: TopPool): string[][] {
+  return figureRows([pool, String(tally.nodes), String(tally.schedulable)], tally);
+}
+
+function nodeRows({ node, pool = '', tally }: TopNode): string[][] {
+  return figureRows([node.name, pool, String(takesPods(node))], tally);
+}
+
+function figureRows(head: string[], { figures }: Tally): string[][] {
+  return [...figures].map(([resource, its]) => [
+    ...head,
+    resource,
+    ...MEASURES.flatMap(measure => quantityCells(its[measure])),
+    ...[its.requested, its.limits, its.used].map(quantity => String(rounded(percentOf(quantity, its)) ?? '')),
+  ]);
+}
+
+function quantityCells(quantity: Quantity | undefined): string[] {
+  return quantity === undefined ? ['', ''] : [formatQuantity(quantity), String(quantityToNumber(quantity))];
+}

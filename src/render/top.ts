@@ -1,0 +1,135 @@
+/** The table of `kubectl nodepool top`: a line for each resource of a pool or node. No cell has a space in it. */
+import stringWidth from 'string-width';
+import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
+import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
+import type { Top, TopNode } from '../operations/top.ts';
+import { type BarGlyphs, bar } from './bar.ts';
+import { NONE } from './cells.ts';
+import { displayQuantity } from './quantity.ts';
+import type { Style } from './style.ts';
+import { type Cell, renderTable } from './table.ts';
+
+export interface TopTableOptions {
+  headers: boolean;
+  /** Show extended resources that a pool or a node has none of, too. */
+  everyResource: boolean;
+  /** Bars fill what a terminal of that many columns has left; undefined: no terminal, no bars. */
+  bars: { columns: number; glyphs: BarGlyphs } | undefined;
+}
+
+/** Cells at most, and below which there is no bar. */
+const WIDEST_BAR = 20;
+const NARROWEST_BAR = 5;
+const GAP = 2;
+/** Percent of what is allocatable. */
+const [FILLING, FULL] = [80, 95];
+
+interface Column {
+  header: string;
+  cell: (figures: Figures, resource: string) => Cell;
+}
+
+/** A line before its columns of figures. */
+interface Line {
+  head: Cell[];
+  resource: string;
+  figures: Figures;
+}
+
+/** Pools, then their total. */
+export function renderTopPools({ pools, total, usage }: Top, options: TopTableOptions, style: Style): string {
+  const lines = pools.flatMap(({ pool, tally }) => linesOf([pool ?? NONE, nodesCell(tally)], tally, options));
+  const sum = ['TOTAL', nodesCell(total)].map(text => ({ text, paint: style.bold }));
+  const all = pools.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
+  return layOut(['POOL', 'NODES'], all, usage, options, style);
+}
+
+/** Nodes, then the total of all. */
+export function renderTopNodes({ nodes, total, usage }: Top, options: TopTableOptions, style: Style): string {
+  const lines = nodes.flatMap(row =>
+    linesOf([row.node.name, row.pool ?? NONE, statusCell(row, style)], row.tally, options),
+  );
+  const sum = ['TOTAL', NONE, nodesCell(total)].map(text => ({ text, paint: style.bold }));
+  const all = nodes.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
+  return layOut(['NODE', 'POOL', 'STATUS'], all, usage, options, style);
+}
+
+/** How many take new pods, of how many. */
+function nodesCell({ schedulable, nodes }: Tally): string {
+  return `${schedulable}/${nodes}`;
+}
+
+/** As `kubectl get nodes` has it. */
+function statusCell({ node: { ready, unschedulable } }: TopNode, style: Style): Cell {
+  const text = `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
+  return { text, paint: !ready ? style.red : unschedulable ? style.yellow : style.green };
+}
+
+function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOptions): Line[] {
+  return [...figures]
+    .filter(([resource, its]) => everyResource || !isNothing(resource, its))
+    .map(([resource, its]) => ({ head, resource, figures: its }));
+}
+
+/** An extended resource that is neither there nor asked for. */
+function isNothing(resource: string, { allocatable, requested }: Figures): boolean {
+  return resource.includes('/') && allocatable.unscaled === 0n && (requested?.unscaled ?? 0n) === 0n;
+}
+
+function layOut(head: string[], lines: Line[], usage: Top['usage'], options: TopTableOptions, style: Style): string {
+  const columns = columnsOf(usage, style);
+  const names = [...head, 'RESOURCE', ...columns.map(({ header }) => header)];
+  const rows = lines.map(({ head: first, resource, figures }) => [
+    ...first,
+    resource,
+    ...columns.map(({ cell }) => cell(figures, resource)),
+  ]);
+  const shape = { headers: options.headers, dense: true };
+  const text = renderTable(names, rows, shape);
+  if (options.bars === undefined || usage === undefined) return text;
+  const { columns: width, glyphs } = options.bars;
+  const taken = text.split('\n').reduce((most, line) => Math.max(most, stringWidth(line)), 0);
+  const room = Math.min(width - taken - GAP, WIDEST_BAR);
+  if (room < NARROWEST_BAR) return text;
+  const bars = lines.map(({ figures }): Cell => {
+    const percent = percentOf(figures.requested, figures);
+    return percent === undefined ? '' : { text: bar(percent / 100, room, glyphs), paint: fillPaint(percent, style) };
+  });
+  return renderTable(
+    [...names, ''],
+    rows.map((row, at) => [...row, bars[at] ?? '']),
+    shape,
+  );
+}
+
+function columnsOf(usage: Top['usage'], style: Style): Column[] {
+  const allocatable: Column = { header: 'ALLOC', cell: ({ allocatable }, resource) => amount(allocatable, resource) };
+  if (usage === undefined) return [allocatable];
+  const used: Column[] = [
+    { header: 'USED', cell: ({ used }, resource) => amount(used, resource) },
+    { header: 'USED%', cell: figures => percentCell(figures.used, figures, style) },
+  ];
+  return [
+    allocatable,
+    { header: 'REQUESTED', cell: ({ requested }, resource) => amount(requested, resource) },
+    { header: 'REQ%', cell: figures => percentCell(figures.requested, figures, style) },
+    { header: 'LIMITS', cell: ({ limits }, resource) => amount(limits, resource) },
+    ...(usage.kind === 'served' ? used : []),
+    { header: 'FREE', cell: ({ free }, resource) => amount(free, resource) },
+  ];
+}
+
+function amount(quantity: Quantity | undefined, resource: string): string {
+  return quantity === undefined ? NONE : displayQuantity(resource, formatQuantity(quantity));
+}
+
+/** Whole percents, cut off as `kubectl describe node` does. */
+function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
+  const percent = percentOf(quantity, figures);
+  return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };
+}
+
+function fillPaint(percent: number, style: Style): (text: string) => string {
+  if (percent >= FULL) return style.red;
+  return percent >= FILLING ? style.yellow : style.green;
+}

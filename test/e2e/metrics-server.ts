@@ -1,0 +1,94 @@
+/**
+ * An extension API server for metrics.k8s.io, as small as can be: it answers as metrics-server does, with figures that a
+ * test chooses, behind the real API server's aggregation.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { serverCertificate } from '../cluster/certificates.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from './watching.ts';
+
+const SERVICES = '/api/v1/namespaces/default/services';
+const API_SERVICE = '/apis/apiregistration.k8s.io/v1/apiservices';
+const NAME = 'v1beta1.metrics.k8s.io';
+const GROUP_VERSION = 'metrics.k8s.io/v1beta1';
+
+export type NodeUsage = Record<string, Record<string, string>>;
+
+export interface MetricsServer {
+  usage: NodeUsage;
+  /** How it answers for nodes. */
+  mood: 'answers' | 'hangs' | 'fails';
+  /** What the API server knows of it stays. */
+  stop(): void;
+}
+
+/** Resolves when the API server finds it available. */
+export async function startMetricsServer(cluster: ControlPlane, usage: NodeUsage): Promise<MetricsServer> {
+  const api = raw(cluster);
+  const { authority, ca } = cluster;
+  const state: Omit<MetricsServer, 'stop'> = { usage, mood: 'answers' };
+  const server = createServer(serverCertificate(authority, ['metrics.default.svc']), ({ url = '' }, response) => {
+    if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerNodes(state, response);
+    else if (url.startsWith(`/apis/${GROUP_VERSION}`)) answer(response, 200, RESOURCES);
+    else answer(response, 404, {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  // A name outside of the cluster: the API server goes there itself, where nobody routes cluster addresses.
+  await api.expect('POST', SERVICES, {
+    metadata: { name: 'metrics' },
+    spec: { type: 'ExternalName', externalName: 'localhost' },
+  });
+  await api.expect('POST', API_SERVICE, {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: NAME },
+    spec: {
+      group: 'metrics.k8s.io',
+      version: 'v1beta1',
+      service: { namespace: 'default', name: 'metrics', port },
+      caBundle: Buffer.from(ca).toString('base64'),
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+    },
+  });
+  await eventually('the metrics API is available', async () => {
+    const { status } = await api.request('GET', `/apis/${GROUP_VERSION}/nodes`);
+    return status === 200;
+  });
+  return Object.assign(state, {
+    stop() {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+}
+
+const RESOURCES = {
+  kind: 'APIResourceList',
+  apiVersion: 'v1',
+  groupVersion: GROUP_VERSION,
+  resources: [{ name: 'nodes', singularName: '', namespaced: false, kind: 'NodeMetrics', verbs: ['get', 'list'] }],
+};
+
+function answerNodes({ usage, mood }: Omit<MetricsServer, 'stop'>, response: ServerResponse): void {
+  if (mood === 'hangs') return;
+  const timestamp = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const items = Object.entries(usage).map(([name, used]) => {
+    return { metadata: { name, creationTimestamp: timestamp }, timestamp, window: '10.1s', usage: used };
+  });
+  if (mood === 'answers')
+    answer(response, 200, { kind: 'NodeMetricsList', apiVersion: GROUP_VERSION, metadata: {}, items });
+  else
+    answer(response, 500, { kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'no scrape yet', code: 500 });
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

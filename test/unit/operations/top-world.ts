@@ -1,0 +1,68 @@
+/** Pools, nodes, pods' sums and usage as the ports give them, for `top` and its screens. */
+import { systemClock } from '../../../src/controller/clock.ts';
+import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
+import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
+import type { NodeDemand, Usage } from '../../../src/operations/demand-port.ts';
+import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
+import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
+
+export interface TopWorld {
+  pools: NodePool[];
+  nodes: Node[];
+  demand: Record<string, NodeDemand>;
+  usage: Usage;
+}
+
+export function demandOf(pods: number, requests: ResourceList, limits: ResourceList = {}): NodeDemand {
+  const amounts = (list: ResourceList) =>
+    new Map(Object.entries(list).map(([name, text]): [string, Quantity] => [name, parseQuantity(text)]));
+  return { pods, requests: amounts(requests), limits: amounts(limits) };
+}
+
+const of = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
+const small = { cpu: '4', memory: '3064520Ki', pods: '110' };
+const big = { cpu: '15820m', memory: '64Gi', pods: '110', 'nvidia.com/gpu': '4', 'hugepages-1Gi': '0' };
+
+/** Two pools with nodes of every state, one without nodes, and a node of no pool. */
+export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
+  return {
+    pools: ['worker', 'gpu', 'empty'].map(name => aPool({}, { name, uid: name })),
+    nodes: [
+      aNode({ name: 'w2', labels: of('worker'), allocatable: small }),
+      aNode({ name: 'w1', labels: of('worker'), allocatable: small }),
+      aNode({ name: 'w3', labels: of('worker'), allocatable: small, unschedulable: true }),
+      aNode({ name: 'g1', labels: of('gpu'), allocatable: big }),
+      aNode({ name: 'g2', labels: of('gpu'), allocatable: big, ready: false }),
+      aNode({ name: 'cp', allocatable: small }),
+    ],
+    demand: {
+      w1: demandOf(12, { cpu: '3900m', memory: '1Gi' }, { cpu: '6', memory: '2Gi' }),
+      // More than there is: it was made smaller under its pods.
+      w2: demandOf(3, { cpu: '5', memory: '100Mi' }),
+      w3: demandOf(1, { cpu: '1' }),
+      g1: demandOf(4, { cpu: '8', memory: '60Gi', 'nvidia.com/gpu': '3' }, { 'nvidia.com/gpu': '3' }),
+      gone: demandOf(1, { cpu: '1000' }),
+    },
+    usage: { kind: 'absent' },
+    ...more,
+  };
+}
+
+export function depsOf({ pools, nodes, demand, usage }: TopWorld): TopDeps {
+  const listed: Partial<PoolsPort> = { list: async () => pools.slice(0, 1) as RawPool[] };
+  return {
+    cluster: { listPools: async () => pools, listNodes: async () => nodes },
+    pools: listed as PoolsPort,
+    demand: {
+      podDemand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }),
+      nodeUsage: async () => usage,
+    },
+    clock: systemClock,
+  };
+}
+
+export function topOf(world: TopWorld, options: Partial<TopOptions> = {}): Promise<Top> {
+  const all: TopOptions = { names: [], selector: undefined, pods: true, nodes: false, resources: 'usual', ...options };
+  return top(all, depsOf(world));
+}

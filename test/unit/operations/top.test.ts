@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Figures, Tally } from '../../../src/nodepool/capacity.ts';
+import type { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { formatQuantity } from '../../../src/nodepool/quantity.ts';
+import { top } from '../../../src/operations/top.ts';
+import { parseSortKey, sortTop } from '../../../src/operations/top-order.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode } from '../nodepool/fixtures.ts';
+import { depsOf, topOf, topWorld } from './top-world.ts';
+
+/** `allocatable requested limits used free`, `-` for what is not known. */
+function said({ figures }: Tally, resource: string): string {
+  const its = figures.get(resource);
+  const all: (keyof Figures)[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
+  return all.map(measure => (its?.[measure] === undefined ? '-' : formatQuantity(its[measure]))).join(' ');
+}
+
+const names = (rows: readonly { pool: string | undefined }[]) => rows.map(({ pool }) => pool ?? '<none>').join(' ');
+
+describe('sums', () => {
+  test('of each pool, of nodes of no pool, and of all', async () => {
+    const { pools, total, nodes } = await topOf(topWorld());
+    assert.equal(names(pools), 'empty gpu worker <none>');
+    const [empty, gpu, worker, rest] = pools.map(({ tally }) => tally);
+    assert.ok(empty && gpu && worker && rest);
+    // w1 has 100m free, w2 nothing, and nobody gets anything of w3.
+    assert.equal(said(worker, 'cpu'), '12 9900m 6 - 100m');
+    assert.equal(said(worker, 'memory'), '9193560Ki 1124Mi 2Gi - 4978064Ki');
+    assert.equal(said(worker, 'pods'), '330 16 - - 205');
+    assert.equal(said(gpu, 'nvidia.com/gpu'), '8 3 3 - 1');
+    assert.equal(said(gpu, 'cpu'), '31640m 8 0 - 7820m');
+    assert.equal(said(empty, 'cpu'), '0 0 0 - 0');
+    assert.equal(said(rest, 'pods'), '110 0 - - 110');
+    assert.equal(said(total, 'cpu'), '47640m 17900m 6 - 11920m');
+    assert.deepEqual([worker.schedulable, worker.nodes, total.schedulable, total.nodes], [2, 3, 4, 6]);
+    assert.deepEqual(nodes, []);
+  });
+
+  test('without pods only what is allocatable is known, and pods are not asked for', async () => {
+    const deps = depsOf(topWorld());
+    const never = () => Promise.reject(new Error('asked'));
+    const found = await top(
+      { names: [], selector: undefined, pods: false, nodes: false, resources: 'usual' },
+      { ...deps, demand: { podDemand: never, nodeUsage: never } },
+    );
+    assert.equal(said(found.total, 'cpu'), '47640m - - - -');
+    assert.equal(found.usage, undefined);
+  });
+
+  test('each node, by pool and name; they add up to the same', async () => {
+    const { nodes, total } = await topOf(topWorld(), { nodes: true });
+    assert.equal(
+      nodes.map(({ node, pool }) => `${pool ?? '<none>'}/${node.name}`).join(' '),
+      'gpu/g1 gpu/g2 worker/w1 worker/w2 worker/w3 <none>/cp',
+    );
+    const [g1, g2, w1, w2, w3] = nodes.map(({ tally }) => tally);
+    assert.ok(g1 && g2 && w1 && w2 && w3);
+    assert.equal(said(w1, 'cpu'), '4 3900m 6 - 100m');
+    assert.equal(said(w2, 'cpu'), '4 5 0 - 0');
+    assert.equal(said(w3, 'cpu'), '4 1 0 - 0');
+    assert.equal(said(g2, 'nvidia.com/gpu'), '4 0 0 - 0');
+    assert.equal(said(w1, 'nvidia.com/gpu'), '0 0 0 - 0');
+    assert.equal(said(total, 'cpu'), said((await topOf(topWorld())).total, 'cpu'));
+  });
+
+  test('usage: of the nodes that are measured', async () => {
+    const byNode = new Map([
+      ['w1', { cpu: '123456789n', memory: '500Mi' }],
+      ['w2', { cpu: '1' }],
+    ]);
+    const { nodes, pools } = await topOf(topWorld({ usage: { kind: 'served', byNode } }), { nodes: true });
+    const worker = pools.find(({ pool }) => pool === 'worker');
+    assert.ok(worker);
+    assert.equal(said(worker.tally, 'cpu').split(' ')[3], '1123456789n');
+    assert.equal(said(worker.tally, 'memory').split(' ')[3], '500Mi');
+    assert.equal(said(worker.tally, 'pods').split(' ')[3], '-');
+    assert.equal(nodes.map(({ tally }) => said(tally, 'cpu').split(' ')[3]).join(' '), '- - 123456789n 1 - -');
+  });
+
+  test('a quantity that is none counts as nothing and is told', async () => {
+    const world = topWorld({ demand: {} });
+    const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi' } });
+    const nodes = [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })];
+    for (const pods of [true, false]) {
+      const { total, warnings } = await topOf({ ...world, pools: [], nodes }, { pods });
+      assert.equal(said(total, 'cpu'), pods ? '2 0 0 - 2' : '2 - - - -');
+      const problem = 'quantity with an exponent above 10000';
+      assert.deepEqual(warnings, [`node bad: allocatable cpu "1e99999": ${problem}`]);
+    }
+  });
+
+  test('without pods nodes added up at once are as many as one by one', async () => {
+    const [atOnce, oneByOne] = [false, true].map(nodes => topOf(topWorld(), { pods: false, nodes }));
+    assert.deepEqual((await atOnce)?.total, (await oneByOne)?.total);
+    assert.deepEqual((await atOnce)?.pools, (await oneByOne)?.pools);
+  });
+});
+
+describe('what is chosen', () => {
+  test('pools by name: in their order, and no nodes of no pool', async () => {
+    const { pools, total } = await topOf(topWorld(), { names: ['worker', 'gpu', 'worker'] });
+    assert.equal(names(pools), 'gpu worker');
+    assert.equal(total.nodes, 5);
+  });
+
+  test('pools by label', async () => {
+    assert.equal(names((await topOf(topWorld(), { selector: 'a=b' })).pools), 'worker');
+    await assert.rejects(topOf(topWorld(), { selector: 'a=b', names: ['gpu'] }), /names and -l exclude each other/);
+  });
+
+  test('a pool that is not there', async () => {
+    const problem = topOf(topWorld(), { names: ['gpu', 'gqu'] });
+    await assert.rejects(problem, (error: NodepoolError) => error.message === 'nodepool "gqu" not found');
+  });
+
+  test('resources: the usual, all there are any of, or those that are named', async () => {
+    const world = topWorld();
+    const resources = async (choice: readonly string[] | 'all' | 'usual') =>
+      (await topOf(world, { resources: choice })).resources.join(' ');
+    assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
+    world.nodes.push(aNode({ name: 'x', allocatable: { 'example.com/fuse': '9', 'ephemeral-storage': '1Gi' } }));
+    assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
+    assert.equal(await resources('all'), 'cpu memory pods ephemeral-storage example.com/fuse nvidia.com/gpu');
+    assert.equal(await resources(['hugepages-1Gi', 'cpu', 'cpu']), 'hugepages-1Gi cpu');
+  });
+
+  test('a resource that nobody knows is nothing, with a word about it', async () => {
+    const { total, warnings } = await topOf(topWorld(), { resources: ['nvidia.com/gpus', 'xyz', 'nvidia.com/gpu'] });
+    assert.equal(said(total, 'nvidia.com/gpus'), '0 0 0 - 0');
+    assert.deepEqual(warnings, [
+      'no node has the resource "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?',
+      'no node has the resource "xyz"',
+    ]);
+  });
+});
+
+describe('order', () => {
+  async function sorted(key: string, options: { nodes?: boolean; pods?: boolean } = {}): Promise<string> {
+    const { nodes: each = false, pods = true } = options;
+    const found = await topOf(topWorld(), { nodes: each, pods });
+    const sortKey = parseSortKey(key, found.resources, pods);
+    if (each)
+      return sortTop(found.nodes, sortKey)
+        .map(({ node }) => node.name)
+        .join(' ');
+    return names(sortTop(found.pools, sortKey));
+  }
+
+  test('by name, by nodes, by figures: the most first, the unknown last', async () => {
+    assert.equal(await sorted('name'), 'empty gpu worker <none>');
+    assert.equal(await sorted('nodes'), 'worker gpu <none> empty');
+    assert.equal(await sorted('cpu'), 'worker gpu <none> empty');
+    assert.equal(await sorted('cpu.percent'), 'worker gpu <none> empty');
+    assert.equal(await sorted('cpu.free'), 'gpu <none> worker empty');
+    assert.equal(await sorted('memory.requested'), 'gpu worker empty <none>');
+    assert.equal(await sorted('nvidia.com/gpu.free'), 'gpu empty worker <none>');
+    assert.equal(await sorted('cpu', { nodes: true }), 'w2 w1 g1 w3 g2 cp');
+    assert.equal(await sorted('pods.limits', { nodes: true }), 'g1 g2 w1 w2 w3 cp');
+    assert.equal(await sorted('memory', { pods: false }), 'gpu worker <none> empty');
+  });
+
+  test('what is no key', async () => {
+    const refused = (key: string, message: RegExp, pods = true) =>
+      assert.throws(
+        () => parseSortKey(key, ['cpu', 'nvidia.com/gpu'], pods),
+        (error: NodepoolError) => error.kind === 'usage' && message.test(error.message),
+      );
+    refused('cpuu', /"cpuu" is not shown; did you mean "cpu"\?/);
+    refused('memory', /"memory" is not shown$/);
+    refused('cpu.most', /"most" is no measure/);
+    refused('nvidia.com/gpu.', /"" is no measure/);
+    refused('cpu.free', /--no-pods leaves free unknown/, false);
+    refused('', /"" is not shown/);
+  });
+});
+
+test('usage is waited for 5 s longer than for the rest, and no more', async () => {
+  const clock = new FakeClock();
+  const deps = depsOf(topWorld());
+  let asked: AbortSignal | undefined;
+  const nodeUsage = (signal: AbortSignal) => {
+    asked = signal;
+    return new Promise<{ kind: 'failed'; reason: string }>(resolve => {
+      signal.addEventListener('abort', () => resolve({ kind: 'failed', reason: 'late' }));
+    });
+  };
+  const options = { names: [], selector: undefined, pods: true, nodes: false, resources: 'usual' as const };
+  const found = top(options, { ...deps, clock, demand: { ...deps.demand, nodeUsage } });
+  await new Promise(resolve => setImmediate(resolve));
+  await clock.advance(4_999);
+  assert.equal(asked?.aborted, false);
+  await clock.advance(1);
+  assert.deepEqual((await found).usage, { kind: 'failed', reason: 'late' });
+});

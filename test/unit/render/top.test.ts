@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import stringWidth from 'string-width';
+import { ASCII, BLOCKS } from '../../../src/render/bar.ts';
+import { renderTopNodes, renderTopPools } from '../../../src/render/top.ts';
+import { topCsv, topJson } from '../../../src/render/top-data.ts';
+import { aNode } from '../nodepool/fixtures.ts';
+import { topOf, topWorld } from '../operations/top-world.ts';
+import { colored, plain } from './fixtures.ts';
+
+const SHOWN = { headers: true, everyResource: false, bars: undefined };
+const byNode = new Map([
+  ['w1', { cpu: '123456789n', memory: '500Mi' }],
+  ['g1', { cpu: '9500m', memory: '31Gi' }],
+]);
+const MEASURED = { usage: { kind: 'served' as const, byNode } };
+
+describe('the table', () => {
+  test('pools, nodes of no pool, and the total', async () => {
+    assert.equal(
+      renderTopPools(await topOf(topWorld()), SHOWN, plain),
+      `
+POOL    NODES  RESOURCE        ALLOC    REQUESTED  REQ%    LIMITS  FREE
+empty   0/0    cpu             0        0          <none>  0       0
+empty   0/0    memory          0        0          <none>  0       0
+empty   0/0    pods            0        0          <none>  <none>  0
+gpu     1/2    cpu             31.64    8          25%     0       7.82
+gpu     1/2    memory          128Gi    60Gi       46%     0       4Gi
+gpu     1/2    pods            220      4          1%      <none>  106
+gpu     1/2    nvidia.com/gpu  8        3          37%     3       1
+worker  2/3    cpu             12       9.9        82%     6       0.1
+worker  2/3    memory          8.8Gi    1.1Gi      12%     2Gi     4.7Gi
+worker  2/3    pods            330      16         4%      <none>  205
+<none>  1/1    cpu             4        0          0%      0       4
+<none>  1/1    memory          2.9Gi    0          0%      0       2.9Gi
+<none>  1/1    pods            110      0          0%      <none>  110
+TOTAL   4/6    cpu             47.64    17.9       37%     6       11.92
+TOTAL   4/6    memory          139.7Gi  61.1Gi     43%     2Gi     11.7Gi
+TOTAL   4/6    pods            660      20         3%      <none>  421
+TOTAL   4/6    nvidia.com/gpu  8        3          37%     3       1`.slice(1),
+    );
+  });
+
+  test('bars in what a terminal has left, the total of one pool left out', async () => {
+    const top = await topOf(topWorld(), { names: ['gpu'] });
+    assert.equal(
+      renderTopPools(top, { ...SHOWN, bars: { columns: 80, glyphs: BLOCKS } }, plain),
+      `
+POOL  NODES  RESOURCE        ALLOC  REQUESTED  REQ%  LIMITS  FREE
+gpu   1/2    cpu             31.64  8          25%   0       7.82  ███▎░░░░░░░░░
+gpu   1/2    memory          128Gi  60Gi       46%   0       4Gi   ██████▏░░░░░░
+gpu   1/2    pods            220    4          1%    <none>  106   ▎░░░░░░░░░░░░
+gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     ████▉░░░░░░░░`.slice(1),
+    );
+  });
+
+  test('no line is wider than the terminal for a bar, nor a bar longer than 20', async () => {
+    const top = await topOf(topWorld());
+    const widest = (text: string) => Math.max(...text.split('\n').map(line => stringWidth(line)));
+    const bare = widest(renderTopPools(top, SHOWN, plain));
+    for (let columns = bare - 5; columns < bare + 40; columns++) {
+      const text = renderTopPools(top, { ...SHOWN, bars: { columns, glyphs: BLOCKS } }, colored);
+      assert.ok(widest(text) <= Math.max(columns, bare), `${columns}`);
+      assert.equal(text.includes('█'), columns >= bare + 7, `${columns}`);
+      assert.ok(widest(text) <= bare + 22);
+    }
+  });
+
+  test('each node with its state; usage where it is known', async () => {
+    const top = await topOf(topWorld(MEASURED), { nodes: true, names: ['worker'], resources: ['cpu', 'memory'] });
+    assert.equal(
+      renderTopNodes(top, { ...SHOWN, bars: { columns: 100, glyphs: ASCII } }, plain),
+      `
+NODE   POOL    STATUS                    RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED    USED%   FREE
+w1     worker  Ready                     cpu       4      3.9        97%   6       0.12    3%      0.1
+w1     worker  Ready                     memory    2.9Gi  1Gi        34%   2Gi     500Mi   16%     1.9Gi
+w2     worker  Ready                     cpu       4      5          125%  0       <none>  <none>  0
+w2     worker  Ready                     memory    2.9Gi  100Mi      3%    0       <none>  <none>  2.8Gi
+w3     worker  Ready,SchedulingDisabled  cpu       4      1          25%   0       <none>  <none>  0
+w3     worker  Ready,SchedulingDisabled  memory    2.9Gi  0          0%    0       <none>  <none>  0
+TOTAL  <none>  2/3                       cpu       12     9.9        82%   6       0.12    1%      0.1
+TOTAL  <none>  2/3                       memory    8.8Gi  1.1Gi      12%   2Gi     500Mi   5%      4.7Gi`.slice(1),
+    );
+  });
+
+  test('without pods', async () => {
+    const top = await topOf(topWorld(), { pods: false, names: ['gpu', 'empty'] });
+    assert.equal(
+      renderTopPools(top, { ...SHOWN, headers: false, bars: { columns: 200, glyphs: BLOCKS } }, plain),
+      `
+empty  0/0  cpu             0
+empty  0/0  memory          0
+empty  0/0  pods            0
+gpu    1/2  cpu             31.64
+gpu    1/2  memory          128Gi
+gpu    1/2  pods            220
+gpu    1/2  nvidia.com/gpu  8
+TOTAL  1/2  cpu             31.64
+TOTAL  1/2  memory          128Gi
+TOTAL  1/2  pods            220
+TOTAL  1/2  nvidia.com/gpu  8`.slice(1),
+    );
+  });
+
+  test('a resource that was asked for shows where there is none of it', async () => {
+    const top = await topOf(topWorld(), { names: ['gpu', 'worker'], resources: ['nvidia.com/gpu'] });
+    const text = renderTopPools(top, { ...SHOWN, everyResource: true }, plain);
+    assert.match(text, /^worker +2\/3 +nvidia\.com\/gpu +0 +0 +<none> +0 +0$/m);
+  });
+
+  test('a colour for what is nearly full and for full', async () => {
+    const text = renderTopNodes(await topOf(topWorld(), { nodes: true }), SHOWN, colored);
+    assert.ok(text.includes(colored.red('97%')));
+    assert.ok(text.includes(colored.green('25%')));
+    assert.ok(text.includes(colored.red('NotReady')));
+    assert.ok(text.includes(colored.yellow('Ready,SchedulingDisabled')));
+    assert.ok(renderTopPools(await topOf(topWorld()), SHOWN, colored).includes(colored.yellow('82%')));
+    assert.ok(text.includes(colored.bold('TOTAL')));
+  });
+
+  test('scripts: as many words in every line; names of the cluster are made safe', async () => {
+    const world = topWorld();
+    world.nodes.push(aNode({ name: 'x', allocatable: { 'evil\u001b[2J gpu/gpu': '1' } }));
+    const text = renderTopPools(await topOf(world, { resources: ['cpu', 'evil\u001b[2J'] }), SHOWN, plain);
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, 8, line);
+    assert.ok(!text.includes('\u001b'));
+  });
+});
+
+describe('data', () => {
+  test('JSON: exact, and numbers beside', async () => {
+    const top = await topOf(topWorld(MEASURED), { resources: ['memory', 'pods'] });
+    const { pools, unassigned, total, nodes } = JSON.parse(topJson(top, false));
+    assert.deepEqual(pools[2], {
+      name: 'worker',
+      nodeCount: 3,
+      schedulableNodeCount: 2,
+      resources: {
+        memory: {
+          allocatable: { quantity: '9193560Ki', value: 9_414_205_440 },
+          requested: { quantity: '1124Mi', value: 1_178_599_424 },
+          limits: { quantity: '2Gi', value: 2_147_483_648 },
+          used: { quantity: '500Mi', value: 524_288_000 },
+          free: { quantity: '4978064Ki', value: 5_097_537_536 },
+          requestedPercent: 12.52,
+          limitsPercent: 22.81,
+          usedPercent: 5.57,
+        },
+        pods: {
+          allocatable: { quantity: '330', value: 330 },
+          requested: { quantity: '16', value: 16 },
+          free: { quantity: '205', value: 205 },
+          requestedPercent: 4.85,
+        },
+      },
+    });
+    assert.deepEqual([unassigned.nodeCount, total.nodeCount, nodes], [1, 6, undefined]);
+  });
+
+  test('JSON: nodes, and nothing that is not known', async () => {
+    const top = await topOf(topWorld(), { nodes: true, pods: false, resources: ['cpu'] });
+    const { nodes } = JSON.parse(topJson(top, true));
+    assert.deepEqual(nodes[1], {
+      name: 'g2',
+      pool: 'gpu',
+      ready: false,
+      unschedulable: false,
+      resources: { cpu: { allocatable: { quantity: '15820m', value: 15.82 } } },
+    });
+    assert.equal('pool' in nodes[5], false);
+  });
+
+  test('CSV of pools', async () => {
+    const top = await topOf(topWorld(MEASURED), { resources: ['cpu'] });
+    assert.equal(
+      topCsv(top, { withNodes: false, headers: true }),
+      `
+pool,nodes,schedulableNodes,resource,allocatable,allocatableValue,requested,requestedValue,limits,limitsValue,used,usedValue,free,freeValue,requestedPercent,limitsPercent,usedPercent
+empty,0,0,cpu,0,0,0,0,0,0,,,0,0,,,
+gpu,2,1,cpu,31640m,31.64,8,8,0,0,9500m,9.5,7820m,7.82,25.28,0,30.03
+worker,3,2,cpu,12,12,9900m,9.9,6,6,123456789n,0.123456789,100m,0.1,82.5,50,1.03
+,1,1,cpu,4,4,0,0,0,0,,,4,4,0,0,`.slice(1),
+    );
+  });
+
+  test('CSV of nodes', async () => {
+    const top = await topOf(topWorld(), { nodes: true, names: ['worker'], resources: ['pods'] });
+    assert.equal(
+      topCsv(top, { withNodes: true, headers: false }),
+      `
+w1,worker,true,pods,110,110,12,12,,,,,98,98,10.91,,
+w2,worker,true,pods,110,110,3,3,,,,,107,107,2.73,,
+w3,worker,false,pods,110,110,1,1,,,,,0,0,0.91,,`.slice(1),
+    );
+  });
+});
