@@ -1,6 +1,7 @@
 /** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
 import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
+import { sanitizeLine } from '../render/sanitize.ts';
 import { parseDuration } from './duration.ts';
 import { warningLine } from './error-line.ts';
 import type { Io } from './io.ts';
@@ -82,7 +83,7 @@ export function createFactory(
         if (level > flags.verbosity) return;
         const isWarning = level === 0;
         if (options.log !== undefined) options.log(isWarning ? 'warning' : 'debug', text());
-        else io.err(isWarning ? warningLine(text()) : text().replaceAll('\n', '\\n'));
+        else io.err(isWarning ? warningLine(text()) : sanitizeLine(text()));
       },
       env: io.env,
       terminal: {

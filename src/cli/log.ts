@@ -1,4 +1,5 @@
 import type { Log } from '../controller/log.ts';
+import { oneLine } from '../render/error.ts';
 import { sanitizeJson } from '../render/sanitize.ts';
 import type { Io } from './io.ts';
 
@@ -11,6 +12,6 @@ export function createLog(io: Io, format: 'text' | 'json', verbosity: number): L
     const time = io.now().toISOString();
     // What err() would escape for a terminal is escaped as JSON can.
     if (format === 'json') io.err(sanitizeJson(JSON.stringify({ time, level, message, ...fields })));
-    else io.err(`${time} ${level.padEnd(7)} ${message.replaceAll('\n', ' ')}`);
+    else io.err(`${time} ${level.padEnd(7)} ${oneLine(message.replaceAll('\n', ' '))}`);
   };
 }

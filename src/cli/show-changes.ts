@@ -4,6 +4,7 @@ import type { Log } from '../controller/log.ts';
 import { oldestFirst } from '../operations/event-order.ts';
 import { type ChangeType, follow } from '../operations/follow.ts';
 import type { PoolEventRecord, RawPool, Watched } from '../operations/ports.ts';
+import { oneLine } from '../render/error.ts';
 import { growingEvents } from '../render/events.ts';
 import { objectStream } from '../render/object-stream.ts';
 import type { ObjectTemplate } from '../render/object-template.ts';
@@ -127,8 +128,9 @@ async function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): P
       }
     };
   const log: Log = (level, message) => {
-    if (level === 'warning' || level === 'error') io.err(`${level}: ${message.replaceAll('\n', ' ')}`);
-    else if (verbosity >= INFO_VERBOSITY) io.err(message);
+    const text = oneLine(message.replaceAll('\n', ' '));
+    if (level === 'warning' || level === 'error') io.err(`${level}: ${text}`);
+    else if (verbosity >= INFO_VERBOSITY) io.err(text);
   };
   const end = onStopSignal(stop);
   // Whoever read has gone (`| head`): io.ts keeps that from being an error.

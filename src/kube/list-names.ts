@@ -24,7 +24,7 @@ export interface ListNamesOptions {
   env: Record<string, string | undefined>;
 }
 
-/** Opens a connection and ends it. Rejects with NodepoolError. */
+/** Opens a connection and ends it. Rejects, not only with NodepoolError. */
 export async function listNames(
   kind: 'pools' | 'nodes',
   access: Access,
@@ -47,6 +47,8 @@ export async function listNames(
     const metadata: Resource = { ...resource, decode: decodeMetadata, accept: ACCEPT };
     // From the server's own cache: names of a moment ago will do.
     const { answer, page } = await requestPage(transport, metadata, { resourceVersion: '0' });
+    // Who may not see them has none, also of a moment ago; so has a cluster without the resource.
+    if ([401, 403, 404].includes(answer.status)) return namesOf([]);
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
     return namesOf((page?.items as NamedLabels[] | undefined) ?? itemsOf(answer.text));
   } finally {

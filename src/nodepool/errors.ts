@@ -29,4 +29,10 @@ export class NodepoolError extends Error {
     this.next = next;
     this.lines = lines;
   }
+
+  /** The message in one line, for what is put together of several. */
+  get line(): string {
+    const [message = '', ...items] = this.lines;
+    return items.length === 0 ? message : `${message} ${items.join('; ')}`;
+  }
 }

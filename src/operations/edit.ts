@@ -192,11 +192,13 @@ function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, 
   return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
 }
 
-/** YAML has line breaks that are no newline, and a comment ends at each: control characters become spaces. */
+/** YAML has line breaks that are no newline, and a comment ends at each: they and all else that is not seen are spaces. */
 function head(problem: NodepoolError | undefined): string {
   const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
   const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
-  return [...HEAD, ...reason, ...next, ''].map(line => `${`# ${line.replace(/\p{Cc}/gu, ' ')}`.trimEnd()}\n`).join('');
+  return [...HEAD, ...reason, ...next, '']
+    .map(line => `${`# ${line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')}`.trimEnd()}\n`)
+    .join('');
 }
 
 function lineCount(text: string): number {

@@ -16,10 +16,13 @@ export interface AccessNames {
 export interface NamesPort {
   /** Throws NodepoolError when the kubeconfig cannot be read. */
   access(): AccessNames;
-  /** Tells caches apart: which server, as whom. Throws NodepoolError when the kubeconfig names none. */
+  /**
+   * Tells caches apart: which server, as whom. It has secrets in it, and is only to be hashed. Throws NodepoolError when
+   * the kubeconfig names none.
+   */
   identity(): string;
   /** Whether the login can be done without a person; only then list() may be called. */
   isQuiet(): boolean;
-  /** All of a kind. Rejects after the time, and with any error. */
+  /** All of a kind; none for a user who may not list them. Rejects after the time, and with any other error. */
   list(kind: 'pools' | 'nodes', timeoutMs: number): Promise<Names>;
 }

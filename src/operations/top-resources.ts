@@ -19,7 +19,7 @@ export function chooseResources(
   if (choice === 'all') return { resources: inResourceOrder([...offered, ...asked]), warnings: [] };
   const unknown = choice.filter(name => !known.has(name) && !asked.has(name));
   const warnings = unknown.map(name => {
-    const near = suggest(name, known);
+    const near = suggest(name, [...known]);
     return `no node has the resource "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`;
   });
   return { resources: [...new Set(choice)], warnings: nodes.length === 0 ? [] : warnings };

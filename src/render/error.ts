@@ -1,21 +1,17 @@
-import { sanitizeText } from './sanitize.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 /** A line of a message beyond this is cut: a value of a megabyte may stand in it. */
 const LINE_LIMIT = 2000;
 
-/** One line where the message is one: what is wrong, and what to do next. Cluster text in it is made safe. */
-export function formatError({ message, next }: { message: string; next?: string | undefined }): string {
-  const text = `error: ${cutLines(sanitizeText(message))}`;
-  if (next === undefined) return text;
-  return `${text}${text.includes('\n') ? '\n' : '; '}next: ${cutLines(sanitizeText(next))}`;
+/** What is wrong, line by line, and what to do next: in the same line where there is but one. */
+export function formatError(lines: readonly string[], next?: string): string {
+  const text = `error: ${lines.map(oneLine).join('\n  ')}`;
+  return next === undefined ? text : `${text}${lines.length > 1 ? '\n' : '; '}next: ${oneLine(next)}`;
 }
 
-/** One line. */
-export function formatWarning(message: string): string {
-  return `warning: ${cutLines(sanitizeText(message))}`;
-}
-
-function cutLines(text: string): string {
-  const cut = (line: string) => (line.length > LINE_LIMIT ? `${line.slice(0, LINE_LIMIT)}… (cut)` : line);
-  return text.split('\n').map(cut).join('\n');
+/** Text that may have others' in it, made safe and kept in one line: what follows a newline would pass for a line of ours. */
+export function oneLine(text: string): string {
+  // The rest need not be looked at.
+  const safe = sanitizeLine(text.slice(0, LINE_LIMIT + 1));
+  return safe.length > LINE_LIMIT ? `${safe.slice(0, LINE_LIMIT)}… (cut)` : safe;
 }

@@ -11,13 +11,19 @@ const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f`;
  * space and its like, fillers of width, interlinear annotations, tags.
  */
 const INVISIBLE_BASIC = String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb`;
-/** The same beyond the basic plane: formats of shorthand and of music, tags. */
-const INVISIBLE_ASTRAL = String.raw`\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}`;
-export const INVISIBLE = INVISIBLE_BASIC + INVISIBLE_ASTRAL;
-const ASTRAL = new RegExp(`[${INVISIBLE_ASTRAL}]`, 'u');
+/** The same beyond the basic plane: formats of shorthand and of music, tags, forms of ideographs. */
+const INVISIBLE_ASTRAL = /[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/u;
 
-/** All that may be unsafe; isFine() knows better of joiners and of pairs of surrogates. The flag u would slow it down. */
-const SUSPECT = String.raw`[${CONTROLS}${INVISIBLE_BASIC}\u200c\u200d]|[\ud800-\udbff][\udc00-\udfff]?|[\udc00-\udfff]`;
+/** What joins its neighbours, and what chooses among the forms of the one before. */
+const JOINERS = String.raw`\u200c\u200d`;
+const SELECTORS = String.raw`\u180b-\u180d\u180f\ufe00-\ufe0f`;
+const JOINER = new RegExp(`[${JOINERS}]`);
+const SELECTOR = new RegExp(`[${SELECTORS}]`);
+/** Neither belongs beside these, nor at an end. */
+const BARE = new RegExp(String.raw`^$|[\u0000-\u009f${INVISIBLE_BASIC}${JOINERS}]`);
+
+/** All that may be unsafe; isFine() knows better of joiners, selectors and pairs. The flag u would slow it down. */
+const SUSPECT = String.raw`[${CONTROLS}${INVISIBLE_BASIC}${JOINERS}${SELECTORS}]|[\ud800-\udbff][\udc00-\udfff]?|[\udc00-\udfff]`;
 const UNSAFE = new RegExp(String.raw`[\u0009\u000a]|${SUSPECT}`, 'g');
 /** The same without newline and tab. */
 const UNSAFE_IN_LINES = new RegExp(SUSPECT, 'g');
@@ -57,11 +63,14 @@ function escapeAll(text: string, unsafe: RegExp, written: (character: string) =>
   );
 }
 
-/** Joiners belong between emoji and between letters of many scripts; beside ASCII and at an end they only hide. */
+/** Joiners and selectors belong to emoji and to many scripts; beside ASCII, at an end and in rows they only hide. */
 function isFine(character: string, at: number, text: string): boolean {
-  if (character.length === 2) return !ASTRAL.test(character);
-  const joins = character === '\u200c' || character === '\u200d';
-  return joins && text.charCodeAt(at - 1) > 0x7f && text.charCodeAt(at + 1) > 0x7f;
+  if (character.length === 2) return !INVISIBLE_ASTRAL.test(character);
+  const [before = '', after = ''] = [text[at - 1], text[at + 1]];
+  if (JOINER.test(character)) return !BARE.test(before) && !BARE.test(after) && !SELECTOR.test(after);
+  if (!SELECTOR.test(character)) return false;
+  // A keycap, or the form of what stands before.
+  return after === '\u20e3' ? /[#*0-9]/.test(before) : !BARE.test(before) && !SELECTOR.test(before);
 }
 
 function escapeCharacter(character: string): string {

@@ -11,16 +11,16 @@ const EMOJI =
 const PICTURE = /^[\p{RI}0-9#*]|\p{Emoji_Presentation}|[\ufe0f\p{EMod}\u200d]/u;
 /** Marks above and below, joiners, and what follows the first part of a Hangul syllable. */
 const WITHOUT_WIDTH = /[\p{Mn}\p{Me}\u200b-\u200f\u1160-\u11ff\ud7b0-\ud7ff]/gu;
-/** The blocks whose East_Asian_Width is W or F; emoji are not among them. */
+/** The blocks whose East_Asian_Width is W or F; of emoji the colours of a skin that stand alone. */
 const WIDE =
-  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]/gu;
+  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\p{EMod}\u{20000}-\u{3fffd}]/gu;
 
 /** @param text one line, without escapes */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let pictures = 0;
   const rest = text.replace(EMOJI, emoji => {
-    if (!PICTURE.test(emoji)) return 'x';
+    if (!PICTURE.test(emoji)) return emoji;
     pictures++;
     return '';
   });

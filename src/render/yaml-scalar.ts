@@ -2,17 +2,17 @@
  * One string as YAML, in the very bytes of Go's yaml.v2, which kubectl prints with: plain where that reads back as the
  * same string, else quoted; `|` for text with newlines; folded at a space once a line is longer than 80 columns.
  *
- * The one difference: characters that a terminal obeys or that nobody sees (bidirectional controls, line separators,
- * zero-width spaces) are written as escapes in double quotes. The value is the same.
+ * The one difference: what sanitizeText() would escape (bidirectional controls, line separators, zero-width spaces and
+ * joiners that hide) is written as an escape in double quotes. The value is the same, also once a terminal's text has been
+ * through there.
  */
-import { INVISIBLE } from './sanitize.ts';
+import { sanitizeText } from './sanitize.ts';
 
 /** Folding happens at the first single space beyond this column. */
 const BEST_WIDTH = 80;
 
 /** What Go's writer escapes: all but printable characters of the basic plane. */
 const NOT_PRINTABLE = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
-const NOT_SEEN = new RegExp(`[${INVISIBLE}]`, 'u');
 
 export interface Position {
   /** Characters already on the line; a space is put before the scalar. */
@@ -35,12 +35,16 @@ export function yamlScalar(value: string, { column, indent }: Position): string 
 /** A mapping's key: like a scalar, but always on one line. */
 export function yamlKey(key: string): string {
   const text = key.toWellFormed();
-  if (needsEscapes(text) || text.includes('\n') || resolvesToOther(text)) return `"${[...text].map(escaped).join('')}"`;
+  if (needsEscapes(text) || text.includes('\n') || resolvesToOther(text)) return `"${escaped(text).join('')}"`;
   return plainAllowed(text) ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
 function needsEscapes(text: string): boolean {
-  return NOT_PRINTABLE.test(text) || NOT_SEEN.test(text);
+  return NOT_PRINTABLE.test(text) || isUnsafe(text);
+}
+
+function isUnsafe(text: string): boolean {
+  return sanitizeText(text) !== text;
 }
 
 function plainAllowed(text: string): boolean {
@@ -74,6 +78,7 @@ function fold(text: string, column: number, indent: number, opening = 0): string
 
 function doubleQuoted(text: string, column: number, indent: number): string {
   const characters = [...text];
+  const escapes = escaped(text);
   let out = '"';
   let at = column + 2;
   let afterSpace = false;
@@ -85,7 +90,7 @@ function doubleQuoted(text: string, column: number, indent: number): string {
       out += `\n${' '.repeat(indent)}${guard}`;
       at = indent + guard.length;
     } else {
-      const written = escaped(character);
+      const written = escapes[i] ?? '';
       out += written;
       at += written.length;
     }
@@ -120,10 +125,17 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\u2029': '\\P',
 };
 
-function escaped(character: string): string {
-  const short = SHORT_ESCAPES[character];
-  if (short !== undefined) return short;
-  if (!needsEscapes(character)) return character;
+/** Each character as it is written. Of a joiner alone nobody can say whether it is safe: the whole text decides. */
+function escaped(text: string): string[] {
+  const mustEscape = isUnsafe(text) ? needsEscapes : (character: string) => NOT_PRINTABLE.test(character);
+  return [...text].map(character => {
+    const short = SHORT_ESCAPES[character];
+    if (short !== undefined) return short;
+    return mustEscape(character) ? numbered(character) : character;
+  });
+}
+
+function numbered(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   const [letter, digits] = code <= 0xff ? ['x', 2] : code <= 0xffff ? ['u', 4] : ['U', 8];
   return `\\${letter}${code.toString(16).toUpperCase().padStart(digits, '0')}`;

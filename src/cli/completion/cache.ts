@@ -44,7 +44,9 @@ export function writeCache(folder: string, key: string, names: Names, now: Date)
 function removeOld(folder: string, now: Date): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (now.getTime() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { force: true });
+    // Another shell may have renamed it meanwhile.
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (now.getTime() - written > KEPT_MS) rmSync(path, { force: true });
   }
 }
 

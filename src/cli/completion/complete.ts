@@ -108,7 +108,7 @@ async function values(
     case 'effects':
       return { candidates: effects(typed).map(value => ({ value })) };
     case 'live': {
-      const port = await openNames(accessFlags(line));
+      const port = await openNames(accessFlags(line, io.env));
       const { list = false, ending = '' } = source;
       const before = list ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
       const named = new Set([...taken, ...before.split(',')]);
@@ -119,9 +119,11 @@ async function values(
 }
 
 /** Which cluster, and as whom. */
-function accessFlags({ flags }: CommandLine): Record<string, string | undefined> {
-  const names = ['kubeconfig', 'context', 'cluster', 'user', 'as'];
-  return Object.fromEntries(names.map(name => [name, flags.get(name)?.at(-1)]));
+function accessFlags({ flags }: CommandLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
+  const value = (name: string) => flags.get(name)?.at(-1);
+  const others = ['context', 'cluster', 'user', 'as'].map(name => [name, value(name)]);
+  // The shells give the word as it was typed.
+  return { kubeconfig: value('kubeconfig')?.replace(/^~(?=\/)/, () => home), ...Object.fromEntries(others) };
 }
 
 function effects(typed: string): string[] {

@@ -4,10 +4,32 @@ export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * Bash splits words at `=`, `:` and `@` too: they are joined again, and of a candidate only what follows the last of
- * them is given back, `@` with it, which readline counts to what follows. Works with bash 3.2, which macOS has, and needs no other package.
+ * Bash gives words as they are typed, quotes and all, and splits them at `=`, `:` and `@` too: they are joined again and
+ * read without what the shell would run. Of a candidate only what follows the last of these marks is given back, `@` with
+ * it, which readline counts to what follows; in quotes, what follows the quote. Works with bash 3.2, which macOS has, and
+ * needs no other package.
  */
 const BASH = `# bash completion for kubectl-nodepool
+# Sets plain to a word without its quotes, open to the quote that is not closed, and start to where in plain that was.
+_kubectl_nodepool_unquote() {
+    local rest=$1 char
+    plain='' open='' start=0
+    while [[ -n $rest ]]; do
+        char=\${rest:0:1}
+        rest=\${rest:1}
+        if [[ $char == \\\\ && $open != \\' ]]; then
+            plain+=\${rest:0:1}
+            rest=\${rest:1}
+        elif [[ -z $open && $char == [\\'\\"] ]]; then
+            open=$char
+            start=\${#plain}
+        elif [[ $char == "$open" ]]; then
+            open=''
+        else
+            plain+=$char
+        fi
+    done
+}
 _kubectl_nodepool() {
     local line=$COMP_LINE rest word words=() count=0 i
     for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -22,24 +44,38 @@ _kubectl_nodepool() {
         fi
         line=\${rest#"\${COMP_WORDS[i]}"}
     done
-    local current=\${words[count - 1]} before='' mark
-    for mark in = : @; do
-        if [[ $COMP_WORDBREAKS == *$mark* && $current == *$mark* ]]; then
-            word=\${current%$mark*}
-            if [[ $mark != @ ]]; then word+=$mark; fi
-            if ((\${#word} > \${#before})); then before=$word; fi
-        fi
+    local plain open start
+    for ((i = 0; i < count; i++)); do
+        _kubectl_nodepool_unquote "\${words[i]}"
+        words[i]=$plain
     done
+    local before='' mark
+    if [[ -n $open ]]; then
+        before=\${plain:0:start}
+    else
+        for mark in = : @; do
+            if [[ $COMP_WORDBREAKS == *$mark* && $plain == *$mark* ]]; then
+                word=\${plain%$mark*}
+                if [[ $mark != @ ]]; then word+=$mark; fi
+                if ((\${#word} > \${#before})); then before=$word; fi
+            fi
+        done
+    fi
     local directive=4 candidate
     COMPREPLY=()
     while IFS= read -r candidate; do
-        if [[ $candidate == :* ]]; then
+        if [[ $candidate == :[0-9] ]]; then
             directive=\${candidate#:}
             continue
         fi
         candidate=\${candidate%%$'\\t'*}
         candidate=\${candidate#"$before"}
-        if [[ $candidate == *[!A-Za-z0-9_./:@=,+%-]* ]]; then printf -v candidate %q "$candidate"; fi
+        if [[ -n $open ]]; then
+            # What would need more than these quotes cannot be typed on in them.
+            case $open$candidate in \\'*\\'* | \\"*[\\"\\\\\\$\\\`!]*) continue ;; esac
+        elif [[ $candidate == *[!A-Za-z0-9_./:@=,+%-]* ]]; then
+            printf -v candidate %q "$candidate"
+        fi
         COMPREPLY+=("$candidate")
     done < <("\${words[0]/#\\~/$HOME}" __complete "\${words[@]:1:count-1}" 2>/dev/null)
     [[ $(type -t compopt) == builtin ]] || return 0
@@ -66,7 +102,8 @@ _kubectl-nodepool() {
         return
     fi
     for line in $lines; do
-        line=\${line//:/\\\\:}
+        # _describe takes the first colon that has no backslash for the end of the value.
+        line=\${\${line//\\\\/\\\\\\\\}//:/\\\\:}
         shown+=("\${line/$tab/:}")
     done
     if (( directive & 2 )); then
@@ -85,7 +122,9 @@ fi
 const FISH = `# fish completion for kubectl-nodepool
 function __kubectl_nodepool_complete
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
+    # As typed; a quote may still be open.
+    set -l typed (commandline -ct)
+    set -l current (string unescape -- "$typed"; or string unescape -- "$typed'"; or string unescape -- "$typed\\"")
     set -l program $words[1]
     set -e words[1]
     set -l lines ($program __complete $words "$current" 2>/dev/null)

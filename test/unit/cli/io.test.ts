@@ -43,6 +43,10 @@ test('--color goes before the environment and the terminal; the last one counts,
     [['get', '--color=always'], false, true],
     [['get', '--color=always', '--color=never'], true, false],
     [['get', '--color=auto'], false, false],
+    [['get', '--color=always', '--color', 'auto'], false, false],
+    [['get', '--color=never', '--color=auto'], true, true],
+    [['create', '--label', 'a=b --color=never'], true, true],
+    [['get', '--color'], true, true],
     [['get', '--', '--color=always'], false, false],
   ];
   for (const [argv, before, expected] of cases) {

@@ -16,6 +16,13 @@ test('a line an entry, whatever its text; debug from -v 4 on', () => {
   }
 });
 
+test('a line in text has an end', () => {
+  const io = testIo();
+  createLog(io, 'text', 0)('warning', 'x\t'.repeat(500_000));
+  assert.ok(io.stderrText().length < 2_100);
+  assert.match(io.stderrText(), /^\S+ warning \S+… \(cut\)\n$/);
+});
+
 test('JSON: one object a line', () => {
   const io = testIo();
   createLog(io, 'json', 0)('info', 'b\nc\u007f\u009b\u202e', { field: '\u009b' });

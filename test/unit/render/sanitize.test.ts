@@ -41,6 +41,14 @@ test('what only hides is shown: joiners beside ASCII, tags', () => {
   assert.doesNotMatch(sanitizeJson(JSON.stringify('a\u{e0061}\u200d')), /[^ -~]/);
 });
 
+test('what chooses a form is shown where it chooses none', () => {
+  assert.equal(sanitizeLine('ad\ufe0fmin \u{e0101} b\u180b'), 'ad\\ufe0fmin \\u{e0101} b\\u180b');
+  assert.equal(sanitizeLine('❤\ufe0f\ufe0f'), '❤\ufe0f\\ufe0f');
+  assert.equal(sanitizeLine('é\u200d\u200dé'), 'é\\u200d\\u200dé');
+  assert.equal(sanitizeLine('é\u202e\u200dé'), 'é\\u202e\\u200dé');
+  for (const text of ['❤️', '1️⃣', '#️⃣', '❤️‍🔥', '🏳️‍🌈', 'ᠠ᠋']) assert.equal(sanitizeLine(text), text);
+});
+
 test('on a screen colours pass, and nothing else that begins like one', () => {
   assert.equal(sanitizeScreen('\x1b[1;31mred\x1b[39m\n'), '\x1b[1;31mred\x1b[39m\n');
   assert.equal(sanitizeScreen('\x1b[2J\x1b]0;t\x07\x9b31m\u202e'), '\\x1b[2J\\x1b]0;t\\x07\\x9b31m\\u202e');

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { load } from 'js-yaml';
+import { printJson } from '../../../src/render/printers.ts';
+import { sanitizeText } from '../../../src/render/sanitize.ts';
 import { toYaml } from '../../../src/render/yaml.ts';
 
 /** Made with sigs.k8s.io/yaml 1.6.0, the library of kubectl 1.36. */
@@ -20,6 +23,19 @@ test('what a terminal obeys is escaped, where Go would print it', () => {
   assert.equal(toYaml({ a: 'x\u2028y\u2029' }), 'a: "x\\Ly\\P"');
   assert.equal(toYaml({ a: 'x\u007f\u009b' }), 'a: "x\\x7F\\x9B"');
   assert.equal(toYaml({ a: 'line\n\u200f' }), 'a: "line\\n\\u200F"');
+});
+
+test('what belongs where it stands is written as Go does, what hides is escaped', () => {
+  assert.equal(toYaml({ a: '❤️ می‌خواهم' }), 'a: ❤️ می‌خواهم');
+  assert.equal(toYaml({ a: '👩‍🔬' }), 'a: "\\U0001F469‍\\U0001F52C"');
+  assert.equal(toYaml({ a: 'ad\u200dmin', 'k\ufe0f': 1 }), 'a: "ad\\u200Dmin"\n"k\\uFE0F": 1');
+});
+
+test('the value is the same once a terminal has been guarded', () => {
+  for (const value of ['ad\u200dmin', '👩‍🔬', '👩‍🔬\u202e', '❤️ \u202e', '\u{e0101}', '\u200b\ufe0f', '1️⃣', 'a\tb']) {
+    assert.deepEqual(load(sanitizeText(toYaml({ [value]: value }))), { [value]: value }, JSON.stringify(value));
+    assert.deepEqual(JSON.parse(sanitizeText(printJson({ [value]: value }))), { [value]: value });
+  }
 });
 
 test('half a surrogate pair becomes the replacement character, as in Go', () => {

@@ -1,0 +1,109 @@
+/**
+ * The scripts in their shells, each with a terminal: keys are typed, and the command that they end in is looked at. Zsh
+ * and fish are tried where they are installed.
+ */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { completionScript } from '../../../../src/cli/completion/scripts.ts';
+
+const DEV = fileURLToPath(new URL('../../../../bin/dev.ts', import.meta.url));
+const KUBECONFIG = String.raw`
+clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]
+contexts:
+- {name: 'prod@eu:1', context: {cluster: c}}
+- {name: kind, context: {cluster: c}}
+- {name: 'my $(touch x) one', context: {cluster: c}}
+- {name: 'it is', context: {cluster: c}}
+- {name: "it's", context: {cluster: c}}
+users:
+- {name: 'CORP\alice', user: {}}
+current-context: kind
+`;
+/** What starts each without a person's own settings, and what loads the script there. */
+const STARTS = {
+  bash: { start: 'bash --norc --noprofile -i', load: 'source script.bash' },
+  zsh: { start: 'zsh -f -i', load: 'autoload -U compinit; compinit -u -D; source script.zsh' },
+  fish: { start: 'fish --no-config -i', load: 'source script.fish' },
+};
+type Tried = keyof typeof STARTS;
+
+const isThere = (program: string) => spawnSync(program, ['--version']).status === 0;
+
+const folder = mkdtempSync(join(tmpdir(), 'nodepool-shells-'));
+after(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, 'config'), KUBECONFIG);
+writeFileSync(join(folder, 'an other'), KUBECONFIG.replaceAll('kind', 'kiosk'));
+for (const shell of ['bash', 'zsh', 'fish'] as const) {
+  writeFileSync(join(folder, `script.${shell}`), completionScript(shell));
+}
+writeFileSync(join(folder, 'file-one.yaml'), '');
+const program = join(folder, 'kubectl-nodepool');
+// Completes as the product does; anything else it only shows.
+writeFileSync(
+  program,
+  `#!/bin/sh
+if [ "$1" = __complete ]; then exec '${process.execPath}' '${DEV}' "$@"; fi
+printf '\\nRAN'; printf '<%s>' "$@"; printf 'END\\n'
+`,
+);
+chmodSync(program, 0o755);
+
+/** @param keys typed before Enter. The arguments of the command that ran */
+function type(shell: Tried, keys: string): Promise<string> {
+  const { start, load } = STARTS[shell];
+  const env = {
+    PATH: `${folder}:${process.env.PATH}`,
+    HOME: folder,
+    TERM: 'xterm',
+    KUBECONFIG: join(folder, 'config'),
+  };
+  const child = spawn('script', ['-qec', start, '/dev/null'], { cwd: folder, env });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', text => {
+    shown += text;
+  });
+  child.stdin.end(`${load}\nkubectl-nodepool ${keys}\nexit\n`);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', () => resolve(/RAN(.*)END/.exec(shown)?.[1] ?? shown));
+  });
+}
+
+const CASES: [keys: string, ran: string][] = [
+  ['ge\t--outp\tj\t', '<get><--output><json>'],
+  // No space after what has to be typed on.
+  ['get --output=js\t', '<get><--output=json>'],
+  ['get --context=ki\t', '<get><--context=kind>'],
+  ['get --context prod\t', '<get><--context><prod@eu:1>'],
+  ['get --context=prod@e\t', '<get><--context=prod@eu:1>'],
+  ['get --context my\t', '<get><--context><my $(touch x) one>'],
+  ['get --context my\\ \t', '<get><--context><my $(touch x) one>'],
+  ["get --context 'my\t", '<get><--context><my $(touch x) one>'],
+  ['get --context "pro\t', '<get><--context><prod@eu:1>'],
+  ['get --context="pro\t', '<get><--context=prod@eu:1>'],
+  ["get --context it\\'\t", "<get><--context><it's>"],
+  ['get --user COR\t', '<get><--user><CORP\\alice>'],
+  // Quotes of the words before are read.
+  ['get --kubeconfig "an other" --context ki\t', '<get><--kubeconfig><an other><--context><kiosk>'],
+  ['get --kubeconfig ~/an\\ other --context ki\t', `<get><--kubeconfig><${folder}/an other><--context><kiosk>`],
+  ['create x --taint a=b:NoS\t', '<create><x><--taint><a=b:NoSchedule>'],
+  ['create -f fi\t', '<create><-f><file-one.yaml>'],
+  ['create --kubeconfig=./fi\t', '<create><--kubeconfig=./file-one.yaml>'],
+  ['get nothing\t', '<get><nothing>'],
+  // With the cursor before the end of the line.
+  ['ge --watch\u001b[D\u001b[D\u001b[D\u001b[D\u001b[D\u001b[D\u001b[D\u001b[D\t', '<get><--watch>'],
+];
+
+for (const shell of ['bash', 'zsh', 'fish'] as const) {
+  const skip = !isThere('script') || !isThere(shell);
+  describe(shell, { skip, concurrency: 4 }, () => {
+    for (const [keys, ran] of CASES) {
+      test(JSON.stringify(keys), { timeout: 30_000 }, async () => assert.equal(await type(shell, keys), ran));
+    }
+  });
+}
