@@ -70,7 +70,9 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
     deps.cluster.listPools(),
     deps.cluster.listNodes(),
     options.pods ? deps.demand.podDemand() : undefined,
-    selector === undefined ? undefined : getPools({ names, selector, fieldSelector: undefined, ignoreNotFound: false }, deps),
+    selector === undefined
+      ? undefined
+      : getPools({ names, selector, fieldSelector: undefined, ignoreNotFound: false }, deps),
   ]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
   const usage = await usageAsked;

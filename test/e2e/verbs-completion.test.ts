@@ -118,13 +118,9 @@ test('a plugin that may ask a person is not run, one that never does is', async 
   };
   assert.equal(await withMode('IfAvailable'), '');
   assert.equal(await withMode('Always'), '');
-<<<<<<< HEAD
+  assert.equal(await withMode('Never', 'oidc-login'), '');
   // Once more when the server has refused its token.
   assert.match(await withMode('Never'), /^run\n/);
-=======
-  assert.equal(await withMode('Never', 'oidc-login'), '');
-  assert.equal(await withMode('Never'), 'run\n');
->>>>>>> i6-shell
 });
 
 test('from the cache it takes less than 100 ms more than the runtime itself', async () => {
