@@ -67,10 +67,12 @@ async function lines(...words: string[]): Promise<string[]> {
 describe('what a word is completed to', () => {
   const pools = ['gpu', 'web', 'worker', ':4'];
   const nodes = ['node-a', 'node-b', ':4'];
+  const FORMATS =
+    'wide json yaml name jsonpath= jsonpath-file= jsonpath-as-json= custom-columns= custom-columns-file='.split(' ');
   const cases: [words: string[], expected: string[]][] = [
-    [['re'], ['reconcile', ':4']],
+    [['rec'], ['reconcile', ':4']],
     [
-      ['help', 'un'],
+      ['help', 'unin'],
       ['uninstall', ':4'],
     ],
     [['help', 'get', ''], [':4']],
@@ -90,15 +92,15 @@ describe('what a word is completed to', () => {
     [['create', ''], [':4']],
     [
       ['get', '-o', ''],
-      ['wide', 'json', 'yaml', 'name', ':4'],
+      [...FORMATS, ':4'],
     ],
     [
       ['get', '-o=j'],
-      ['-o=json', ':4'],
+      [...FORMATS.filter(name => name.startsWith('j')).map(name => `-o=${name}`), ':4'],
     ],
     [
       ['get', '-oj'],
-      ['-ojson', ':4'],
+      [...FORMATS.filter(name => name.startsWith('j')).map(name => `-o${name}`), ':4'],
     ],
     [
       ['get', '--output', 'y'],
@@ -110,7 +112,7 @@ describe('what a word is completed to', () => {
     ],
     [['get', '-o', 'json', ''], pools],
     [['get', '--watch', '-v', '6', ''], pools],
-    [['get', '--output=json', '--o'], [':4']],
+    [['install', '--output=json', '--o'], [':4']],
     [
       ['create', '--label', 'a=b', '--lab'],
       ['--label', ':4'],
@@ -187,7 +189,7 @@ describe('what a word is completed to', () => {
   }
 
   test('verbs and flags say what they are', async () => {
-    assert.match(await answer(['get', '--wat']), /^--watch\tThen show every pool [^\n]+\n:4\n$/);
+    assert.match(await answer(['get', '--no-h']), /^--no-headers\tLeave out [^\n]+\n:4\n$/);
     assert.match(await answer(['dif']), /^diff\tShow what reconcile [^\n]+\n:4\n$/);
   });
 

@@ -75,9 +75,9 @@ function type(shell: Tried, keys: string): Promise<string> {
 }
 
 const CASES: [keys: string, ran: string][] = [
-  ['ge\t--outp\tj\t', '<get><--output><json>'],
+  ['inst\t--outp\tj\t', '<install><--output><json>'],
   // No space after what has to be typed on.
-  ['get --output=js\t', '<get><--output=json>'],
+  ['install --output=js\t', '<install><--output=json>'],
   ['get --context=ki\t', '<get><--context=kind>'],
   ['get --context prod\t', '<get><--context><prod@eu:1>'],
   ['get --context=prod@e\t', '<get><--context=prod@eu:1>'],
