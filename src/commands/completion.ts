@@ -39,7 +39,7 @@ export default class Completion extends BaseCommand<typeof Completion> {
     args: ArgsOf<typeof Completion>,
     { io }: Deps,
   ): Promise<number> {
-    io.stdout.write(completionScript(args.shell as Shell));
+    io.write(completionScript(args.shell as Shell));
     return 0;
   }
 }

@@ -19,12 +19,12 @@ const { cluster } = world;
 
 /** Magenta is no colour of ours. */
 const EVIL =
-  'a\u001b[35mb\u001b[2J\u001b]0;title\u0007c\rd\u009b35me\u0001\u007f\u0085\u202ef\u2066g\u200bh\u2028i\u{e0061}j\n  next: forged\nforged line\tk';
+  'a\u001b[35mb\u001b[2J\u001b]0;title\u0007c\rd\u009b35me\u0001\u007f\u0085\u202ef\u2066g\u200bh\u2028i\u{e0061}j\u200dl\ufe0fm\n  next: forged\nforged line\tk';
 const MEGABYTE = EVIL + 'x'.repeat(1_000_000);
 
 /** What may stand in a line of ours: all but controls and what is not seen. Colours are taken out before. */
 const FORBIDDEN =
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\udb40/;
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\ufe00-\ufe0f]|\udb40/;
 /** 1,024 characters of a message, each as an escape. */
 const LONGEST_LINE = 8_192;
 
