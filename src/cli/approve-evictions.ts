@@ -1,8 +1,10 @@
 /** Before taints with the effect NoExecute go out: shows which pods they evict, and asks. */
+
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Approve } from '../operations/evictions.ts';
 import type { NodeAccess } from '../operations/node-access-port.ts';
 import { confirmOrRefuse } from './confirm.ts';
+import { warningLine } from './error-line.ts';
 import type { Io } from './io.ts';
 
 export interface Approval {
@@ -27,7 +29,7 @@ export function approveEvictions({ yes, dryRun }: Approval, io: Io, access: Node
         const next = 'ask for a role with verb list on pods, or go on without knowing with --yes';
         throw new NodepoolError(error.kind, `${unknown}: ${error.message}`, next, { cause: error });
       }
-      io.err(`warning: ${unknown}: ${error.message}`);
+      io.err(warningLine(`${unknown}: ${error.message}`));
       return undefined;
     });
     if (preview === undefined) return;

@@ -48,7 +48,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
-  const print = (pools: RawPool[], type: ChangeType) => void io.stdout.write(render(pools, type));
+  const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
   return showChanges<RawPool>(
     {
       resource: 'nodepools.nodes.lailin.xyz',

@@ -1,7 +1,9 @@
 /** Reads the figures of `top` and shows them. */
+
 import { systemClock } from '../controller/clock.ts';
 import { type TopOptions, top } from '../operations/top.ts';
 import { parseSortKey, sortTop } from '../operations/top-order.ts';
+import { warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
 import { EXIT } from './report-error.ts';
 
@@ -26,9 +28,9 @@ export async function showTop({ options, sortBy, output, headers }: TopShown, de
   const key = parseSortKey(sortBy, found.resources, options.pods);
   const sorted = { ...found, pools: sortTop(found.pools, key), nodes: sortTop(found.nodes, key) };
   const { warnings, usage } = found;
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) io.err(`warning: ${warning}`);
-  if (warnings.length > MOST_WARNINGS) io.err(`warning: and ${warnings.length - MOST_WARNINGS} more`);
-  if (usage?.kind === 'failed') io.err(`warning: no usage: metrics.k8s.io: ${usage.reason}`);
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) io.err(warningLine(warning));
+  if (warnings.length > MOST_WARNINGS) io.err(warningLine(`and ${warnings.length - MOST_WARNINGS} more`));
+  if (usage?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${usage.reason}`));
   const withNodes = options.nodes;
   if (output !== undefined) {
     const { topCsv, topJson } = await import('../render/top-data.ts');

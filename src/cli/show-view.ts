@@ -1,9 +1,11 @@
 /** `view`: joins what is followed with the screen, and gives the terminal back however it ends. */
+
 import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { createLiveView, setUnschedulable } from '../operations/view.ts';
 import { makeStyle } from '../render/style.ts';
 import type { Running } from '../view/run.ts';
+import { warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
 import { createLog } from './log.ts';
 import { EXIT } from './report-error.ts';
@@ -19,7 +21,7 @@ export async function showView(verbosity: number, { io, connect, progress }: Dep
   // A line would tear the screen, whose title says what is wrong.
   const log: Log = (level, text) => {
     if (!io.stderrIsTTY) write(level, text);
-    else if (running === undefined && level === 'warning') io.err(`warning: ${text}`);
+    else if (running === undefined && level === 'warning') io.err(warningLine(text));
   };
   const connection = await connect({ log });
   const spinner = await progress('Reading pools and nodes');

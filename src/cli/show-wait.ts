@@ -2,7 +2,7 @@
 import { systemClock } from '../controller/clock.ts';
 import { type WaitOptions, waitForPools } from '../operations/wait.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
-import { errorLine } from './error-line.ts';
+import { errorLine, warningLine } from './error-line.ts';
 import type { Connection } from './factory.ts';
 import type { Io } from './io.ts';
 
@@ -14,7 +14,8 @@ export async function showWait(options: WaitOptions, io: Io, { pools, follow }: 
     clock: systemClock,
     random: Math.random,
     log: (level, message) => {
-      if (level === 'warning' || level === 'error') io.err(`${level}: ${message.replaceAll('\n', ' ')}`);
+      if (level === 'warning') io.err(warningLine(message));
+      if (level === 'error') io.err(errorLine({ message }));
     },
     onMet: name => io.out(`nodepool.nodes.lailin.xyz/${sanitizeLine(name)} condition met`),
   });

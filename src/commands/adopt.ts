@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
@@ -46,7 +47,8 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
 
     const pools = poolsToCreate(candidates, names.length > 0);
     for (const { pool, state } of candidates) {
-      if (state.kind === 'overlap') io.err(`warning: ${pool.metadata.name} is left out: ${overlapText(state.pools)}`);
+      if (state.kind === 'overlap')
+        io.err(warningLine(`${pool.metadata.name} is left out: ${overlapText(state.pools)}`));
     }
     if (!flags.create) return print(pools, flags.output, deps);
     if (pools.length === 0) {

@@ -120,7 +120,7 @@ async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promis
 async function print(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../render/printers.ts');
-    io.stdout.write(output()([listOrObject(pools, asList)]));
+    io.write(output()([listOrObject(pools, asList)]));
   } else if (typeof output === 'string') {
     const { printObjects } = await import('../render/printers.ts');
     const text = printObjects(pools, output, asList);
