@@ -144,10 +144,10 @@ function finish(each: NodeDrain, { tell }: Work): void {
 }
 
 function refused(pool: string, refusals: PodFate[]): NodepoolError {
-  const lines = groupByFate(refusals).map(line => `\n  ${line}`);
   return new NodepoolError(
     'input',
-    `cannot drain nodepool "${pool}", and nothing was changed:${lines.join('')}`,
+    `cannot drain nodepool "${pool}", and nothing was changed:`,
     'use the flags that are named, or take care of these pods first',
+    { items: groupByFate(refusals) },
   );
 }
