@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { kubectl } from '../cluster/harness.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { verbsOf } from './verbs.ts';
 import { role, useWorld } from './world.ts';
@@ -121,17 +121,4 @@ test('a plugin that may ask a person is not run, one that never does is', async 
   assert.equal(await withMode('Never', 'oidc-login'), '');
   // Once more when the server has refused its token.
   assert.match(await withMode('Never'), /^run\n/);
-});
-
-test('from the cache it takes less than 100 ms more than the runtime itself', async () => {
-  await objects();
-  await complete(['get', '']);
-  const times: number[] = [];
-  for (let i = 0; i < 5; i++) {
-    const start = performance.now();
-    assert.equal((await cli(cluster(), ['__complete', 'get', ''], { env: { XDG_CACHE_HOME: cache() } })).code, 0);
-    times.push(performance.now() - start);
-  }
-  const best = Math.min(...times);
-  assert.ok(best < 250, `the quickest of five took ${best} ms`);
 });
