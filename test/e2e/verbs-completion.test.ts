@@ -48,7 +48,7 @@ test('pools, nodes and label keys are those of the cluster', async () => {
   assert.equal(await complete(['get', '']), 'gpu\nworker\n:4\n');
   assert.equal(await complete(['delete', 'gpu', '']), 'worker\n:4\n');
   assert.equal(await complete(['create', 'x', '--nodes', 'node-b,']), 'node-b,node-a\n:4\n');
-  assert.equal(await complete(['create', 'x', '--node-selector', 't']), 'tier=\n:6\n');
+  assert.equal(await complete(['create', 'x', '--node-selector', 'tie']), 'tier=\n:6\n');
   assert.equal(await complete(['get', '-l', '']), 'team=\n:6\n');
 });
 
