@@ -118,7 +118,8 @@ test('a plugin that may ask a person is not run, one that never does is', async 
   };
   assert.equal(await withMode('IfAvailable'), '');
   assert.equal(await withMode('Always'), '');
-  assert.equal(await withMode('Never'), 'run\n');
+  // Once more when the server has refused its token.
+  assert.match(await withMode('Never'), /^run\n/);
 });
 
 test('from the cache it takes less than 100 ms more than the runtime itself', async () => {
