@@ -121,16 +121,3 @@ test('a plugin that may ask a person is not run, one that never does is', async 
   // Once more when the server has refused its token.
   assert.match(await withMode('Never'), /^run\n/);
 });
-
-test('from the cache it takes less than 100 ms more than the runtime itself', async () => {
-  await objects();
-  await complete(['get', '']);
-  const times: number[] = [];
-  for (let i = 0; i < 5; i++) {
-    const start = performance.now();
-    assert.equal((await cli(cluster(), ['__complete', 'get', ''], { env: { XDG_CACHE_HOME: cache() } })).code, 0);
-    times.push(performance.now() - start);
-  }
-  const best = Math.min(...times);
-  assert.ok(best < 250, `the quickest of five took ${best} ms`);
-});
