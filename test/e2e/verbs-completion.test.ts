@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { kubectl } from '../cluster/harness.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { verbsOf } from './verbs.ts';
 import { role, useWorld } from './world.ts';
