@@ -1,5 +1,6 @@
 /** Answers come at 1 kB/s: each byte is a sign of life, and the whole never comes. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
 import { type Model, POOLS } from './model.ts';
@@ -23,7 +24,12 @@ const MOST_GROWTH = 40;
 const world = useFaults();
 
 async function makeBig({ client }: Model, path: string): Promise<void> {
-  await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': 'x'.repeat(BIG) } } });
+  await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': noise(BIG) } } });
+}
+
+/** Nothing that would be shorter compressed, to speak of. */
+function noise(length: number): string {
+  return randomBytes(length).toString('base64').slice(0, length);
 }
 
 /** Seconds between the two; fails when that is not the deadline. */
