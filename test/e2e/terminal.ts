@@ -67,7 +67,8 @@ export function openCommand(
   const child = pty.spawn(program, args, {
     cols: columns,
     rows,
-    name: 'xterm-256color',
+    // It is what TERM becomes, whatever env says.
+    name: env.TERM ?? 'xterm-256color',
     env: { PATH, HOME: dir, KUBECONFIG: kubeconfig, LANG: 'C.UTF-8', ...env },
   });
   let written = '';
