@@ -54,7 +54,7 @@ async function seed(): Promise<void> {
   await world.patchNode('node-b', { metadata: { annotations: { [RECORD_ANNOTATION]: forged } } });
   const condition = { type: 'Applied', status: 'False', reason: EVIL, message: MEGABYTE };
   // The definition has a list of what a status may be.
-  const conditions = [condition, { ...condition, type: EVIL }];
+  const conditions = [condition, { ...condition, type: EVIL, message: EVIL }];
   await api.expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/gpu/status', { status: { status: 500, conditions } });
   await api.expect('POST', '/api/v1/namespaces/default/events', {
     metadata: { name: 'evil', namespace: 'default' },
