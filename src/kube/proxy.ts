@@ -6,11 +6,6 @@ interface ProxyOptions {
   proxyEnv?: Record<string, string>;
 }
 
-/** Whether it names this machine, as URL has it: an IPv6 address in brackets. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
-}
-
 /** Options for a node:http Agent. Like Go's, the environment's proxy is never used for a server on this machine. */
 export function proxyEnvironment(cluster: ClusterEntry, env: Record<string, string | undefined>): ProxyOptions {
   const { hostname } = new URL(cluster.server);
@@ -24,7 +19,7 @@ export function proxyEnvironment(cluster: ClusterEntry, env: Record<string, stri
     }
     return { proxyEnv: { HTTP_PROXY: cluster.proxyUrl, HTTPS_PROXY: cluster.proxyUrl } };
   }
-  if (isLoopback(hostname)) return {};
+  if (hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')) return {};
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
   const proxyEnv = Object.fromEntries(names.flatMap(name => (env[name] ? [[name, env[name]]] : [])));
   return Object.keys(proxyEnv).length > 0 ? { proxyEnv } : {};
