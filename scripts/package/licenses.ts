@@ -49,7 +49,8 @@ export async function executableLicenses(packages: readonly Package[]): Promise<
     `${RULE}
 Bun ${BUN_VERSION} (MIT)
 
-The executable is Bun's runtime with the program behind it; that of darwin-amd64 has a new signature, else it is unchanged. Bun is under the MIT licence
+The executable is Bun's runtime with the program behind it, unchanged but for a new signature on darwin-amd64. Bun is
+under the MIT licence
 (https://github.com/oven-sh/bun); linked into it, or carried along, are:
 
 ${BUN_PARTS.map(partLine).join('\n')}

@@ -11,11 +11,6 @@ export interface ProxyAddress {
   source: string;
 }
 
-/** Whether it names this machine, as URL has it: an IPv6 address in brackets. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
-}
-
 /** Throws NodepoolError (input) of an address that is none, or a proxy of an unknown kind. */
 export function proxyOf({ name, server, proxyUrl }: ClusterEntry, env: Env): ProxyAddress | undefined {
   if (proxyUrl === undefined) return proxyFromEnvironment(new URL(server), env);
@@ -49,8 +44,9 @@ function checked(value: string, source: string): URL {
 }
 
 function isExempt(target: URL, noProxy: string): boolean {
-  if (isLoopback(target.hostname)) return true;
-  const host = target.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const { hostname } = target;
+  if (hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')) return true;
+  const host = hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   return noProxy
     .split(',')

@@ -121,7 +121,10 @@ class Sum {
 /** Above: an integer that a number holds exactly. */
 const MOST_DIGITS = 15;
 
-/** The suffix of a plain count, of milli or of Ki; undefined for what needs the whole parser. No regular expression: there are eight texts a node. */
+/**
+ * The suffix of a plain count, of milli or of Ki; undefined for what needs the whole parser. No regular expression: there
+ * are eight texts a node.
+ */
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
   let digits = 0;
   while (isDigit(text.charCodeAt(digits))) digits++;

@@ -51,7 +51,8 @@ export async function fromScratch(
 
   const loop = afresh('kubectl label and kubectl taint', () => kubectlLoop(kubectl, pools, env));
   // One after the other: the loop takes minutes, and is not repeated.
-  const [looped, reconciled] = [[await loop.run()], [await ours.run()]];
+  const looped = [await loop.run()];
+  const reconciled = [await ours.run()];
   const against: RaceResult = {
     title: 'The same by kubectl, pool after pool',
     peer: resultOf(loop, looped, looped),
