@@ -72,7 +72,6 @@ const PACKAGES: Record<string, string[]> = {
   'js-yaml': ['cli', 'kube'],
   ora: ['cli'],
   react: ['view'],
-  'string-width': ['render', 'view'],
 };
 
 const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;

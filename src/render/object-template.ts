@@ -2,7 +2,6 @@
  * Objects through a template: jsonpath and custom columns, in the very bytes of kubectl. A terminal gets the same with
  * what it would obey made visible; there, tables are as wide as they look.
  */
-import stringWidth from 'string-width';
 import type { Column } from '../nodepool/jsonpath/columns.ts';
 import { evaluate } from '../nodepool/jsonpath/evaluate.ts';
 import { goText } from '../nodepool/jsonpath/go-value.ts';
@@ -11,6 +10,7 @@ import { NONE } from './cells.ts';
 import { printCompactJson, printJson } from './printers.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
 import { tabWriter } from './tab-writer.ts';
+import { widthOf } from './width.ts';
 
 /** Starts an output: gives the whole text of objects or of a List, newlines included. Throws JsonPathError. */
 export type ObjectTemplate = () => (objects: readonly object[]) => string;
@@ -32,7 +32,7 @@ export function columnsTemplate(columns: Column[], headers: boolean, isTerminal:
   const line = (cells: string[]) => `${cells.join('\t')}\n`;
   const row = (object: unknown) => line(columns.map(({ template }) => cell(evaluate(template, object), cellText)));
   return () => {
-    const layOut = tabWriter(isTerminal ? stringWidth : text => [...text].length);
+    const layOut = tabWriter(isTerminal ? widthOf : text => [...text].length);
     let header = headers ? line(columns.map(column => column.header)) : '';
     return objects => {
       const text = header + objects.flatMap(itemsOf).map(row).join('');

@@ -1,5 +1,5 @@
 /** The table of `kubectl nodepool top`: a line for each resource of a pool or node. No cell has a space in it. */
-import stringWidth from 'string-width';
+import { stripVTControlCharacters } from 'node:util';
 import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
 import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
 import type { Top, TopNode } from '../operations/top.ts';
@@ -8,6 +8,7 @@ import { NONE } from './cells.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
+import { widthOf } from './width.ts';
 
 export interface TopTableOptions {
   headers: boolean;
@@ -88,7 +89,7 @@ function layOut(head: string[], lines: Line[], usage: Top['usage'], options: Top
   const text = renderTable(names, rows, shape);
   if (options.bars === undefined || usage === undefined) return text;
   const { columns: width, glyphs } = options.bars;
-  const taken = text.split('\n').reduce((most, line) => Math.max(most, stringWidth(line)), 0);
+  const taken = text.split('\n').reduce((most, line) => Math.max(most, widthOf(stripVTControlCharacters(line))), 0);
   const room = Math.min(width - taken - GAP, WIDEST_BAR);
   if (room < NARROWEST_BAR) return text;
   const bars = lines.map(({ figures }): Cell => {

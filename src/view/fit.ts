@@ -1,15 +1,9 @@
 /** Text in so many columns of a terminal: never wider, escapes of a cluster made harmless first. */
-import stringWidth from 'string-width';
 import { sanitizeLine } from '../render/sanitize.ts';
 import type { Cell } from '../render/table.ts';
+import { widthOf } from '../render/width.ts';
 
-const ASCII = /^[\x20-\x7e]*$/;
 const graphemes = new Intl.Segmenter();
-
-/** In columns. */
-export function widthOf(text: string): number {
-  return ASCII.test(text) ? text.length : stringWidth(text);
-}
 
 /** As much of the text as there is room for, with an ellipsis where it was cut. */
 export function cut(text: string, width: number): string {

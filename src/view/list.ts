@@ -2,8 +2,9 @@
 import { sanitizeLine } from '../render/sanitize.ts';
 import type { Style } from '../render/style.ts';
 import type { Cell } from '../render/table.ts';
+import { widthOf } from '../render/width.ts';
 import type { Column } from './columns.ts';
-import { cut, fit, widthOf } from './fit.ts';
+import { cut, fit } from './fit.ts';
 import type { Sort } from './state.ts';
 
 interface Keyed {

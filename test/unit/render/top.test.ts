@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import stringWidth from 'string-width';
+import { stripVTControlCharacters } from 'node:util';
 import { ASCII, BLOCKS } from '../../../src/render/bar.ts';
 import { renderTopNodes, renderTopPools } from '../../../src/render/top.ts';
 import { topCsv, topJson } from '../../../src/render/top-data.ts';
+import { widthOf } from '../../../src/render/width.ts';
 import { aNode } from '../nodepool/fixtures.ts';
 import { topOf, topWorld } from '../operations/top-world.ts';
 import { colored, plain } from './fixtures.ts';
@@ -56,7 +57,7 @@ gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     ████�
 
   test('no line is wider than the terminal for a bar, nor a bar longer than 20', async () => {
     const top = await topOf(topWorld());
-    const widest = (text: string) => Math.max(...text.split('\n').map(line => stringWidth(line)));
+    const widest = (text: string) => Math.max(...text.split('\n').map(line => widthOf(stripVTControlCharacters(line))));
     const bare = widest(renderTopPools(top, SHOWN, plain));
     for (let columns = bare - 5; columns < bare + 40; columns++) {
       const text = renderTopPools(top, { ...SHOWN, bars: { columns, glyphs: BLOCKS } }, colored);

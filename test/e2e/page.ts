@@ -1,0 +1,159 @@
+/**
+ * Pages tell what really happens: their console blocks are run in order, and what they print is compared, or with
+ * `UPDATE_PAGES=1` written into them. A line `…` stands for any lines.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { ROOT } from '../../scripts/root.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { pluginFolder } from '../cluster/plugin.ts';
+import { type RunResult, run } from '../cluster/run.ts';
+import { eventually } from './watching.ts';
+
+const CONSOLE = /(?<=^```console\n).*?(?=^```$)/gms;
+const FILE = /^```yaml\n# (\S+\.yaml)\n(.*?)^```$/gms;
+/** Where the pages' reader is at home. */
+const HOME = '/home/ann';
+
+/** What is done elsewhere while a command runs that Ctrl-C ends: each step once its output matches. */
+export type Meanwhile = Record<string, [seen: RegExp, then: string][]>;
+
+export interface Shell {
+  run(script: string): Promise<RunResult>;
+  /** What it prints, stdout and stderr. */
+  both(script: string): Promise<string>;
+  /** The same of a command that goes on until Ctrl-C, which stands in it as a terminal shows it. */
+  follow(command: string, meanwhile: Meanwhile[string]): Promise<string>;
+}
+
+/** @param page path in the repository */
+export function readPage(page: string): Promise<string> {
+  return readFile(join(ROOT, page), 'utf8');
+}
+
+/** sh in a home of its own with the page's files, a kubeconfig, and kubectl with the plugin on the PATH. */
+export async function pageShell(running: ControlPlane, text: string): Promise<Shell> {
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const home = join(running.dir, 'page');
+  await mkdir(join(home, '.kube'), { recursive: true });
+  await copyFile(running.kubeconfig, join(home, '.kube/config'));
+  for (const [, name = '', content = ''] of text.matchAll(FILE)) await writeFile(join(home, name), content);
+  const path = [await pluginFolder(running), dirname(kubectl), process.env.PATH].join(delimiter);
+  const env = { PATH: path, TMPDIR: process.env.TMPDIR, HOME: home, NO_COLOR: '1' };
+  const options = { cwd: home, env };
+  const sh = (script: string) => run('sh', ['-c', script], options);
+  return {
+    run: sh,
+    both: async script => (await sh(`exec 2>&1\n${script}`)).stdout.replaceAll(home, HOME),
+    async follow(command, meanwhile) {
+      const child = spawn('sh', ['-c', `exec 2>&1\nexec ${command}`], {
+        ...options,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const closed = once(child, 'close');
+      let printed = '';
+      child.stdout.setEncoding('utf8').on('data', text => {
+        printed += text;
+      });
+      try {
+        for (const [seen, then] of meanwhile) {
+          await eventually(`${command}: ${seen}`, () => seen.test(printed));
+          if (then !== '^C') await allowed({ run: sh }, then);
+        }
+        printed += '^C\n';
+        child.kill('SIGINT');
+        await closed;
+      } finally {
+        child.kill('SIGKILL');
+      }
+      return printed.replaceAll(home, HOME);
+    },
+  };
+}
+
+/** Runs a page's console blocks and compares; `meanwhile` by command. */
+export async function followPage(page: string, sh: Shell, meanwhile: Meanwhile = {}): Promise<void> {
+  const before = await readPage(page);
+  let updated = '';
+  let end = 0;
+  const [said, happened]: [string[], string[]] = [[], []];
+  for (const { 0: block, index } of before.matchAll(CONSOLE)) {
+    const shown: string[] = [];
+    for (const { command, output } of steps(block)) {
+      const elsewhere = meanwhile[command];
+      const both = elsewhere === undefined ? await sh.both(command) : await sh.follow(command, elsewhere);
+      const printed = both.replace(/[ \t]+$/gm, '').trimEnd();
+      const same = isShown(printed, output);
+      if (!same) {
+        said.push(text(command, output));
+        happened.push(text(command, printed));
+      }
+      shown.push(text(command, same ? output : printed));
+    }
+    updated += before.slice(end, index) + shown.join('\n');
+    end = index + block.length;
+  }
+  if (process.env.UPDATE_PAGES === '1') await writeFile(join(ROOT, page), updated + before.slice(end));
+  else assert.equal(happened.join('\n'), said.join('\n'), `${page} differs: see the head of test/e2e/page.ts`);
+}
+
+/** Fails unless it ends with one of these codes. */
+export async function allowed(sh: Pick<Shell, 'run'>, script: string, codes: number[] = [0]): Promise<void> {
+  const { code, stdout, stderr } = await sh.run(script);
+  assert.ok(codes.includes(code ?? -1), `${script}: ${code}\n${stdout}${stderr}`);
+  assert.doesNotMatch(stderr, /lacks the permission/, script);
+}
+
+interface Step {
+  command: string;
+  output: string;
+}
+
+/** A line that begins with `$ ` is a command, with the lines that a backslash at the end adds; the rest is output. */
+function steps(block: string): Step[] {
+  const found: Step[] = [];
+  for (const [, command = '', output = ''] of block.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm)) {
+    found.push({ command, output: output.trimEnd() });
+  }
+  return found;
+}
+
+function text(command: string, output: string): string {
+  return `$ ${command}\n${output === '' ? '' : `${output}\n`}`;
+}
+
+/** Whether what a page shows is what was printed, with `…` for what it leaves out. */
+function isShown(printed: string, shown: string): boolean {
+  const parts = normal(shown).split(/^ *…$/m);
+  if (parts.length === 1) return normal(printed) === parts[0];
+  const pattern = parts.map(part => RegExp.escape(part)).join('[^]*');
+  return new RegExp(`^${pattern}$`).test(normal(printed));
+}
+
+/** Without what differs from run to run: ages (and so the columns' widths), times, UIDs, ports and versions. */
+function normal(output: string): string {
+  const lines = output
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
+    .replace(/127\.0\.0\.1:\d+/g, 'SERVER')
+    .replace(/\bv?\d+\.\d+\.\d+\b/g, 'VERSION')
+    .replace(/\b(\d+m)?\d+s\b/g, 'AGE')
+    .replace(/\b\d+ ms\b/g, 'TOOK')
+    .replace(/(?<=\S) +/g, ' ')
+    .trimEnd()
+    .split('\n');
+  // Events of one instant come in any order.
+  const isEvent = (line: string | undefined) => /^ *(AGE )?(Normal|Warning) /.test(line ?? '');
+  const sorted: string[] = [];
+  for (let at = 0; at < lines.length; ) {
+    let end = at + 1;
+    if (isEvent(lines[at])) while (isEvent(lines[end])) end++;
+    sorted.push(...lines.slice(at, end).sort());
+    at = end;
+  }
+  return sorted.join('\n');
+}
