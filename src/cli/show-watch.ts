@@ -7,6 +7,7 @@ import type { Log } from '../controller/log.ts';
 import type { Manager, ManagerEnd } from '../controller/manager.ts';
 import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
 import { standardMetrics } from '../controller/standard-metrics.ts';
+import { LEASE } from '../nodepool/types.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
 import type { Deps } from './factory.ts';
 import { createLog } from './log.ts';
@@ -26,7 +27,6 @@ export interface WatchFlags {
   verbosity: number;
 }
 
-const LEASE = 'kubectl-nodepool';
 const REDRAW_MS = 500;
 /** What waits for a plugin that hangs fails after this, and is told; nobody may look at this process. */
 const LOGIN_LIMIT_MS = 60_000;

@@ -11,7 +11,7 @@ import type { NodePool } from '../nodepool/types.ts';
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';
   static override description =
-    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create makes change nothing on the nodes: they select the nodes by that label, and set what all of them carry already. Taken over are taints that are no passing ones, and labels outside of the domains of Kubernetes and the clouds; not what varies within any of the pools found, which belongs to nodes.';
+    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create makes change nothing on the nodes: they select the nodes by that label, and set what all of them carry already. Taken over are taints that are no passing ones, and labels outside of the domains of Kubernetes and the clouds; not what varies within another of the pools found, which belongs to nodes.';
   static override examples = [
     { description: 'What there is', command: '<%= config.bin %> adopt' },
     { description: 'Pools by a label of your own', command: '<%= config.bin %> adopt --label example.com/team' },
@@ -38,30 +38,39 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
         'leave it out: without --create nothing is changed',
       );
     }
-    const { findAdoptable, poolsToCreate } = await import('../operations/adopt.ts');
+    const { findAdoptable, overlapText, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
     const connection = await deps.connect({ dryRun: dryRun === 'server' });
-    const candidates = await findAdoptable({ labels: [...new Set(flags.label)], names }, connection);
-    const isQuiet = flags.output !== undefined;
-    if (!flags.create && !isQuiet) return show(candidates, deps);
+    const labels = [...new Set(flags.label)];
+    const candidates = await findAdoptable({ labels, names }, connection);
+    const { output } = flags;
+    if (!flags.create && output === undefined) return show(candidates, labels, deps);
 
-    const pools = poolsToCreate(candidates, names.length > 0);
+    let pools = poolsToCreate(candidates, names.length > 0);
     for (const { pool, state } of candidates) {
-      if (state.kind === 'overlap')
-        io.err(warningLine(`${pool.metadata.name} is left out: ${overlapText(state.pools)}`));
+      if (state.kind !== 'overlap') continue;
+      const { problem, next } = overlapText(state);
+      io.err(warningLine(`${pool.metadata.name} is left out: it ${problem}; ${next}`));
     }
-    if (!flags.create) return print(pools, flags.output, deps);
-    if (pools.length === 0) {
+    // One name is one object, as for kubectl get: what a program reads does not depend on how many are new.
+    const asList = names.length !== 1;
+    if (!flags.create) return print(pools, asList, deps, output);
+    if (pools.length === 0 && output === undefined) {
       io.err('Nothing to adopt.');
       return 0;
     }
     const asks = pools.length > 1 && dryRun === 'none' && !flags.yes;
-    if (asks && !(await confirm(io, `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`))) {
-      io.err('nothing was created');
-      return 1;
+    if (asks) {
+      const chosen = pools.map(({ metadata }) => metadata.name);
+      if (!(await confirm(io, `Create pools ${chosen.join(', ')}?`))) {
+        io.err('nothing was created');
+        return 1;
+      }
+      // While a person thinks, nodes change.
+      pools = poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
     }
     const created = await create(pools, dryRun, connection);
-    if (isQuiet) return print(created, flags.output, deps);
+    if (output !== undefined) return print(created, asList, deps, output);
     for (const { metadata } of created) {
       io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
     }
@@ -69,9 +78,12 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
   }
 }
 
-async function show(candidates: Candidate[], { io }: Deps): Promise<number> {
+type Format = 'json' | 'yaml';
+
+async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<number> {
   if (candidates.length === 0) {
-    io.err('No labels of pools found on the nodes. Name one with --label KEY.');
+    const known = 'No labels of pools found on the nodes. Name one with --label KEY.';
+    io.err(labels.length === 0 ? known : `No node has the label ${labels.join(' or ')}.`);
     return 0;
   }
   const { renderCandidates } = await import('../render/adopt.ts');
@@ -80,17 +92,13 @@ async function show(candidates: Candidate[], { io }: Deps): Promise<number> {
   return 0;
 }
 
-async function print(pools: NodePool[], format: 'json' | 'yaml' | undefined, { io }: Deps): Promise<number> {
+async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: Format = 'yaml'): Promise<number> {
   const { printObjects } = await import('../render/printers.ts');
-  io.out(printObjects(pools, format ?? 'yaml', pools.length !== 1));
+  io.out(printObjects(pools, format, asList));
   return 0;
 }
 
 async function create(pools: NodePool[], dryRun: 'none' | 'client' | 'server', connection: Connection) {
   const { createPools } = await import('../operations/create.ts');
   return createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => connection);
-}
-
-function overlapText(pools: string[]): string {
-  return `it shares nodes with ${pools.join(', ')}; choose one by its name, or relabel the nodes`;
 }

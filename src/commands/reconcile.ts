@@ -7,11 +7,11 @@ import { concurrencyFlag, namesArg, yesFlag } from '../cli/flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { LEASE_NAMESPACE } from '../nodepool/types.ts';
 
 /** The flags of a process that stays. Their defaults are not oclif's: without --watch each of them is refused. */
 const WATCH = { helpGroup: 'WATCH' };
 const RESYNC = '10m';
-const LEASE_NAMESPACE = 'kube-system';
 const LOG_FORMAT = 'text';
 
 export default class Reconcile extends BaseCommand<typeof Reconcile> {

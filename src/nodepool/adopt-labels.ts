@@ -34,6 +34,10 @@ const OWNED_DOMAINS = [
   'nvidia.com',
   'amd.com',
   'intel.com',
+  'kubevirt.io',
+  'tencent.com',
+  'microk8s.io',
+  'k0sproject.io',
 ];
 /** The one below kubernetes.io that is there for administrators (NodeRestriction). */
 const ADMINISTRATORS_DOMAIN = 'node-restriction.kubernetes.io';
@@ -47,24 +51,47 @@ const PASSING_TAINTS = [
   /^karpenter\.sh\/(disrupted|disruption|unregistered)$/,
   /^cloud\.google\.com\/impending-node-termination$/,
   /^aws-node-termination-handler\//,
-  /(not-ready|uninitialized)$/,
+  /^(startup|status|ignore)-taint\.cluster-autoscaler\.kubernetes\.io\//,
+  /(not-ready|uninitialized|unschedulable)$/,
 ];
 
-/** What some nodes of a group have and others have not, or otherwise: label keys, and taints as `taint key`. */
-export type Varying = ReadonlySet<string>;
+/** Whether a key, of a label or as `taint KEY`, belongs to nodes, whatever group they are in. */
+export type IsOfNodes = (key: string) => boolean;
 
-/** A key that varies within a group belongs to nodes, wherever it stands: in a group of one node nobody could tell. */
-export function varyingKeys(groups: Iterable<Node[]>): Varying {
+/**
+ * A key that varies within a group belongs to nodes in the others as well: in a group of one node nobody could tell. Groups
+ * that share nodes say nothing of each other: what divides the nodes otherwise varies within them by its nature.
+ */
+export function keysOfNodes(groups: readonly Node[][]): (group: Node[]) => IsOfNodes {
+  const groupsOf = new Map<Node, Node[][]>();
+  const varyingIn = new Map<string, Node[][]>();
+  for (const group of groups) {
+    for (const node of group) append(groupsOf, node, group);
+    for (const key of varyingKeys(group)) append(varyingIn, key, group);
+  }
+  return group => {
+    const sharing = new Set(group.flatMap(node => groupsOf.get(node) ?? []));
+    return key => varyingIn.get(key)?.some(other => !sharing.has(other)) ?? false;
+  };
+}
+
+/** What some nodes have and others have not, or otherwise. */
+function varyingKeys(nodes: Node[]): Set<string> {
   const varying = new Set<string>();
-  for (const nodes of groups) {
-    const labels = commonLabels(nodes);
-    const taints = commonTaints(nodes);
-    for (const node of nodes) {
-      for (const key of Object.keys(node.labels)) if (!labels.has(key)) varying.add(key);
-      for (const taint of node.taints) if (!taints.some(common => isSame(common, taint))) varying.add(taintKey(taint));
-    }
+  const labels = commonLabels(nodes);
+  const taints = commonTaints(nodes);
+  for (const node of nodes) {
+    for (const key of Object.keys(node.labels)) if (!labels.has(key)) varying.add(key);
+    for (const taint of node.taints) if (!taints.some(common => isSame(common, taint))) varying.add(taintKey(taint));
   }
   return varying;
+}
+
+/** Adds to the list that is kept for the key. */
+export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 /**
@@ -75,16 +102,16 @@ export function adoptedSpec(
   pool: Pick<NodePool, 'apiVersion' | 'kind' | 'metadata'>,
   nodeSelector: Record<string, string>,
   nodes: Node[],
-  varying: Varying,
+  isOfNodes: IsOfNodes,
 ): NodePoolSpec {
   const mayHave = (spec: NodePoolSpec) => validatePool({ ...pool, spec: { ...spec, nodeSelector } }).length === 0;
   const labels = [...commonLabels(nodes)]
-    .filter(([key, value]) => !varying.has(key) && !isOwned(key) && value !== nodes[0]?.name)
+    .filter(([key, value]) => !isOfNodes(key) && !isOwned(key) && value !== nodes[0]?.name)
     .filter(([key, value]) => mayHave({ labels: { [key]: value } }))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, MAX_LABELS);
   const taints = commonTaints(nodes)
-    .filter(taint => !varying.has(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
+    .filter(taint => !isOfNodes(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
     .map(({ timeAdded: _, ...taint }) => taint)
     .filter(taint => mayHave({ taints: [taint] }))
     .slice(0, MAX_TAINTS);

@@ -2,7 +2,7 @@
  * Finds the pools that a cluster has already, by the labels with which clouds, provisioners and people mark the nodes of
  * one, and says which NodePools would take them over as they are.
  */
-import { adoptedSpec, varyingKeys } from './adopt-labels.ts';
+import { adoptedSpec, append, keysOfNodes } from './adopt-labels.ts';
 import { API_VERSION, type Node, type NodePool } from './types.ts';
 import { validatePool } from './validation.ts';
 
@@ -32,8 +32,15 @@ export interface Candidate {
   nodes: Node[];
   /** As it would be created; of a group that a pool has already, that pool's name is its name. */
   pool: NodePool;
-  /** `overlap`: some of its nodes are in these pools, there or proposed, so that it would not get them. */
-  state: { kind: 'new' } | { kind: 'adopted' } | { kind: 'overlap'; pools: string[] };
+  state: { kind: 'new' } | { kind: 'adopted' } | Overlap;
+}
+
+/** Some of its nodes are in these pools, so that it would not get them. */
+export interface Overlap {
+  kind: 'overlap';
+  /** Whether the pools exist, or are candidates themselves. */
+  exist: boolean;
+  pools: string[];
 }
 
 export interface AdoptFacts {
@@ -52,7 +59,7 @@ type Group = Omit<Candidate, 'pool' | 'state'>;
 export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
-  const varying = varyingKeys(groups.map(group => group.nodes));
+  const isOfNodes = keysOfNodes(groups.map(group => group.nodes));
   const taken = new Set(pools);
   const sizes = countBy(nodes, ownerOf);
   return groups.map(group => {
@@ -65,13 +72,13 @@ export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): C
     const name = only ?? uniqueName(label, value, taken);
     taken.add(name);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
-    const spec = adoptedSpec(pool, { [label]: value }, members, varying);
+    const spec = adoptedSpec(pool, { [label]: value }, members, isOfNodes(members));
     const others = [...owners.keys()].filter(owner => owner !== undefined);
     const state: Candidate['state'] =
       only !== undefined
         ? { kind: 'adopted' }
         : others.length > 0
-          ? { kind: 'overlap', pools: others.toSorted() }
+          ? { kind: 'overlap', exist: true, pools: others.toSorted() }
           : { kind: 'new' };
     return { ...group, pool: { ...pool, spec }, state };
   });
@@ -85,11 +92,7 @@ export function withOverlaps(chosen: Candidate[]): Candidate[] {
   const byNode = new Map<string, Candidate[]>();
   for (const candidate of chosen) {
     if (candidate.state.kind !== 'new') continue;
-    for (const { name } of candidate.nodes) {
-      const sharing = byNode.get(name);
-      if (sharing === undefined) byNode.set(name, [candidate]);
-      else sharing.push(candidate);
-    }
+    for (const { name } of candidate.nodes) append(byNode, name, candidate);
   }
   return chosen.map(candidate => {
     if (candidate.state.kind !== 'new') return candidate;
@@ -99,7 +102,8 @@ export function withOverlaps(chosen: Candidate[]): Candidate[] {
         if (other !== candidate && other.rank <= candidate.rank) rivals.add(other.pool.metadata.name);
       }
     }
-    return rivals.size === 0 ? candidate : { ...candidate, state: { kind: 'overlap', pools: [...rivals].toSorted() } };
+    if (rivals.size === 0) return candidate;
+    return { ...candidate, state: { kind: 'overlap', exist: false, pools: [...rivals].toSorted() } };
   });
 }
 

@@ -103,6 +103,16 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   };
 }
 
+/** The condition that says most of why a pool is not as it should be: Ready points to the others. */
+export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
+  const conditions = status?.conditions ?? [];
+  return (
+    conditions.find(({ type, status: value }) => type === 'Applied' && value === 'False') ??
+    conditions.find(({ type, status: value }) => type === 'Conflict' && value === 'True') ??
+    conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True')
+  );
+}
+
 /** The first few, and how many more: a condition is read by people, and a wrong value may have 1 MB. */
 function summarize(sentences: string[], most = 5): string {
   const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, LONGEST_SENTENCE));

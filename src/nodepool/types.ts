@@ -9,6 +9,9 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
 /** Who reports: the name of this product's controller in events, metrics and the log. */
 export const CONTROLLER = 'nodepool-controller';
+/** The lease of `reconcile --watch --leader-elect`, and the namespace where it is unless told otherwise. */
+export const LEASE = 'kubectl-nodepool';
+export const LEASE_NAMESPACE = 'kube-system';
 /** The annotation on a node that says what its pool applied there (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 

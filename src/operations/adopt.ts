@@ -1,5 +1,5 @@
 /** The pools that nodes are in already by their labels, and the NodePools that take them over without a change to a node. */
-import { type Candidate, findCandidates, withOverlaps } from '../nodepool/adopt.ts';
+import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
@@ -49,14 +49,22 @@ export async function findAdoptable(
  */
 export function poolsToCreate(candidates: Candidate[], named: boolean): NodePool[] {
   const [overlap] = candidates.filter(({ state }) => state.kind === 'overlap');
-  if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state.pools);
+  if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state);
   return candidates.filter(({ state }) => state.kind === 'new').map(({ pool }) => pool);
 }
 
-function sharesNodes({ metadata: { name } }: NodePool, others: string[]): NodepoolError {
-  return new NodepoolError(
-    'input',
-    `${name} shares nodes with ${others.join(', ')}, and a node can be in one pool only`,
-    `leave one out, or change the labels of the nodes`,
-  );
+function sharesNodes({ metadata: { name } }: NodePool, overlap: Overlap): NodepoolError {
+  const { problem, next } = overlapText(overlap);
+  return new NodepoolError('input', `${name} ${problem}, and a node can be in one pool only`, next);
+}
+
+/** What is wrong with such a pool, and what to do about it. */
+export function overlapText({ pools, exist }: Overlap): { problem: string; next: string } {
+  const names = pools.join(', ');
+  if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };
+  const noun = pools.length === 1 ? 'pool' : 'pools';
+  return {
+    problem: `shares nodes with ${noun} ${names}, which ${pools.length === 1 ? 'exists' : 'exist'}`,
+    next: `change the nodeSelector there (kubectl nodepool edit ${pools[0]}), or relabel the nodes`,
+  };
 }

@@ -1,5 +1,5 @@
 /** What several screens show alike: a pool's status, its taints and labels in short. */
-import { STATUS_WORDS } from '../nodepool/status.ts';
+import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import { displayQuantity } from './quantity.ts';
@@ -32,13 +32,9 @@ export function statusCell(pool: NodePool, style: Style): Cell {
 /** Characters of a reason that are shown, and of a message: ours are far shorter, another writer's may have a megabyte. */
 export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
 
-/** The reason of the condition that says most: why a pool is not as it should be. */
+/** What the condition that says most has to say, as long as it is shown. */
 export function troubleOf(status: NodePoolStatus | undefined): { reason: string; message: string } | undefined {
-  const conditions = status?.conditions ?? [];
-  const trouble =
-    conditions.find(({ type, status: value }) => type === 'Applied' && value === 'False') ??
-    conditions.find(({ type, status: value }) => type === 'Conflict' && value === 'True') ??
-    conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True');
+  const trouble = troubleIn(status);
   if (trouble === undefined) return undefined;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }

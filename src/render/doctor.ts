@@ -5,16 +5,19 @@ import { printJson } from './printers.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 
-/** Longer details are cut: the message of a condition may have a megabyte. */
-const MOST_SHOWN = 500;
+/** Characters of a text: the message of a condition, or of a server, may have a megabyte. */
+const MOST_SHOWN = 1000;
+/** Things that a check is about: thousands of nodes may be wrong alike. `-o json` has all. */
+const MOST_DETAILS = 50;
 const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
 
 /** The status is a word, and a colour only beside that. Without the last newline. */
 export function renderChecks(checks: Check[], style: Style): string {
   const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
-    [statusCell(status, style), id, message],
-    ...details.map(detail => ['', '', shorten(`- ${detail}`, MOST_SHOWN)]),
-    ...(remedy === undefined ? [] : [['', '', `next: ${remedy}`]]),
+    [statusCell(status, style), id, shorten(message, MOST_SHOWN)],
+    ...details.slice(0, MOST_DETAILS).map(detail => ['', '', shorten(`- ${detail}`, MOST_SHOWN)]),
+    ...(details.length > MOST_DETAILS ? [['', '', `- and ${details.length - MOST_DETAILS} more`]] : []),
+    ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MOST_SHOWN)]]),
   ]);
   return `${renderTable(['', '', ''], rows, { headers: false, dense: true })}\n\n${summary(checks)}`;
 }

@@ -96,7 +96,13 @@ test('-o yaml is what kubectl applies; -o json and dry runs write nothing', asyn
   const { code, stderr } = await kubectl(cluster(), ['apply', '-f', '-'], { stdin: await ok(['adopt', '-o', 'yaml']) });
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.equal(await ok(['diff']), '');
-  assert.equal(JSON.parse(await ok(['adopt', '-o', 'json'])).items.length, 0);
+  // A list whatever is in it, unless one name was given.
+  for (const more of [[], ['--create']]) {
+    assert.deepEqual(JSON.parse(await ok(['adopt', '-o', 'json', ...more])).items, []);
+  }
+  await world.nodes({ name: 'late-1', labels: { [EKS]: 'late' } });
+  assert.equal(JSON.parse(await ok(['adopt', '-o', 'json'])).items[0].metadata.name, 'late');
+  assert.equal(JSON.parse(await ok(['adopt', 'late', '-o', 'json', '--create'])).metadata.name, 'late');
 });
 
 test('--label stands in place of the known ones, and may name the control plane', async () => {
@@ -112,8 +118,13 @@ test('--label stands in place of the known ones, and may name the control plane'
   await refused(
     ['adopt', '--label', 'nobody/has-it'],
     0,
-    'No labels of pools found on the nodes. Name one with --label KEY.',
+    'No node has the label nobody/has-it.',
   );
+});
+
+test('nodes without a label that is known', async () => {
+  await world.nodes({ name: 'plain' });
+  await refused(['adopt'], 0, 'No labels of pools found on the nodes. Name one with --label KEY.');
 });
 
 test('nodes of two roles: neither is created unless one is chosen', async () => {
@@ -138,6 +149,13 @@ Nothing to adopt.
   assert.equal(await ok(['adopt', 'worker', '--create']), 'nodepool.nodes.lailin.xyz/worker created\n');
   assert.equal(await ok(['diff']), '');
   assert.match(await ok(['adopt']), /^infra +overlaps:worker .*\nworker +adopted /m);
+  const next = 'change the nodeSelector there (kubectl nodepool edit worker), or relabel the nodes';
+  await refused(
+    ['adopt', 'infra', '--create'],
+    1,
+    `error: infra shares nodes with pool worker, which exists, and a node can be in one pool only; next: ${next}`,
+  );
+  assert.match((await unchanged(['adopt', '--create'])).stderr, /left out: it shares nodes with pool worker, which exists; change/);
 });
 
 test('a name that is taken, and one that is unknown', async () => {

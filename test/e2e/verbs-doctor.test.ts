@@ -264,7 +264,7 @@ describe('a cluster at work', () => {
     await watching.end();
     const given = await doctor();
     assert.equal(given.find('controller').status, 'ok');
-    assert.match(given.find('controller').message, /^no controller is at work/);
+    assert.match(given.find('controller').message, /^no controller holds a lease/);
     const long = new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z');
     await api().expect('PATCH', `${LEASES}/kubectl-nodepool`, {
       spec: { holderIdentity: 'dead', renewTime: long, leaseDurationSeconds: 15 },

@@ -55,13 +55,15 @@ export function skipped(message: string): Finding {
 }
 
 /** The error as a finding: nothing works without what failed. */
-export function failed({ message, next }: NodepoolError): Finding {
-  return { status: 'error', message, details: [], remedy: next };
+export function failed({ lines, next }: NodepoolError): Finding {
+  const [message = '', ...details] = lines;
+  return { status: 'error', message, details, remedy: next };
 }
 
 /** A refusal is no finding about what was to be looked at. */
-export function notChecked({ message, next }: NodepoolError): Finding {
-  return { status: 'warning', message: `not checked: ${message}`, details: [], remedy: next };
+export function notChecked({ lines, next }: NodepoolError): Finding {
+  const [message = '', ...details] = lines;
+  return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
 }
 
 export type Attempt<T> = { value: T } | { refusal: NodepoolError };

@@ -1,11 +1,11 @@
 /** Whether somebody looks after the pools: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
 import type { LeaseRecord } from '../../controller/leader-election.ts';
+import { LEASE } from '../../nodepool/types.ts';
 import type { LeasePort } from '../ports.ts';
 import { error, type Finding, ok, plural, warning } from './check.ts';
 
-/** As `reconcile --watch --leader-elect` has them unless it is told otherwise. */
-export const LEASE = 'kubectl-nodepool';
-export const DEFAULT_LEASE_NAMESPACE = 'kube-system';
+/** Who leads renews the lease every 2 s. */
+const LOOK_AGAIN_MS = 4_000;
 
 export interface ControllerFacts {
   /** Where a lease may be; the first is where the controller in the cluster has its own. */
@@ -14,6 +14,7 @@ export interface ControllerFacts {
   lease: (namespace: string, name: string) => LeasePort;
   /** By the server's clock. */
   now: () => Date;
+  sleep: (ms: number) => Promise<void>;
 }
 
 interface Seen {
@@ -23,24 +24,20 @@ interface Seen {
   isAlive: boolean;
 }
 
-export async function checkController({ namespaces, isInstalled, lease, now }: ControllerFacts): Promise<Finding> {
+export async function checkController(facts: ControllerFacts): Promise<Finding> {
+  const { namespaces } = facts;
   const [installed, ...leases] = await Promise.all([
-    isInstalled(),
-    ...namespaces.map(async namespace => ({ namespace, lease: await lease(namespace, LEASE).get() })),
+    facts.isInstalled(),
+    ...namespaces.map(namespace => look(namespace, facts)),
   ]);
-  const seen = leases.flatMap(({ namespace, lease: found }): Seen[] => {
-    if (found === undefined) return [];
-    const { record } = found;
-    const ageMs = Math.max(0, now().getTime() - record.renewed.getTime());
-    return [{ namespace, record, ageMs, isAlive: record.holder !== '' && ageMs <= record.durationSeconds * 1000 }];
-  });
+  const seen = leases.filter(lease => lease !== undefined);
   const alive = seen.filter(({ isAlive }) => isAlive);
   const details = seen.map(leaseText);
+  const [own] = namespaces;
   if (alive.length > 1) {
-    const remedy = `stop one, or give both one lease: --leader-elect-namespace ${namespaces[0]}`;
+    const remedy = `stop one, or give both one lease: --leader-elect-namespace ${own}`;
     return warning('two controllers are at work, each with a lease of its own', remedy, details);
   }
-  const [own] = namespaces;
   if (installed && !alive.some(({ namespace }) => namespace === own)) {
     return error(
       'the controller is installed in the cluster and not at work',
@@ -50,7 +47,7 @@ export async function checkController({ namespaces, isInstalled, lease, now }: C
   }
   if (alive.length === 1) return ok('a controller is at work', details);
   const dead = seen.find(({ record }) => record.holder !== '');
-  if (dead === undefined) return ok('no controller is at work: pools are reconciled when somebody runs `reconcile`');
+  if (dead === undefined) return ok('no controller holds a lease: pools are reconciled when somebody runs `reconcile`');
   return warning(
     'a controller went away without giving its lease back, and none has taken its place',
     `start it again, or run \`kubectl -n ${dead.namespace} delete lease ${LEASE}\` if it is not to come back`,
@@ -58,10 +55,35 @@ export async function checkController({ namespaces, isInstalled, lease, now }: C
   );
 }
 
-function leaseText({ namespace, record: { holder, durationSeconds }, ageMs, isAlive }: Seen): string {
+/** The time in a lease is by its holder's clock, which may be wrong: where it says that nobody renews, a second look tells. */
+async function look(namespace: string, { lease, now, sleep }: ControllerFacts): Promise<Seen | undefined> {
+  const port = lease(namespace, LEASE);
+  const first = await port.get();
+  if (first === undefined) return undefined;
+  const { record } = first;
+  const ageMs = now().getTime() - record.renewed.getTime();
+  if (record.holder === '' || isTimely(ageMs, record)) {
+    return { namespace, record, ageMs, isAlive: record.holder !== '' };
+  }
+  await sleep(LOOK_AGAIN_MS);
+  const second = await port.get();
+  if (second === undefined) return undefined;
+  const isAlive = second.resourceVersion !== first.resourceVersion && second.record.holder !== '';
+  return { namespace, record: second.record, ageMs: now().getTime() - second.record.renewed.getTime(), isAlive };
+}
+
+function isTimely(ageMs: number, { durationSeconds }: LeaseRecord): boolean {
+  return Math.abs(ageMs) <= durationSeconds * 1000;
+}
+
+function leaseText({ namespace, record, ageMs, isAlive }: Seen): string {
   const lease = `lease ${namespace}/${LEASE}`;
-  const seconds = plural(Math.round(ageMs / 1000), 'second');
-  if (holder === '') return `${lease}: given back ${seconds} ago`;
-  const end = isAlive ? '' : `; it lasts ${durationSeconds}`;
-  return `${lease}: held by ${holder}, renewed ${seconds} ago${end}`;
+  const seconds = plural(Math.round(Math.abs(ageMs) / 1000), 'second');
+  const { holder, durationSeconds } = record;
+  if (holder === '') return `${lease}: given back ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
+  const held = `${lease}: held by ${holder}`;
+  if (isAlive && isTimely(ageMs, record)) return `${held}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
+  const clock = `by a clock that is ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
+  if (isAlive) return `${held}, renewed just now ${clock}`;
+  return ageMs < 0 ? `${held}, not renewed any more; ${clock}` : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
 }

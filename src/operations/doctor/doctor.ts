@@ -1,8 +1,10 @@
 /** Looks at all that has to be right for pools to work, in the order in which one thing stands on another. */
+import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import { attempt, CHECKS, type Check, type CheckId, type Finding, failed, skipped, unlessRefused } from './check.ts';
-import { checkController, DEFAULT_LEASE_NAMESPACE } from './controller.ts';
+import { checkController } from './controller.ts';
 import { checkDefinition } from './definition.ts';
+import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs } from './server.ts';
 import { readState, type State, stateFindings } from './state.ts';
@@ -21,6 +23,7 @@ export type DoctorConnection = Pick<Connection, 'cluster' | 'definition' | 'mani
 export interface DoctorDeps {
   connect(): Promise<DoctorConnection>;
   now: () => Date;
+  sleep: (ms: number) => Promise<void>;
 }
 
 type Findings = Partial<Record<CheckId, Finding>>;
@@ -32,7 +35,7 @@ export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<
 }
 
 /** @returns what was found, and why nothing of the rest */
-async function examine(options: DoctorOptions, { connect, now }: DoctorDeps): Promise<Findings & { why: string }> {
+async function examine(options: DoctorOptions, { connect, now, sleep }: DoctorDeps): Promise<Findings & { why: string }> {
   const opened = await attempt(connect);
   if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'it is not known which cluster to ask' };
   const connection = opened.value;
@@ -44,20 +47,21 @@ async function examine(options: DoctorOptions, { connect, now }: DoctorDeps): Pr
   const { controller: manifest } = options;
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
   const read = readState(connection, port);
-  const [definition, permissions, controllerPermissions, controller] = await Promise.all([
+  const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
+    read,
     findDefinition(options.definition, connection, read),
-    unlessRefused(() => checkPermissions(options.verbs, port)),
+    unlessRefused(() => checkPermissions(needsOf(options.verbs, manifest), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
       checkController({
-        namespaces: [namespaceOf(manifest), DEFAULT_LEASE_NAMESPACE],
+        namespaces: [namespaceOf(manifest), LEASE_NAMESPACE],
         isInstalled,
         lease: connection.lease,
         now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
+        sleep,
       }),
     ),
   ]);
-  const state = await read;
   const isMissing = definition.status === 'error' && 'refusal' in state.pools;
   return {
     kubeconfig,

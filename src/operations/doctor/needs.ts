@@ -1,58 +1,86 @@
-/** What each verb of this program asks a server for: the permissions that its user needs. */
+/**
+ * What each verb of this program asks a server for: the permissions that its user needs. test/e2e/needs.test.ts compares
+ * it with the server's audit log.
+ */
+import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
+import type { ManifestObject } from '../ports.ts';
+import { grantsOf, questionsAbout } from './manifest-access.ts';
 
-/** `verbs resource[/subresource][@namespace]`, as RBAC and kubectl write them. */
+/** `verbs resource[.group][/subresource][@namespace][ name]`, much as kubectl writes it. */
 type Need = string;
 
 const POOLS = 'nodepools.nodes.lailin.xyz';
 const CLASSES = 'runtimeclasses.node.k8s.io';
 const EVENTS = 'events.events.k8s.io@default';
-const DEFINITIONS = 'customresourcedefinitions.apiextensions.k8s.io';
+const DEFINITION = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
+const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];
-const RECONCILE = [
-  ...LOOK,
-  `get,patch ${POOLS}`,
-  `patch ${POOLS}/status`,
-  'get,patch nodes',
-  `list,get,create,patch,delete ${CLASSES}`,
-  `create ${EVENTS}`,
-];
-const MEMBERS = [...LOOK, 'get,patch nodes'];
+const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
+const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
+const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
+const CORDON = [...LOOK, 'get,patch nodes'];
+/** To show which pods a taint will evict. */
+const PODS = ['list pods'];
 
-/** By verb, and flag where that asks for more. Verbs that ask for nothing of the kind are not in it. */
+/**
+ * By verb, with a flag where that asks for more; `with NoExecute` is where a taint with that effect arrives on nodes.
+ * Verbs that ask for nothing of the kind are not in it. Where the admission plugin OwnerReferencesPermissionEnforcement is
+ * on, which nobody can ask, who creates RuntimeClasses needs `update` on nodepools/finalizers as well.
+ */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
+  nodes: LOOK,
+  'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`],
-  diff: [...LOOK, `list ${CLASSES}`],
-  nodes: [...LOOK, `list ${CLASSES}`, 'get nodes'],
+  'events --watch': [`list,watch ${EVENTS}`],
+  view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
-  wait: [`get,list,watch ${POOLS}`],
-  view: [`list,watch ${POOLS}`, 'list,watch,patch nodes', `list,watch ${EVENTS}`],
+  diff: [...LOOK, `list ${CLASSES}`],
+  'diff with NoExecute': PODS,
   create: [`create ${POOLS}`],
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
-  adopt: [...LOOK, `create ${POOLS}`],
+  'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
+  'create with NoExecute': [...LOOK, ...PODS],
+  adopt: LOOK,
+  'adopt --create': [...LOOK, `create ${POOLS}`],
   edit: [`get,patch ${POOLS}`],
-  reconcile: RECONCILE,
-  'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
-  delete: [...RECONCILE, `delete ${POOLS}`],
-  add: [...RECONCILE, 'list pods'],
+  'edit with NoExecute': [...LOOK, ...PODS],
+  add: RECONCILE,
+  'add with NoExecute': PODS,
   remove: RECONCILE,
-  move: [...RECONCILE, 'list pods'],
-  cordon: MEMBERS,
-  uncordon: MEMBERS,
+  'remove with NoExecute': PODS,
+  move: RECONCILE,
+  'move with NoExecute': PODS,
+  reconcile: RECONCILE,
+  'reconcile with NoExecute': PODS,
+  'reconcile --pod-counts': PODS,
+  'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
+  'reconcile --watch --pod-counts': ['list,watch pods'],
+  'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
+  delete: DELETE,
+  cordon: CORDON,
+  uncordon: CORDON,
   drain: [
-    ...MEMBERS,
+    ...CORDON,
     'list,get pods',
     'create pods/eviction',
     'get daemonsets.apps',
     'list poddisruptionbudgets.policy',
   ],
   'drain --disable-eviction': ['delete pods'],
-  install: [`get,create,patch ${DEFINITIONS}`, `list ${POOLS}`],
-  uninstall: [`get,delete ${DEFINITIONS}`, ...LOOK, `list ${CLASSES}`, 'get deployments.apps@nodepool-system'],
+  wait: [`get,list,watch ${POOLS}`],
+  install: [`get,create,patch ${DEFINITION}`, `list ${POOLS}`],
+  uninstall: [
+    `get,delete ${DEFINITION}`,
+    ...LOOK,
+    `list ${CLASSES}`,
+    'get deployments.apps@nodepool-system nodepool-controller',
+  ],
+  'uninstall --cascade': DELETE,
 };
 
 export interface VerbNeeds {
@@ -61,29 +89,61 @@ export interface VerbNeeds {
   questions: AccessQuestion[];
 }
 
-/** @param verbs that this program has */
-export function needsOf(verbs: readonly string[]): VerbNeeds[] {
-  return Object.entries(NEEDS)
-    .filter(([verb]) => verbs.includes(verb.split(' ', 1)[0] ?? ''))
-    .map(([verb, needs]) => ({ verb, questions: needs.flatMap(questionsOf) }));
+/**
+ * @param verbs that this program has
+ * @param controller the objects that it is installed with
+ */
+export function needsOf(verbs: readonly string[], controller: readonly ManifestObject[] = []): VerbNeeds[] {
+  const needs = Object.entries(NEEDS).map(([verb, needs]) => ({ verb, questions: needs.flatMap(questionsOf) }));
+  return [...needs, ...needsOfController(controller)].filter(({ verb }) => verbs.includes(commandOf(verb)));
+}
+
+/** `reconcile` of `reconcile --watch`. */
+export function commandOf(verb: string): string {
+  return verb.split(' ', 1)[0] ?? '';
+}
+
+function needsOfController(controller: readonly ManifestObject[]): VerbNeeds[] {
+  if (controller.length === 0) return [];
+  const about = (verbs: string[]) => controller.flatMap(object => questionsAbout(object, verbs));
+  // The server lets nobody grant what he may not do himself.
+  const install = [...about(['get', 'create', 'patch']), ...controller.flatMap(grantsOf)];
+  return [
+    { verb: 'install --controller', questions: install },
+    { verb: 'uninstall --controller', questions: about(['get', 'delete']) },
+  ];
 }
 
 function questionsOf(need: Need): AccessQuestion[] {
-  const [, verbs = '', resource = '', group = '', subresource, namespace] =
-    /^(\S+) ([a-z]+)(?:\.([a-z0-9.]+))?(?:\/([a-z]+))?(?:@(\S+))?$/.exec(need) ?? [];
+  const [, verbs = '', resource = '', group = '', subresource, namespace, name] =
+    /^(\S+) ([a-z]+)(?:\.([a-z0-9.]+))?(?:\/([a-z]+))?(?:@(\S+))?(?: (\S+))?$/.exec(need) ?? [];
   return verbs.split(',').map(verb => ({
     verb,
     group,
     resource,
     ...(subresource === undefined ? {} : { subresource }),
     ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
   }));
 }
 
 /** `patch nodepools.nodes.lailin.xyz/status`, `get leases.coordination.k8s.io "x" in kube-system` */
-export function questionText({ verb, group, resource, subresource, namespace, name }: AccessQuestion): string {
+export function questionText(question: AccessQuestion): string {
+  return `${question.verb} ${objectText(question)}`;
+}
+
+/** The same of several, each object once: `get,patch nodes`. */
+export function questionTexts(questions: readonly AccessQuestion[]): string[] {
+  const byObject = Map.groupBy(questions, objectText);
+  return [...byObject].map(([object, asked]) => {
+    const verbs = new Set(asked.map(({ verb }) => verb));
+    return `${[...verbs].join(',')} ${object}`;
+  });
+}
+
+function objectText({ group, resource, subresource, namespace, name }: AccessQuestion): string {
   return [
-    `${verb} ${resource}${group === '' ? '' : `.${group}`}${subresource === undefined ? '' : `/${subresource}`}`,
+    `${resource}${group === '' ? '' : `.${group}`}${subresource === undefined ? '' : `/${subresource}`}`,
     ...(name === undefined ? [] : [`"${name}"`]),
     ...(namespace === undefined ? [] : [`in ${namespace}`]),
   ].join(' ');

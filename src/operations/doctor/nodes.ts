@@ -43,11 +43,13 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: Vie
       : [`the record on ${plural(unreadable.length, 'node')} cannot be read: ${named(unreadable)}`]),
   ];
   if (details.length === 0) return ok('no node carries what a gone pool has set');
-  const remedy =
-    gone.length > 0
-      ? 'run `kubectl nodepool reconcile`: it cleans the nodes of gone pools'
-      : `run \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``;
-  return warning('nodes carry records that no pool stands behind', remedy, details);
+  const remedies = [
+    ...(gone.length === 0 ? [] : ['run `kubectl nodepool reconcile`: it cleans the nodes of gone pools']),
+    ...(unreadable.length === 0
+      ? []
+      : [`take off a record that cannot be read: \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``]),
+  ];
+  return warning('nodes carry records that no pool stands behind', remedies.join('; '), details);
 }
 
 /** Members on which a pod that names the pool's RuntimeClass cannot start. */

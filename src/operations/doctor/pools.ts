@@ -1,6 +1,6 @@
 /** What the pools say of themselves: their status, and what is wrong with their specs. */
-import { STATUS_WORDS } from '../../nodepool/status.ts';
-import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
+import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { error, type Finding, ok, plural, warning } from './check.ts';
 
@@ -9,7 +9,7 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 /** Pools that are not 200 are errors; those that nobody has reconciled lately are warnings. */
 export function checkPools(pools: NodePool[]): Finding {
   if (pools.length === 0) return ok('there are no pools');
-  const failing = pools.filter(({ status }) => status !== undefined && status.status !== 200);
+  const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
   const late = pools.flatMap(pool => lateness(pool) ?? []);
   const details = [...failing.map(whyNot200), ...late];
   if (failing.length > 0) {
@@ -42,20 +42,15 @@ export function checkSpecs(pools: NodePool[]): Finding {
 
 function whyNot200({ metadata, status }: NodePool): string {
   const number = status?.status ?? 0;
-  const message = reason(status);
+  const { message = '' } = troubleIn(status) ?? {};
   return `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd() + (message === '' ? '' : `: ${message}`);
-}
-
-/** The condition that says most: Ready points to the others. */
-function reason({ conditions = [] }: Partial<NodePoolStatus> = {}): string {
-  const bad = (type: string, value: string) => conditions.find(it => it.type === type && it.status === value);
-  return (bad('Applied', 'False') ?? bad('Conflict', 'True') ?? bad('Ready', 'False'))?.message ?? '';
 }
 
 function lateness({ metadata, status }: NodePool): string | undefined {
   const { name, generation, deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return `${name}: being deleted since ${deletionTimestamp}`;
-  if (status === undefined) return `${name}: never reconciled`;
+  // A status of another writer may be without the number.
+  if (status?.status === undefined) return `${name}: never reconciled`;
   const { observedGeneration } = status;
   if (observedGeneration === undefined) return `${name}: not reconciled by this program yet`;
   return observedGeneration === generation ? undefined : `${name}: its spec changed after it was reconciled`;

@@ -159,6 +159,19 @@ describe('what is taken over', () => {
     assert.deepEqual(spec(nodes)?.taints, [taint('gpu:NoSchedule')]);
   });
 
+  test('what divides the same nodes otherwise tells nothing of a pool', () => {
+    const worker = { [role('worker')]: '' };
+    const nodes = [
+      one('a', { ...worker, tier: 'gold' }, [taint('gpu:NoSchedule')]),
+      node('b', { [EKS]: 'two', ...worker, tier: 'base' }),
+      node('c', worker),
+    ];
+    assert.deepEqual(lines(nodes).at(-1), `role ${role('worker')}= worker a,b,c overlap:one,two`);
+    assert.deepEqual(spec(nodes)?.labels, { tier: 'gold' });
+    assert.deepEqual(spec(nodes)?.taints, [taint('gpu:NoSchedule')]);
+    assert.deepEqual(spec(nodes, 'two')?.labels, { tier: 'base' });
+  });
+
   test("not the node's name, nor what Kubernetes, a cloud or an agent sets", () => {
     const labels = {
       name: 'a',
@@ -168,6 +181,7 @@ describe('what is taken over', () => {
       'beta.kubernetes.io/arch': 'amd64',
       [role('web')]: '',
       'topology.ebs.csi.aws.com/zone': 'z',
+      'cpu-feature.node.kubevirt.io/avx': 'true',
       'notkubernetes.io/kept': 'yes',
       'node-restriction.kubernetes.io/kept': 'yes',
     };
@@ -189,6 +203,8 @@ describe('what is taken over', () => {
       'ebs.csi.aws.com/agent-not-ready:NoExecute',
       'aws-node-termination-handler/spot-itn:NoSchedule',
       'cloud.google.com/impending-node-termination:NoSchedule',
+      'startup-taint.cluster-autoscaler.kubernetes.io/driver:NoSchedule',
+      'remediator.kubernetes.azure.com/unschedulable:NoSchedule',
     ].map(taint);
     const kept = ['kubernetes.azure.com/scalesetpriority=spot:NoSchedule', 'CriticalAddonsOnly=true:NoSchedule'].map(
       taint,

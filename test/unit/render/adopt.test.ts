@@ -30,7 +30,7 @@ function candidates(): Candidate[] {
       value: '',
       nodes: [makeNode('c')],
       pool: pool('web', { labels: { tier: '\u001b[31mred' } }),
-      state: { kind: 'overlap', pools: ['db', 'system'] },
+      state: { kind: 'overlap', exist: true, pools: ['db', 'system'] },
     },
   ];
 }

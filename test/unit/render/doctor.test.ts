@@ -40,6 +40,22 @@ skipped  handlers    the nodes could not be read
   );
 });
 
+test('a text of a megabyte, and thousands of things that are wrong alike', () => {
+  const long = 'x'.repeat(1_000_000);
+  const details = Array.from({ length: 5_000 }, (_, at) => `node n${at}`);
+  const checks: Check[] = [
+    { id: 'server', status: 'error', message: long, details: [long], remedy: long },
+    { id: 'quantities', status: 'error', message: 'm', details, remedy: 'r' },
+  ];
+  const lines = renderChecks(checks, plain).split('\n');
+  assert.ok(lines.every(line => line.length < 1_100));
+  assert.deepEqual(
+    lines.slice(-5).map(line => line.trim()),
+    ['- node n49', '- and 4950 more', 'next: r', '', '2 checks: 2 error'],
+  );
+  assert.equal(JSON.parse(printChecks(checks)).checks[1].details.length, 5_000);
+});
+
 test('colour says nothing that the word does not', () => {
   assert.equal(
     renderChecks(CHECKS.slice(0, 1), colored),

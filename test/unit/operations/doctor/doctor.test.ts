@@ -37,7 +37,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
 const OPTIONS = { definition: {}, controller: [], verbs: ['get'] };
 
 async function examine(connect: () => Promise<DoctorConnection>) {
-  const checks = await doctor(OPTIONS, { connect, now: () => NOW });
+  const checks = await doctor(OPTIONS, { connect, now: () => NOW, sleep: async () => {} });
   assert.deepEqual(
     checks.map(({ id }) => id),
     [...CHECKS],
@@ -59,6 +59,16 @@ test('without access, and without an answer, the rest is skipped and says why', 
   assert.equal(closed.checks[1]?.message, 'it is not known which cluster to ask');
   const silent = await examine(async () => connection({ probe: () => Promise.reject(refusal('refused')) }));
   assert.deepEqual([silent.error, silent.skipped], [['server'], from('version')]);
+});
+
+test('an error of several lines is a message and details', async () => {
+  const several = new NodepoolError('input', 'invalid:', 'correct it', { items: ['spec.a', 'spec.b'] });
+  const { checks } = await examine(() => Promise.reject(several));
+  const { message, details, remedy } = checks[0] ?? {};
+  assert.deepEqual([message, details, remedy], ['invalid:', ['spec.a', 'spec.b'], 'correct it']);
+  const refused = await examine(async () => connection({ pools: () => Promise.reject(several) }));
+  const pools = refused.checks.find(({ id }) => id === 'pools');
+  assert.deepEqual([pools?.message, pools?.details], ['not checked: invalid:', ['spec.a', 'spec.b']]);
 });
 
 test('without the definition the state is skipped; who may not read it learns from the pools', async () => {

@@ -1,13 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verbs } from '../../../../src/commands/index.ts';
-import { needsOf, questionText } from '../../../../src/operations/doctor/needs.ts';
+import { needsOf, questionText, questionTexts } from '../../../../src/operations/doctor/needs.ts';
 import { checkControllerPermissions, checkPermissions } from '../../../../src/operations/doctor/permissions.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operations/doctor-port.ts';
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
 
 /** What asks a cluster for nothing that needs a permission: everybody may ask for versions and reviews. */
 const WITHOUT_NEEDS = ['completion', 'doctor', 'version'];
+
+const CONTROLLER: ManifestObject[] = [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'sa', namespace: 'ns' } },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'r' },
+    rules: [{ apiGroups: ['g'], resources: ['pools/status', 'pools'], verbs: ['patch'] }],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { name: 'r', namespace: 'ns' },
+    rules: [{ apiGroups: ['l'], resources: ['leases'], verbs: ['get'], resourceNames: ['one'] }],
+  },
+];
 
 /** Answers by the question's text, and remembers who was asked about what. */
 function port(isAllowed: (text: string) => boolean) {
@@ -22,10 +38,15 @@ function port(isAllowed: (text: string) => boolean) {
 }
 
 test('the needs of every verb are written down', () => {
-  for (const verb of Object.keys(verbs)) {
+  const all = Object.keys(verbs);
+  for (const verb of all) {
     if (!WITHOUT_NEEDS.includes(verb)) assert.ok(needsOf([verb]).length > 0, `${verb} is not in needs.ts`);
   }
-  assert.deepEqual(needsOf(['version']), []);
+  for (const verb of WITHOUT_NEEDS) assert.deepEqual(needsOf([verb]), []);
+  for (const { verb, questions } of needsOf(all, CONTROLLER)) {
+    assert.ok(questions.length > 0, verb);
+    for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', verb);
+  }
 });
 
 test('questions as RBAC has them', () => {
@@ -38,40 +59,41 @@ test('questions as RBAC has them', () => {
   const texts = questions.map(questionText);
   assert.ok(texts.includes('patch nodepools.nodes.lailin.xyz/status'));
   assert.ok(texts.includes('create events.events.k8s.io in default'));
+  assert.ok(texts.includes('get leases.coordination.k8s.io "kubectl-nodepool" in kube-system'));
+});
+
+test('who installs the controller applies its objects, and has all that they grant', () => {
+  const [install, uninstall] = needsOf(['install', 'uninstall'], CONTROLLER).filter(({ verb }) =>
+    verb.endsWith('--controller'),
+  );
+  assert.deepEqual(questionTexts(install?.questions ?? []), [
+    'get,create,patch serviceaccounts "sa" in ns',
+    'get,create,patch clusterroles.rbac.authorization.k8s.io "r"',
+    'get,create,patch roles.rbac.authorization.k8s.io "r" in ns',
+    'patch pools.g/status',
+    'patch pools.g',
+    'get leases.l "one" in ns',
+  ]);
+  assert.deepEqual(questionTexts(uninstall?.questions ?? []), [
+    'get,delete serviceaccounts "sa" in ns',
+    'get,delete clusterroles.rbac.authorization.k8s.io "r"',
+    'get,delete roles.rbac.authorization.k8s.io "r" in ns',
+  ]);
 });
 
 test('each permission is asked for once, and what is lacking is told by verb', async () => {
   const { port: some, asked } = port(text => text !== 'patch nodes' && !text.includes('runtimeclasses'));
-  const { status, details } = await checkPermissions(['get', 'diff', 'edit', 'reconcile'], some);
+  const { status, message, details } = await checkPermissions(needsOf(['get', 'diff', 'edit', 'reconcile']), some);
   assert.equal(new Set(asked.map(({ text }) => text)).size, asked.length);
-  assert.equal(status, 'warning');
-  assert.deepEqual(
-    details.map(detail => detail.split(',', 1)[0]),
-    [
-      'diff lacks: list runtimeclasses.node.k8s.io',
-      'reconcile lacks: patch nodes',
-      'reconcile --watch lacks: patch nodes',
-    ],
-  );
-  assert.equal((await checkPermissions(['get', 'reconcile'], port(() => true).port)).status, 'ok');
-  assert.equal((await checkPermissions(['get', 'edit'], port(() => false).port)).status, 'error');
+  assert.deepEqual([status, message], ['warning', 'this user lacks permissions for 2 verbs of 4']);
+  assert.deepEqual(details, [
+    'diff lacks: list runtimeclasses.node.k8s.io',
+    'reconcile lacks: patch nodes; list,get,create,patch,delete runtimeclasses.node.k8s.io',
+    'reconcile --watch lacks: patch nodes; list,get,create,patch,delete,watch runtimeclasses.node.k8s.io',
+  ]);
+  assert.equal((await checkPermissions(needsOf(['get', 'reconcile']), port(() => true).port)).status, 'ok');
+  assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
 });
-
-const CONTROLLER: ManifestObject[] = [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'sa', namespace: 'ns' } },
-  {
-    apiVersion: 'v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'r' },
-    rules: [{ apiGroups: ['g'], resources: ['pools/status', 'pools'], verbs: ['patch'] }],
-  },
-  {
-    apiVersion: 'v1',
-    kind: 'Role',
-    metadata: { name: 'r', namespace: 'ns' },
-    rules: [{ apiGroups: ['l'], resources: ['leases'], verbs: ['get'], resourceNames: ['one'] }],
-  },
-];
 
 test("the controller's permissions are those of its own roles", async () => {
   const installed = async () => true;

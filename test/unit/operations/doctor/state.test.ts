@@ -58,6 +58,11 @@ test('records of gone pools, and those that nobody can read', () => {
     'pool gone is gone, and what it set is still on 1 node: a',
     'the record on 1 node cannot be read: b',
   ]);
+  const remedy = (of: ExaminedNode[]) =>
+    stateFindings({ pools: { value: [worker()] }, nodes: { value: of } }).orphans?.remedy ?? '';
+  assert.match(remedy(nodes), /nodepool reconcile.*; .*kubectl annotate node NODE nodes\.lailin\.xyz\/applied-/);
+  assert.doesNotMatch(remedy(nodes.slice(0, 1)), /annotate/);
+  assert.doesNotMatch(remedy(nodes.slice(1)), /reconcile/);
 });
 
 test('handlers that members lack; who does not tell is not accused', () => {
@@ -88,6 +93,7 @@ test('pools that are not 200, and those that nobody looked at', () => {
   const pools = [
     aPool({}, { name: 'lost', status: { ...GOOD, status: 409, conditions } }),
     aPool({}, { name: 'new' }),
+    aPool({}, { name: 'odd', status: {} as NodePoolStatus }),
     aPool({}, { name: 'old', generation: 2, status: GOOD }),
     aPool({}, { name: 'inherited', status: { status: 200, nodeCount: 0 } }),
     aPool({}, { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z', status: GOOD }),
@@ -97,6 +103,7 @@ test('pools that are not 200, and those that nobody looked at', () => {
     'error',
     'lost: 409 Conflict: node a belongs to b',
     'new: never reconciled',
+    'odd: never reconciled',
     'old: its spec changed after it was reconciled',
     'inherited: not reconciled by this program yet',
     'dying: being deleted since 2026-01-01T00:00:00Z',

@@ -1,0 +1,40 @@
+/** The controller's manifest, as questions about permissions: what it takes to apply it, and what it grants. */
+import { isObject } from '../../nodepool/json.ts';
+import type { AccessQuestion } from '../doctor-port.ts';
+import type { ManifestObject } from '../ports.ts';
+
+/** Whether somebody may do that with the object. */
+export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
+  const { name, namespace } = metadata;
+  const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
+  // So they are called, all the kinds that stand in it.
+  const resource = `${kind.toLowerCase()}s`;
+  return verbs.map(verb => ({ verb, group, resource, ...(namespace === undefined ? {} : { namespace }), name }));
+}
+
+/** What a Role or ClusterRole grants. */
+export function grantsOf({ kind, metadata: { namespace }, rules }: ManifestObject): AccessQuestion[] {
+  if ((kind !== 'Role' && kind !== 'ClusterRole') || !Array.isArray(rules)) return [];
+  return rules.filter(isObject).flatMap(rule => {
+    const names = texts(rule.resourceNames);
+    return texts(rule.apiGroups).flatMap(group =>
+      texts(rule.resources).flatMap(what => {
+        const [resource = '', subresource] = what.split('/');
+        return texts(rule.verbs).flatMap(verb =>
+          (names.length === 0 ? [undefined] : names).map(name => ({
+            verb,
+            group,
+            resource,
+            ...(subresource === undefined ? {} : { subresource }),
+            ...(namespace === undefined ? {} : { namespace }),
+            ...(name === undefined ? {} : { name }),
+          })),
+        );
+      }),
+    );
+  });
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
+}

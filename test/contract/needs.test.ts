@@ -1,0 +1,56 @@
+/** The roles that are written down elsewhere, held against src/operations/doctor/needs.ts. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { load } from 'js-yaml';
+import { readController } from '../../src/cli/manifests.ts';
+import { verbs } from '../../src/commands/index.ts';
+import { grantsOf } from '../../src/operations/doctor/manifest-access.ts';
+import { needsOf, questionText } from '../../src/operations/doctor/needs.ts';
+import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
+import type { ManifestObject } from '../../src/operations/ports.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const { objects: controller } = await readController(fileURLToPath(ROOT));
+const needs = needsOf(Object.keys(verbs), controller);
+
+/** As a role that says nothing of namespaces and names grants it. */
+const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
+
+test("what the README's role is not enough for", () => {
+  const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
+  const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
+  const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
+  const lacking = needs.flatMap(({ verb, questions }) => {
+    const beyond = questions.filter(question => !granted.has(anywhere(question)));
+    return beyond.length === 0 ? [] : [`${verb}: ${beyond.map(anywhere).join(', ')}`];
+  });
+  const others = lacking.filter(text => !/^(install|uninstall|drain)\b/.test(text));
+  assert.deepEqual(others, [
+    'get --watch: watch nodepools.nodes.lailin.xyz',
+    'events --watch: watch events.events.k8s.io',
+    'view: watch nodepools.nodes.lailin.xyz, watch nodes, watch events.events.k8s.io',
+    'top: list pods, list nodes.metrics.k8s.io',
+    ...['diff', 'create', 'edit', 'add', 'remove', 'move', 'reconcile'].map(verb => `${verb} with NoExecute: list pods`),
+    'reconcile --pod-counts: list pods',
+    'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
+    'reconcile --watch --pod-counts: list pods, watch pods',
+    'reconcile --watch --leader-elect: create leases.coordination.k8s.io, get leases.coordination.k8s.io, patch leases.coordination.k8s.io',
+    'wait: watch nodepools.nodes.lailin.xyz',
+  ]);
+});
+
+test("the controller's roles grant what its verb needs, with its lease in its own namespace", () => {
+  const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
+  const needed = needs
+    .filter(({ verb }) => inCluster.includes(verb))
+    .flatMap(({ questions }) => questions)
+    .map(question => questionText(question).replace(/ in kube-system$/, ' in nodepool-system'));
+  // No request shows this one: an admission plugin asks for it.
+  const granted = controller.flatMap(grantsOf).map(questionText);
+  assert.deepEqual(
+    [...new Set([...needed, 'update nodepools.nodes.lailin.xyz/finalizers'])].toSorted(),
+    granted.toSorted(),
+  );
+});

@@ -1,0 +1,183 @@
+/**
+ * Each verb run by a user who may do what src/operations/doctor/needs.ts says of it and nothing else: that is enough, and
+ * by the server's audit log it is what is asked for. `view` needs a terminal: verbs-view.test.ts.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readController } from '../../src/cli/manifests.ts';
+import { verbs } from '../../src/commands/index.ts';
+import { needsOf, questionText } from '../../src/operations/doctor/needs.ts';
+import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
+import { type AuditEvent, readAudit } from '../cluster/audit.ts';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import { poolsWithPods } from './draining.ts';
+import { start } from './following.ts';
+import { eventually } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+// Lists are asked for, too, where the server has no WatchList.
+const world = useWorld({ audit: true, apiserverFlags: ['--feature-gates=WatchList=false'] });
+const pods = poolsWithPods(world);
+const { objects: controller } = await readController(fileURLToPath(new URL('../../', import.meta.url)));
+const needs = new Map(needsOf(Object.keys(verbs), controller).map(({ verb, questions }) => [verb, questions]));
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+
+/** Seen by other tests: in-cluster.test.ts brings about the conflicts after which a reconcile reads again. */
+const ELSEWHERE =
+  /^(watch |get (nodes|nodepools)|(get|create|patch|delete) runtimeclasses|(create|patch) events|patch nodepools)/;
+
+interface Run {
+  /** As in needs.ts. */
+  verb: string;
+  lines: string[];
+  /** Of the last line; default 0. */
+  code?: number;
+  /** What these lines do not ask for. */
+  unseen?: RegExp;
+}
+
+const RUNS: Run[] = [
+  { verb: 'get', lines: ['get', 'get one'] },
+  { verb: 'describe', lines: ['describe one'] },
+  { verb: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
+  { verb: 'nodes --why', lines: ['nodes --why a'] },
+  { verb: 'events', lines: ['events one'] },
+  { verb: 'top', lines: ['top'] },
+  { verb: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
+  { verb: 'create', lines: ['create x --node-selector grp=x'] },
+  { verb: 'create --nodes', lines: ['create y --nodes c'] },
+  { verb: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
+  { verb: 'create with NoExecute', lines: ['create w --node-selector grp=w --taint k=v:NoExecute'] },
+  { verb: 'diff', lines: ['diff y z'] },
+  { verb: 'diff with NoExecute', lines: ['diff w'], code: 1 },
+  { verb: 'adopt', lines: ['adopt'] },
+  { verb: 'adopt --create', lines: ['adopt --label own --create'] },
+  { verb: 'edit', lines: ['edit x --label a=b'] },
+  { verb: 'edit with NoExecute', lines: ['edit x --taint k:NoExecute'] },
+  { verb: 'reconcile', lines: ['reconcile one'] },
+  { verb: 'reconcile with NoExecute', lines: ['reconcile x'] },
+  { verb: 'reconcile --pod-counts', lines: ['reconcile one --pod-counts'] },
+  { verb: 'add', lines: ['add y e'] },
+  { verb: 'add with NoExecute', lines: ['add w f'] },
+  { verb: 'remove', lines: ['remove y e'] },
+  { verb: 'remove with NoExecute', lines: ['remove w f'] },
+  { verb: 'move', lines: ['move c --to one'] },
+  { verb: 'move with NoExecute', lines: ['move c --to w'] },
+  { verb: 'cordon', lines: ['cordon one'] },
+  { verb: 'uncordon', lines: ['uncordon one'] },
+  // Only to say which budgets hold a pod that has several.
+  {
+    verb: 'drain',
+    lines: ['drain one --grace-period=0 --ignore-daemonsets'],
+    unseen: /^(get pods|list poddisruptionbudgets)/,
+  },
+  { verb: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
+  { verb: 'get --watch', lines: ['get --watch'] },
+  { verb: 'events --watch', lines: ['events --watch'] },
+  { verb: 'reconcile --watch', lines: ['reconcile --watch'] },
+  { verb: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
+  { verb: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
+  { verb: 'delete', lines: ['delete z --yes'] },
+  // A patch that creates needs both; and nobody grants what he may not do.
+  { verb: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
+  { verb: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
+  { verb: 'uninstall --cascade', lines: ['uninstall --cascade --yes'] },
+  { verb: 'install', lines: ['install'], unseen: /^create / },
+  { verb: 'uninstall', lines: ['uninstall --yes'] },
+];
+
+test('what needs.ts says is enough, and is asked for', { timeout: 400_000 }, async t => {
+  assert.deepEqual([...needs.keys()].filter(verb => verb !== 'view').toSorted(), RUNS.map(({ verb }) => verb).toSorted());
+  await world.nodes(
+    { name: 'a', labels: role('one') },
+    { name: 'b', labels: role('two') },
+    { name: 'c' },
+    { name: 'd', labels: { own: 'd' } },
+    { name: 'e' },
+    { name: 'f', taints: [{ key: 'k', value: 'old', effect: 'NoExecute' }] },
+    ...['w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
+  );
+  await world.pool('one', { labels: { tier: 'gold' } });
+  await world.pool('two');
+  await pods.daemonSet('agent');
+  await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
+  await pods.pod({ name: 'evicted', node: 'a' });
+  await pods.pod({ name: 'deleted', node: 'b' });
+  const users = new Map<string, string>();
+  for (const [at, { verb }] of RUNS.entries()) users.set(verb, await userFor(verb, `user-${at}`));
+  for (const { verb, lines, code = 0 } of RUNS) {
+    const kubeconfig = users.get(verb) ?? '';
+    for (const line of lines) {
+      const args = line.split(' ');
+      if (line.includes('--watch')) await follow(t, kubeconfig, args);
+      else {
+        const result = await cli({ ...world.cluster(), kubeconfig }, args);
+        assert.doesNotMatch(result.stderr, /lacks the permission/, line);
+        assert.equal(result.code, line === lines.at(-1) ? code : 0, `${line}: ${result.stdout}${result.stderr}`);
+      }
+    }
+  }
+  const audit = await readAudit(world.cluster());
+  const problems = RUNS.flatMap(({ verb, unseen = /^$/ }, at) => {
+    const asked = audit.filter(({ user, resource }) => user === `user-${at}` && resource !== '');
+    const questions = allOf(verb);
+    const beyond = asked.filter(event => event.code === 403 || !questions.some(question => isAbout(question, event)));
+    const idle = (needs.get(verb) ?? []).filter(question => !asked.some(event => isAbout(question, event)));
+    const texts = idle.map(questionText).filter(text => !ELSEWHERE.test(text) && !unseen.test(text));
+    return [
+      ...beyond.map(({ verb: asks, uri, code }) => `${verb} asks for ${asks} ${uri} (${code})`),
+      ...texts.map(text => `${verb} never asks for ${text}`),
+    ];
+  });
+  assert.deepEqual(problems, []);
+});
+
+/** Those of `reconcile --watch --leader-elect` stand on those of `reconcile --watch` and `reconcile`. */
+function allOf(verb: string): AccessQuestion[] {
+  return [...needs].flatMap(([base, questions]) => (verb === base || verb.startsWith(`${base} `) ? questions : []));
+}
+
+/** Gives the kubeconfig of somebody with these permissions, once they count. */
+async function userFor(verb: string, user: string): Promise<string> {
+  const rules = allOf(verb).map(({ verb: verbs, group, resource, subresource, name }) => ({
+    apiGroups: [group],
+    resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
+    verbs: [verbs],
+    ...(name === undefined ? {} : { resourceNames: [name] }),
+  }));
+  const api = raw(world.cluster());
+  await api.expect('POST', `${RBAC}/clusterroles`, { metadata: { name: user }, rules });
+  await api.expect('POST', `${RBAC}/clusterrolebindings`, {
+    metadata: { name: user },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
+    subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  const resourceAttributes = allOf(verb).at(-1);
+  await eventually(`the role of ${user} counts`, async () => {
+    const review = { spec: { user, resourceAttributes } };
+    const answer = await api.expect('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review);
+    return (answer as { status: { allowed: boolean } }).status.allowed;
+  });
+  return kubeconfigFor(world.cluster(), user);
+}
+
+/** Until it has something to say. */
+async function follow(t: Parameters<typeof start>[0], kubeconfig: string, args: string[]): Promise<void> {
+  const [program, ...first] = productCommand();
+  const following = start(t, { kubeconfig }, [program, ...first, ...args]);
+  const isThere = args.includes('--leader-elect') ? / leads/ : args[0] === 'reconcile' ? /have synced/ : /\n/;
+  await eventually(args.join(' '), () => isThere.test(following.stdout() + following.stderr()));
+  assert.equal(await following.end(), 0, following.stderr());
+}
+
+/** Whether the request is such a one. */
+function isAbout(question: AccessQuestion, { verb, resource, name, uri }: AuditEvent): boolean {
+  const [, group = '', namespace] = /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+)\/)?/.exec(uri) ?? [];
+  const { subresource, namespace: place = namespace, name: object = name } = question;
+  const what = subresource === undefined ? question.resource : `${question.resource}/${subresource}`;
+  return question.verb === verb && question.group === group && what === resource && place === namespace && object === name;
+}

@@ -1,0 +1,28 @@
+/** docs/commands/adopt.md: two node groups as EKS has them, and a node of a role. */
+import { test } from 'node:test';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
+import { allowed, followPage, pageShell, readPage } from './page.ts';
+
+const PAGE = 'docs/commands/adopt.md';
+const group = (name: string) => ({ 'eks.amazonaws.com/nodegroup': name });
+const gpu = { ...group('gpu-a100'), team: 'ml', tier: 'gold' };
+const NODES: NodeSpec[] = [
+  { name: 'system-1', labels: { ...group('system'), tier: 'base' } },
+  { name: 'system-2', labels: { ...group('system'), tier: 'base' } },
+  ...['gpu-1', 'gpu-2'].map((name, at) => ({
+    name,
+    labels: gpu,
+    taints: [{ key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' as const }],
+    ready: at === 0,
+  })),
+  { name: 'edge-1', labels: { 'node-role.kubernetes.io/edge': '' } },
+];
+
+const cluster = useCluster({}, started => createNodes(started, NODES));
+
+test(PAGE, { timeout: 120_000 }, async () => {
+  const sh = await pageShell(cluster(), await readPage(PAGE));
+  await allowed(sh, 'kubectl nodepool install');
+  await followPage(PAGE, sh);
+});
