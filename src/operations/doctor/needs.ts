@@ -94,8 +94,8 @@ export interface VerbNeeds {
  * @param controller the objects that it is installed with
  */
 export function needsOf(verbs: readonly string[], controller: readonly ManifestObject[] = []): VerbNeeds[] {
-  const needs = Object.entries(NEEDS).map(([verb, needs]) => ({ verb, questions: needs.flatMap(questionsOf) }));
-  return [...needs, ...needsOfController(controller)].filter(({ verb }) => verbs.includes(commandOf(verb)));
+  const all = Object.entries(NEEDS).map(([verb, needs]) => ({ verb, questions: needs.flatMap(questionsOf) }));
+  return [...all, ...needsOfController(controller)].filter(({ verb }) => verbs.includes(commandOf(verb)));
 }
 
 /** `reconcile` of `reconcile --watch`. */
