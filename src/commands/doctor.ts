@@ -33,7 +33,9 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
     const [definition, controller] = await Promise.all([readDefinition(root), readController(root)]);
     const options = { definition: definition.object, controller: controller.objects, verbs: this.config.commandIDs };
     const spinner = await progress('Looking at the cluster');
-    const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() => spinner.stop());
+    const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() =>
+      spinner.stop(),
+    );
     const { printChecks, renderChecks, worst } = await import('../render/doctor.ts');
     if (flags.output === 'json') {
       io.out(printChecks(checks));

@@ -32,7 +32,9 @@ test("what the README's role is not enough for", () => {
     'events --watch: watch events.events.k8s.io',
     'view: watch nodepools.nodes.lailin.xyz, watch nodes, watch events.events.k8s.io',
     'top: list pods, list nodes.metrics.k8s.io',
-    ...['diff', 'create', 'edit', 'add', 'remove', 'move', 'reconcile'].map(verb => `${verb} with NoExecute: list pods`),
+    ...['diff', 'create', 'edit', 'add', 'remove', 'move', 'reconcile'].map(
+      verb => `${verb} with NoExecute: list pods`,
+    ),
     'reconcile --pod-counts: list pods',
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
     'reconcile --watch --pod-counts: list pods, watch pods',

@@ -91,7 +91,10 @@ const RUNS: Run[] = [
 ];
 
 test('what needs.ts says is enough, and is asked for', { timeout: 400_000 }, async t => {
-  assert.deepEqual([...needs.keys()].filter(verb => verb !== 'view').toSorted(), RUNS.map(({ verb }) => verb).toSorted());
+  assert.deepEqual(
+    [...needs.keys()].filter(verb => verb !== 'view').toSorted(),
+    RUNS.map(({ verb }) => verb).toSorted(),
+  );
   await world.nodes(
     { name: 'a', labels: role('one') },
     { name: 'b', labels: role('two') },
@@ -179,5 +182,7 @@ function isAbout(question: AccessQuestion, { verb, resource, name, uri }: AuditE
   const [, group = '', namespace] = /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+)\/)?/.exec(uri) ?? [];
   const { subresource, namespace: place = namespace, name: object = name } = question;
   const what = subresource === undefined ? question.resource : `${question.resource}/${subresource}`;
-  return question.verb === verb && question.group === group && what === resource && place === namespace && object === name;
+  return (
+    question.verb === verb && question.group === group && what === resource && place === namespace && object === name
+  );
 }

@@ -115,11 +115,7 @@ test('--label stands in place of the known ones, and may name the control plane'
     2,
     /^error: --label: the name of key "a=b" must be of .*; next: give the key alone\n/,
   );
-  await refused(
-    ['adopt', '--label', 'nobody/has-it'],
-    0,
-    'No node has the label nobody/has-it.',
-  );
+  await refused(['adopt', '--label', 'nobody/has-it'], 0, 'No node has the label nobody/has-it.');
 });
 
 test('nodes without a label that is known', async () => {
@@ -155,7 +151,10 @@ Nothing to adopt.
     1,
     `error: infra shares nodes with pool worker, which exists, and a node can be in one pool only; next: ${next}`,
   );
-  assert.match((await unchanged(['adopt', '--create'])).stderr, /left out: it shares nodes with pool worker, which exists; change/);
+  assert.match(
+    (await unchanged(['adopt', '--create'])).stderr,
+    /left out: it shares nodes with pool worker, which exists; change/,
+  );
 });
 
 test('a name that is taken, and one that is unknown', async () => {

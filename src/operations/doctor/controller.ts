@@ -85,5 +85,7 @@ function leaseText({ namespace, record, ageMs, isAlive }: Seen): string {
   if (isAlive && isTimely(ageMs, record)) return `${held}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
   const clock = `by a clock that is ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
   if (isAlive) return `${held}, renewed just now ${clock}`;
-  return ageMs < 0 ? `${held}, not renewed any more; ${clock}` : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
+  return ageMs < 0
+    ? `${held}, not renewed any more; ${clock}`
+    : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
 }

@@ -35,7 +35,10 @@ export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<
 }
 
 /** @returns what was found, and why nothing of the rest */
-async function examine(options: DoctorOptions, { connect, now, sleep }: DoctorDeps): Promise<Findings & { why: string }> {
+async function examine(
+  options: DoctorOptions,
+  { connect, now, sleep }: DoctorDeps,
+): Promise<Findings & { why: string }> {
   const opened = await attempt(connect);
   if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'it is not known which cluster to ask' };
   const connection = opened.value;
