@@ -90,7 +90,7 @@ const RUNS: Run[] = [
   { verb: 'uninstall', lines: ['uninstall --yes'] },
 ];
 
-test('what needs.ts says is enough, and is asked for', { timeout: 400_000 }, async t => {
+test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, async t => {
   assert.deepEqual(
     [...needs.keys()].filter(verb => verb !== 'view').toSorted(),
     RUNS.map(({ verb }) => verb).toSorted(),

@@ -21,7 +21,7 @@ const NODES: NodeSpec[] = [
 
 const cluster = useCluster({}, started => createNodes(started, NODES));
 
-test(PAGE, { timeout: 120_000 }, async () => {
+test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   await allowed(sh, 'kubectl nodepool install');
   await followPage(PAGE, sh);

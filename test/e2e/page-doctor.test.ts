@@ -20,7 +20,7 @@ const cluster = useCluster({}, async started => {
   }
 });
 
-test(PAGE, { timeout: 120_000 }, async () => {
+test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   await allowed(sh, 'kubectl nodepool install');
   await allowed(sh, 'kubectl nodepool create system --label tier=base');
