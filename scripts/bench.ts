@@ -96,7 +96,8 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
     tenth = await race(toRead, rounds * QUICK);
   }
   await populate(cluster, nodes, fewer);
-  races.push(await race(startUp(programs, env), rounds * QUICK));
+  // It is the same whatever the cluster.
+  if (!isLarge) races.push(await race(startUp(programs, env), rounds * QUICK));
   races.push(await race(readPools(programs, env, pools === TARGET.pools), rounds * QUICK));
   const before = await countWrites(cluster);
   const all = await race(toRead, rounds * QUICK);

@@ -1,7 +1,9 @@
 /** `reconcile --watch` at work: from a node's change to the write that answers it, and the memory it takes. */
 import { spawn } from 'node:child_process';
-import { readFile, truncate } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Agent } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '../cluster/control-plane.ts';
@@ -83,11 +85,12 @@ export interface Answered {
   unanswered: number;
 }
 
-/** Reads it from the API server's audit log. */
-export async function answers({ auditLog = '' }: ControlPlane): Promise<Answered> {
+/** Reads it from the API server's audit log, from that byte of it on. */
+export async function answers({ auditLog = '' }: ControlPlane, since: number): Promise<Answered> {
   const changes = new Map<string, number>();
   const times: number[] = [];
-  const lines = (await readFile(auditLog, 'utf8')).split('\n').filter(line => line.includes('"patch"'));
+  const log = await text(createReadStream(auditLog, { start: since }));
+  const lines = log.split('\n').filter(line => line.includes('"patch"'));
   const events = lines.map(line => JSON.parse(line)).filter(({ objectRef }) => objectRef?.resource === 'nodes');
   const received = (event: { requestReceivedTimestamp: string }) => microseconds(event.requestReceivedTimestamp);
   for (const event of events.sort((a, b) => received(a) - received(b))) {
@@ -102,9 +105,9 @@ export async function answers({ auditLog = '' }: ControlPlane): Promise<Answered
   return { times: times.sort((a, b) => a - b), unanswered: changes.size };
 }
 
-/** Empties the audit log. */
-export async function forgetAnswers({ auditLog = '' }: ControlPlane): Promise<void> {
-  await truncate(auditLog);
+/** Bytes in the audit log, to read on from later. */
+export async function auditSize({ auditLog = '' }: ControlPlane): Promise<number> {
+  return (await stat(auditLog)).size;
 }
 
 /** Of an RFC 3339 time with six digits; Date has three. */

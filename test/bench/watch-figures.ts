@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type ProgressStream, step } from '../cluster/progress.ts';
-import { type Answered, answers, drift, forgetAnswers, startFloor, startWatch } from './change-to-write.ts';
+import { type Answered, answers, auditSize, drift, startFloor, startWatch } from './change-to-write.ts';
 import type { Figure } from './figure.ts';
 import type { Command } from './race.ts';
 import { cpuSeconds, memoryOf } from './usage.ts';
@@ -102,23 +102,23 @@ async function underLoad(
   ];
   const used = () => Promise.all(busy.map(each => cpuSeconds(each.pid)));
   await sleep(SETTLE_MS);
-  await forgetAnswers(cluster);
+  const warmUp = await auditSize(cluster);
   await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, seconds));
-  await settled(cluster);
-  await forgetAnswers(cluster);
+  await settled(cluster, warmUp);
+  const start = await auditSize(cluster);
   const before = await used();
   await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, seconds));
   const after = await used();
-  const answered = await settled(cluster);
+  const answered = await settled(cluster, start);
   const cpu = busy.map(({ who }, index) => ({ who, share: ((after[index] ?? 0) - (before[index] ?? 0)) / seconds }));
   return { ...answered, cpu };
 }
 
 /** When every change has its answer, or nobody answers any more: what is left would be the next one's work. */
-async function settled(cluster: ControlPlane): Promise<Answered> {
+async function settled(cluster: ControlPlane, since: number): Promise<Answered> {
   for (let waited = 0; ; waited += SETTLE_MS) {
     await sleep(SETTLE_MS);
-    const answered = await answers(cluster);
+    const answered = await answers(cluster, since);
     if (answered.unanswered === 0 || waited >= MOST_SETTLE_MS) return answered;
   }
 }

@@ -141,6 +141,8 @@ async function start(
     `--audit-log-path=${auditLog}`,
     `--audit-policy-file=${file('audit-policy.json')}`,
     '--audit-log-mode=blocking',
+    // Megabytes; it would go on in another file after 100.
+    '--audit-log-maxsize=100000',
   ];
   const flagsOf = (etcd: string, port: number) => [
     ...apiserverFlags(file, etcd, port),
