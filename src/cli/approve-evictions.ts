@@ -23,8 +23,8 @@ export function approveEvictions({ yes, dryRun }: Approval, io: Io, access: Node
   return async read => {
     const preview = await look(read, access).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
-      if (asks) throw unknown(error);
-      io.err(warningLine(unknown(error).message));
+      if (asks) throw notKnown(error);
+      io.err(warningLine(notKnown(error).message));
       return undefined;
     });
     if (preview === undefined) return;
@@ -44,7 +44,7 @@ async function look(
   return previewEvictions(await read(), access);
 }
 
-function unknown(cause: NodepoolError): NodepoolError {
+function notKnown(cause: NodepoolError): NodepoolError {
   const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.line}`;
   const next = [...(cause.next === undefined ? [] : [cause.next]), 'go on without knowing with --yes'].join(', or ');
   return new NodepoolError(cause.kind, message, next, { cause });

@@ -48,6 +48,11 @@ export function troubleOf(status: NodePoolStatus | undefined): { reason: string;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }
 
+/** What is wrong with a pool's spec, in one line: of a definition that is not ours a value may have a megabyte. */
+export function wrongText(errors: readonly { field: string; message: string }[]): string {
+  return shorten(errors.map(({ field, message }) => `${field}: ${message}`).join('; '), MESSAGE_WIDTH);
+}
+
 /** One resource of a list, for people; `<none>` when it is not there. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
   const quantity = Object.hasOwn(list, resource) ? list[resource] : undefined;
@@ -82,10 +87,10 @@ export function taintsText(taints: Taint[] = [], width: number): string {
  * @param width Infinity shows all
  */
 export function listText(texts: readonly string[], width: number): string {
-  const [first, ...others] = texts;
-  if (first === undefined) return NONE;
+  if (texts.length === 0) return NONE;
   const whole = texts.join(',');
-  if (others.length === 0 || whole.length <= width) return whole;
+  if (texts.length === 1 || whole.length <= width) return whole;
+  const [first = '', ...others] = texts;
   let [shown, more] = [first, others.length];
   for (const text of others) {
     const next = `${shown},${text}`;

@@ -1,5 +1,6 @@
 /** The screen of `nodes --why`: for each pool whether the node is in it, and by which rule. */
 import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
+import { MESSAGE_WIDTH, shorten, wrongText } from './cells.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -24,7 +25,7 @@ function poolSection(reason: PoolReason, style: Style): string {
   if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
   if (selector.length === 0) return lines.join('\n');
   const rows = selector.map(({ key, wanted, live }) => [
-    `${live === wanted ? '=' : '!'} ${key}=${wanted}`,
+    shorten(`${live === wanted ? '=' : '!'} ${key}=${wanted}`, MESSAGE_WIDTH),
     live === wanted
       ? 'the node has it'
       : live === undefined
@@ -47,7 +48,7 @@ function verdictText(verdict: Verdict, style: Style): { text: string; paint: (te
     case 'deleting':
       return { text: 'it is being deleted, and gets no nodes', paint: style.yellow };
     case 'invalid': {
-      const wrong = verdict.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      const wrong = wrongText(verdict.errors);
       return { text: `it matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
     }
     case 'unknown selector': {
