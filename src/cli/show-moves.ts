@@ -49,9 +49,7 @@ export async function showMoves(
     const nothingElse = { conflicts: [], runtimeClasses: [], invalid: [] };
     io.out(`${renderDiff({ plans: planned.plans, ...nothingElse }, makeStyle(io.color))}\n`);
   }
-  await approveEvictions({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess)(
-    async () => planned.plans,
-  );
+  await approveEvictions({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess)(async () => planned.plans);
   for (const node of planned.unchanged) io.out(renderUnmoved(what, node));
   if (dryRun === 'client') {
     const owners = planned.plans.map(({ node, owner }) => {

@@ -73,7 +73,8 @@ function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
   // To the server an empty one is every node: mostly it is a script's variable that nobody set.
-  if (selector?.trim() === '') throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
+  if (selector?.trim() === '')
+    throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
     throw new NodepoolError('usage', `${kind} needs the names of nodes, or -l SELECTOR`);
   }

@@ -43,7 +43,9 @@ const cluster = useCluster({}, async started => {
       spec: {
         nodeName: 'node-1',
         containers: [container('main', {})],
-        ...(tolerations && { tolerations: [{ key: 'draining', operator: 'Exists', effect: 'NoExecute', ...tolerations }] }),
+        ...(tolerations && {
+          tolerations: [{ key: 'draining', operator: 'Exists', effect: 'NoExecute', ...tolerations }],
+        }),
       },
     });
   }

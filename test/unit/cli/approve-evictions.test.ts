@@ -6,7 +6,14 @@ import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
 import { aNode, taint } from '../nodepool/fixtures.ts';
 import { testIo } from './test-io.ts';
 
-const pod = { namespace: 'default', name: 'web', node: 'n1', tolerations: [], hasEnded: false, controller: 'ReplicaSet' };
+const pod = {
+  namespace: 'default',
+  name: 'web',
+  node: 'n1',
+  tolerations: [],
+  hasEnded: false,
+  controller: 'ReplicaSet',
+};
 const access: NodeAccess = { select: async () => [], podsOn: async () => [pod] };
 const plans = async () => [{ node: aNode(), patch: { resourceVersion: '1', taints: [taint('x:NoExecute')] } }];
 const SHOWN = /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\nNODE .*\nn1 .* default\/web\n/;

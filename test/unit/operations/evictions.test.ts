@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { editPlans, noExecutePlans, previewEvictions, releasePlans } from '../../../src/operations/evictions.ts';
 import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
+import { editPlans, noExecutePlans, previewEvictions, releasePlans } from '../../../src/operations/evictions.ts';
 import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';

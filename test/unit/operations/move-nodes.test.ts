@@ -184,7 +184,7 @@ test('an empty selector, which the server takes for every node, is refused befor
 test('a node that has left the pool by its labels is cleaned by its removal', async () => {
   const left = { ...member('n1', 'a', 'a'), labels: { tier: 'a' } };
   const { cluster, nodeAccess, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
-  const asked = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] } as const;
+  const asked: MoveOptions = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] };
   const result = await moveNodes(await planMoves(asked, { cluster, nodeAccess }), run, deps(cluster));
   assert.deepEqual(result, { moved: [{ node: 'n1', from: undefined, to: undefined }], failures: [], warnings: [] });
   const { labels, record } = live.get('n1') ?? assert.fail();

@@ -11,7 +11,10 @@ const ALL: NodesOptions = { pools: [], unassigned: false, selector: undefined };
 
 function list(nodes: Node[], options: Partial<NodesOptions> = {}) {
   const cluster = { listPools: async () => POOLS } as unknown as ClusterPort;
-  return listNodes({ ...ALL, ...options }, { cluster, nodeAccess: { select: async () => nodes, podsOn: async () => [] } });
+  return listNodes(
+    { ...ALL, ...options },
+    { cluster, nodeAccess: { select: async () => nodes, podsOn: async () => [] } },
+  );
 }
 
 const applied = {

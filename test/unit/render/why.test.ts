@@ -80,11 +80,11 @@ pool unread: its nodeSelector cannot be read; it gets no nodes`,
 
 test('what a pool of another definition may hold does not fill the screen', () => {
   const long = 'x'.repeat(1_000_000);
-  const pools = [
+  const pools: Explanation['pools'] = [
     {
       pool: 'p',
       selector: [{ key: 'a', wanted: long, live: undefined }],
-      verdict: { kind: 'invalid', errors: [{ field: 'spec.handler', message: long }] } as const,
+      verdict: { kind: 'invalid', errors: [{ field: 'spec.handler', message: long }] },
       toBeCleaned: false,
     },
   ];
