@@ -48,11 +48,6 @@ export function troubleOf(status: NodePoolStatus | undefined): { reason: string;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }
 
-/** What is wrong with a pool's spec, in one line: of a definition that is not ours a value may have a megabyte. */
-export function wrongText(errors: readonly { field: string; message: string }[]): string {
-  return shorten(errors.map(({ field, message }) => `${field}: ${message}`).join('; '), MESSAGE_WIDTH);
-}
-
 /** One resource of a list, for people; `<none>` when it is not there. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
   const quantity = Object.hasOwn(list, resource) ? list[resource] : undefined;

@@ -1,7 +1,7 @@
 /** What the next reconcile would change, node by node, each change with its reason: the screen of `diff`. */
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import { wrongText } from './cells.ts';
+import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
@@ -20,9 +20,10 @@ export function renderDiff(diff: Diff, style: Style): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
   const notes = [
-    ...diff.invalid.map(
-      ({ pool, errors }) => `pool ${pool} is left as it is until its spec is mended: ${wrongText(errors)}`,
-    ),
+    ...diff.invalid.map(({ pool, errors }) => {
+      const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      return oneLine(`pool ${pool} is left as it is until its spec is mended: ${wrong}`);
+    }),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>
         `node ${node} matches pool ${pool} and stays with pool ${owner}, which holds it (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,

@@ -1,6 +1,7 @@
 /** The screen of `nodes --why`: for each pool whether the node is in it, and by which rule. */
 import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
-import { MESSAGE_WIDTH, shorten, wrongText } from './cells.ts';
+import { MESSAGE_WIDTH, shorten } from './cells.ts';
+import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -21,7 +22,7 @@ export function renderWhy({ node, owner, pools, gone }: Explanation, style: Styl
 function poolSection(reason: PoolReason, style: Style): string {
   const { pool, selector, verdict, toBeCleaned } = reason;
   const { paint, text } = verdictText(verdict, style);
-  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(sanitizeLine(text))}`];
+  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(oneLine(text))}`];
   if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
   if (selector.length === 0) return lines.join('\n');
   const rows = selector.map(({ key, wanted, live }) => [
@@ -48,7 +49,7 @@ function verdictText(verdict: Verdict, style: Style): { text: string; paint: (te
     case 'deleting':
       return { text: 'it is being deleted, and gets no nodes', paint: style.yellow };
     case 'invalid': {
-      const wrong = wrongText(verdict.errors);
+      const wrong = verdict.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
       return { text: `it matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
     }
     case 'unknown selector': {
