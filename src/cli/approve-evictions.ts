@@ -1,7 +1,7 @@
 /** Before taints with the effect NoExecute go out: shows which pods they evict, and asks. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Approve } from '../operations/evictions.ts';
+import type { Approve, EvictionPreview, TaintPlan } from '../operations/evictions.ts';
 import type { NodeAccess } from '../operations/node-access-port.ts';
 import { confirmOrRefuse } from './confirm.ts';
 import { warningLine } from './error-line.ts';
@@ -16,20 +16,15 @@ export interface Approval {
 
 /**
  * Says nothing when no pod would go. What it returns throws NodepoolError when the user says no, when a script does not
- * say --yes, and when the pods cannot be read.
+ * say --yes, and when nodes or pods cannot be read.
  */
 export function approveEvictions({ yes, dryRun }: Approval, io: Io, access: NodeAccess): Approve {
   const asks = !yes && !dryRun;
-  return async plans => {
-    const { previewEvictions } = await import('../operations/evictions.ts');
-    const preview = await previewEvictions(plans, access).catch((error: unknown) => {
+  return async read => {
+    const preview = await look(read, access).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
-      const unknown = 'cannot tell which pods taints with the effect NoExecute would evict';
-      if (asks) {
-        const next = 'ask for a role with verb list on pods, or go on without knowing with --yes';
-        throw new NodepoolError(error.kind, `${unknown}: ${error.message}`, next, { cause: error });
-      }
-      io.err(warningLine(`${unknown}: ${error.message}`));
+      if (asks) throw notKnown(error);
+      io.err(warningLine(notKnown(error).message));
       return undefined;
     });
     if (preview === undefined) return;
@@ -39,6 +34,20 @@ export function approveEvictions({ yes, dryRun }: Approval, io: Io, access: Node
     if (await confirmOrRefuse(io, 'Go on?', () => needsYes(evictionsSentence(preview)))) return;
     throw new NodepoolError('input', 'nothing was changed');
   };
+}
+
+async function look(
+  read: () => Promise<readonly TaintPlan[]>,
+  access: NodeAccess,
+): Promise<EvictionPreview | undefined> {
+  const { previewEvictions } = await import('../operations/evictions.ts');
+  return previewEvictions(await read(), access);
+}
+
+function notKnown(cause: NodepoolError): NodepoolError {
+  const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.line}`;
+  const next = [...(cause.next === undefined ? [] : [cause.next]), 'go on without knowing with --yes'].join(', or ');
+  return new NodepoolError(cause.kind, message, next, { cause });
 }
 
 function needsYes(sentence: string): NodepoolError {

@@ -28,6 +28,6 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
 
 /** The same for what must not happen unasked: in scripts, where nobody can say yes, it throws what `refusal` gives. */
 export async function confirmOrRefuse(io: Io, question: string, refusal: () => Error): Promise<boolean> {
-  if (!io.stdinIsTTY || !io.stderrIsTTY) throw refusal();
+  if (!canAsk(io)) throw refusal();
   return confirm(io, question);
 }

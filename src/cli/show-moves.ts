@@ -42,13 +42,14 @@ export async function showMoves(
   const { renderMoved, renderUnmoved } = await import('../render/moves.ts');
   const suffix = dryRunSuffix(dryRun);
   for (const warning of planned.warnings) io.err(warningLine(warning));
+  if (planned.plans.length + planned.unchanged.length === 0) io.err('No nodes found.');
   if (dryRun !== 'none' && planned.plans.length > 0) {
     const { renderDiff } = await import('../render/diff.ts');
     const { makeStyle } = await import('../render/style.ts');
     const nothingElse = { conflicts: [], runtimeClasses: [], invalid: [] };
     io.out(`${renderDiff({ plans: planned.plans, ...nothingElse }, makeStyle(io.color))}\n`);
   }
-  await approveEvictions({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess)(planned.plans);
+  await approveEvictions({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess)(async () => planned.plans);
   for (const node of planned.unchanged) io.out(renderUnmoved(what, node));
   if (dryRun === 'client') {
     const owners = planned.plans.map(({ node, owner }) => {

@@ -1,5 +1,5 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
-import type { Approve, TaintPlan } from '../operations/evictions.ts';
+import type { Approve } from '../operations/evictions.ts';
 import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
@@ -19,7 +19,7 @@ export async function showReconcile(
   const work = await reconcileDeps(deps, connection, options.dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
   const counts = options.podCounts ? { podCounts: () => connection.countPods() } : {};
   const { approve: ask } = options;
-  const approve = ask === undefined ? {} : { approve: (plans: readonly TaintPlan[]) => work.aside(() => ask(plans)) };
+  const approve = ask === undefined ? {} : { approve: (read => work.aside(() => ask(read))) satisfies Approve };
   const summaries = await reconcile(options, { ...work, ...counts, ...approve }).finally(work.stop);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');

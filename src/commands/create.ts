@@ -66,8 +66,8 @@ ${EXIT_STATUS}`;
     const pools = await poolsToCreate(flags, args.name, deps);
     const { createPools } = await import('../operations/create.ts');
     let connection: Connection | undefined;
-    const approve: CreateOptions['approve'] = (plans, access) =>
-      approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, access)(plans);
+    const approve: CreateOptions['approve'] = (read, access) =>
+      approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, access)(read);
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, approve };
     const created = await createPools(options, async () => {
       connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });

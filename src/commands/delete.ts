@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags';
+import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
 import { errorLine, warningLine } from '../cli/error-line.ts';
@@ -39,13 +40,19 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
     const choice = { names, ignoreNotFound: flags['ignore-not-found'], detachNodes: flags['detach-nodes'] };
     const pools = await findPools(choice, connection.pools);
-    if (dryRun === 'client') {
-      for (const { metadata } of pools) io.out(message(metadata.name, 'deleted', dryRunSuffix(dryRun)));
-      return 0;
-    }
     if (pools.length > 0 && dryRun === 'none' && !flags.yes && !(await confirm(io, question(pools)))) {
       io.err('nothing was deleted');
       return 1;
+    }
+    if (pools.length > 0) {
+      const { deletionPlans } = await import('../operations/evictions.ts');
+      const approve = approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+      const known = pools.map(({ metadata }) => metadata.name);
+      await approve(() => deletionPlans(known, connection.cluster));
+    }
+    if (dryRun === 'client') {
+      for (const { metadata } of pools) io.out(message(metadata.name, 'deleted', dryRunSuffix(dryRun)));
+      return 0;
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await deletePools(

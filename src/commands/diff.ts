@@ -30,7 +30,7 @@ ${DIFF_EXIT_STATUS}`;
     for (const warning of result.warnings) io.err(warningLine(warning));
     const text = renderDiff(result, makeStyle(io.color));
     if (text !== '') io.out(text);
-    await approveEvictions({ yes: false, dryRun: true }, io, connection.nodeAccess)(result.plans);
+    await approveEvictions({ yes: false, dryRun: true }, io, connection.nodeAccess)(async () => result.plans);
     const changed = result.plans.length + result.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
     return changed > 0 ? 1 : 0;
   }

@@ -41,8 +41,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
     const ask = approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
     const approve: ApproveEdit = async (before, after) => {
       const { editPlans } = await import('../operations/evictions.ts');
-      const plans = await editPlans(before, after, connection.cluster);
-      if (plans.length > 0) await ask(plans);
+      await ask(() => editPlans(before, after, connection.cluster));
     };
     const result = byFlags
       ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun, approve }, pools)

@@ -39,16 +39,20 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const { io, connect } = deps;
     const { listNodes } = await import('../operations/nodes.ts');
     const nodes = await listNodes({ pools, unassigned, selector }, await connect());
-    const { printNodeNames, printNodes, renderNodes } = await import('../render/nodes.ts');
-    if (output === 'json' || output === 'yaml') io.out(printNodes(nodes, output));
-    else if (nodes.length === 0) {
-      if (output !== 'name') io.err('No nodes found.');
-    } else if (output === 'name') io.out(printNodeNames(nodes));
-    else {
-      const { makeStyle } = await import('../render/style.ts');
-      const options = { wide: output === 'wide', headers: !flags['no-headers'], now: io.now() };
-      io.out(renderNodes(nodes, options, makeStyle(io.color)));
+    if (output === 'json' || output === 'yaml' || output === 'name') {
+      const { printNodeNames, printNodes } = await import('../render/node-data.ts');
+      if (output !== 'name') io.out(printNodes(nodes, output));
+      else if (nodes.length > 0) io.out(printNodeNames(nodes));
+      return 0;
     }
+    if (nodes.length === 0) {
+      io.err('No nodes found.');
+      return 0;
+    }
+    const { renderNodes } = await import('../render/nodes.ts');
+    const { makeStyle } = await import('../render/style.ts');
+    const options = { wide: output === 'wide', headers: !flags['no-headers'], now: io.now() };
+    io.out(renderNodes(nodes, options, makeStyle(io.color)));
     return 0;
   }
 }
@@ -62,7 +66,7 @@ async function explain(
   if (pools.length > 0 || unassigned || selector !== undefined || noHeaders || output === 'wide' || output === 'name') {
     throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
   }
-  const { whyNode } = await import('../operations/nodes.ts');
+  const { whyNode } = await import('../operations/why-node.ts');
   const explanation = await whyNode(node, await connect());
   if (output !== undefined) {
     const { printValue } = await import('../render/printers.ts');

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags';
+import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
 import { parseDuration } from '../cli/duration.ts';
@@ -55,6 +56,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         manifests,
         work: () => reconcileDeps(deps, connection, 'Releasing'),
         confirm: async found => flags.yes || confirm(io, question(found)),
+        approve: approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
       },
     );
     const suffix = dryRunSuffix(dryRun);

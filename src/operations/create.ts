@@ -3,7 +3,7 @@
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
-import type { LabelPatch } from '../nodepool/member-labels.ts';
+import { type LabelPatch, labelOf } from '../nodepool/member-labels.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
@@ -21,7 +21,7 @@ export interface CreateOptions {
   concurrency: number;
   dryRun: DryRun;
   /** Asked before anything is written when a taint with NoExecute would go out; throws when it is not to be. */
-  approve?: (plans: readonly TaintPlan[], access: NodeAccess) => Promise<void>;
+  approve?: (read: () => Promise<readonly TaintPlan[]>, access: NodeAccess) => Promise<void>;
 }
 
 /** The youngest of all: a pool that is still to be created takes no node from another. */
@@ -42,8 +42,8 @@ export async function createPools(
   const { pools, cluster, nodeAccess } = await connect();
   const nodes = await findNodes(options, cluster);
   if (options.approve !== undefined && options.pools.some(hasNoExecute)) {
-    const plans = await noExecutePlansWith(options.pools.map(asYoungest), labelsOf(options, nodes), cluster);
-    if (plans.length > 0) await options.approve(plans, nodeAccess);
+    const labels = labelsOf(options, nodes);
+    await options.approve(() => noExecutePlansWith(options.pools.map(asYoungest), labels, cluster), nodeAccess);
   }
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
@@ -90,14 +90,14 @@ async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster:
 }
 
 /** Throws when a label of the selector is there with another value: a cloud's zone is not overwritten. */
-function assertFree({ name, labels }: Node, selector: Record<string, string>): void {
+function assertFree(node: Node, selector: Record<string, string>): void {
   for (const [key, value] of Object.entries(selector)) {
-    const live = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    const live = labelOf(node, key);
     if (live === undefined || live === value) continue;
     throw new NodepoolError(
       'input',
-      `--nodes: node ${name} has the label ${key}=${live}, and members have ${key}=${value}`,
-      `choose other nodes, or change it yourself: \`kubectl label node ${name} ${key}=${value} --overwrite\``,
+      `--nodes: node ${node.name} has the label ${key}=${live}, and members have ${key}=${value}`,
+      `choose other nodes, or change it yourself: \`kubectl label node ${node.name} ${key}=${value} --overwrite\``,
     );
   }
 }
@@ -136,12 +136,10 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
     if (pool !== undefined) assertFree(node, membershipSelector(pool));
     const owner = view.claim(node.name)?.owner;
     if (owner === undefined || owner === pool?.metadata.name) continue;
-    const ownerPool = view.pool(owner);
-    const keys = Object.keys(ownerPool === undefined ? {} : membershipSelector(ownerPool));
     throw new NodepoolError(
       'input',
       `--nodes: node ${node.name} belongs to pool ${owner}`,
-      `take it out first: \`kubectl label node ${node.name} ${keys.map(key => `${key}-`).join(' ')}\``,
+      `take it out first: \`kubectl nodepool remove ${owner} ${node.name}\``,
     );
   }
   return nodes;

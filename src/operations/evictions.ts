@@ -109,18 +109,46 @@ export async function noExecutePlansWith(
   return noExecutePlans(new View([...others, ...pools], labelled, []), names);
 }
 
-/** Those that an edit of a pool brings about: none unless it touches taints or selector, and there is such a taint. */
+/**
+ * Those that an edit of a pool brings about. Nothing is read unless it touches such taints, or what else decides which
+ * nodes have one: a value that the pool displaced, or stripped, comes back when it lets go.
+ */
 export async function editPlans(before: NodePool, after: NodePool, cluster: ClusterPort): Promise<TaintPlan[]> {
-  const { taints, nodeSelector } = before.spec;
-  const isTouched = !deepEqual(taints, after.spec.taints) || !deepEqual(nodeSelector, after.spec.nodeSelector);
-  return isTouched && hasNoExecute(after) ? noExecutePlansWith([soundPool(after)], new Map(), cluster) : [];
+  const [was, is] = [soundPool(before), soundPool(after)];
+  return deepEqual(deciding(was), deciding(is)) ? [] : noExecutePlansWith([is], new Map(), cluster);
+}
+
+function deciding({ spec: { taints = [], nodeSelector, unmanaged = 'Keep' } }: NodePool): object {
+  return { taints: taints.filter(({ effect }) => effect === NO_EXECUTE), nodeSelector, unmanaged };
+}
+
+/** Those of a deletion: what these pools displaced comes back, and another pool may get their nodes. */
+export async function deletionPlans(pools: readonly string[], cluster: ClusterPort): Promise<TaintPlan[]> {
+  const [existing, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  return releasePlans(new View(existing, nodes, []), pools);
+}
+
+/** The same of a view; pools that are gone already may be among them. */
+export function releasePlans(view: View, pools: readonly string[]): TaintPlan[] {
+  const released = new Set(pools);
+  const after = [...view.pools()].map(pool => (released.has(pool.metadata.name) ? onItsWayOut(pool) : pool));
+  return noExecutePlans(new View(after, view.nodes(), []), pools);
+}
+
+function onItsWayOut(pool: NodePool): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: pool.metadata.deletionTimestamp ?? SOON } };
 }
 
 export function hasNoExecute(pool: Pick<NodePool, 'spec'> | undefined): boolean {
   return pool?.spec.taints?.some(({ effect }) => effect === NO_EXECUTE) ?? false;
 }
 
-/** Told what is about to happen to nodes, before anything is written; throws when it is not to be. */
-export type Approve = (plans: readonly TaintPlan[]) => Promise<void>;
+/**
+ * Told what is about to happen to nodes, before anything is written; throws when it is not to be.
+ * @param read gives the plans; what cannot be read is the user's to decide on
+ */
+export type Approve = (read: () => Promise<readonly TaintPlan[]>) => Promise<void>;
 
 const NO_EXECUTE = 'NoExecute';
+/** That it is there says all: nobody looks at when. */
+const SOON = '9999-12-31T23:59:59Z';

@@ -1,5 +1,6 @@
 /** Membership labels of nodes, written one guarded patch a node: nobody's concurrent label is lost. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort, NodePatch } from '../reconciler/ports.ts';
 
@@ -19,9 +20,9 @@ export async function patchLabels(
 ): Promise<Node | undefined> {
   let current: Node | undefined = node;
   for (let attempt = 0; attempt < MOST_ATTEMPTS && current !== undefined; attempt++) {
-    const { labels: live, name, resourceVersion }: Node = current;
+    const { name, resourceVersion }: Node = current;
     const wanted = change(current);
-    if (Object.entries(wanted.labels).every(([key, value]) => (live[key] ?? null) === value)) return current;
+    if (isLabelled(current, wanted)) return current;
     const write = await cluster.patchNode(name, { resourceVersion, ...wanted });
     if (write.kind === 'written') return write.node;
     current = write.kind === 'gone' ? undefined : await cluster.getNode(name);
@@ -32,4 +33,8 @@ export async function patchLabels(
     `cannot label node ${node.name}: somebody else keeps changing it`,
     'run the command again',
   );
+}
+
+function isLabelled(node: Node, { labels }: LabelChange): boolean {
+  return Object.entries(labels).every(([key, value]) => (labelOf(node, key) ?? null) === value);
 }

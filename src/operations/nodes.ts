@@ -1,6 +1,6 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type Explanation, explain } from '../nodepool/explain.ts';
+import type { Claim } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { taintFrom } from '../nodepool/taint.ts';
@@ -44,21 +44,16 @@ export async function listNodes(
   { cluster, nodeAccess }: NodesDeps,
 ): Promise<PoolNode[]> {
   const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, nodeAccess)]);
+  // As loadView() does: what the reading left behind would stand beside the table of all nodes.
+  globalThis.gc?.();
   const view = new View(known, nodes, []);
   const wanted = new Set(selectPools(view, pools));
   return nodes.flatMap(node => {
-    const found = toPoolNode(view, node);
-    const isMeant = unassigned ? found.pool === undefined : found.pool !== undefined && wanted.has(found.pool);
-    return isMeant ? [found] : [];
+    const claim = view.claim(node.name);
+    const pool = claim?.owner ?? claim?.record?.pool;
+    const isMeant = unassigned ? pool === undefined : pool !== undefined && wanted.has(pool);
+    return isMeant ? [toPoolNode(view, node, claim, pool)] : [];
   });
-}
-
-/** Why the node is, or is not, in each pool. Throws when there is no such node. */
-export async function whyNode(name: string, { cluster }: Pick<NodesDeps, 'cluster'>): Promise<Explanation> {
-  const [pools, node] = await Promise.all([cluster.listPools(), cluster.getNode(name)]);
-  if (node === undefined) throw nodesNotFound([name]);
-  const view = new View(pools, [node], []);
-  return explain(node, pools, view.claimOf(node), pool => view.specErrors(pool));
 }
 
 /** What the server finds wrong with the list of nodes can only be the selector. */
@@ -81,14 +76,14 @@ export function nodesNotFound(names: readonly string[]): NodepoolError {
 
 const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
 
-function toPoolNode(view: View, node: Node): PoolNode {
-  const claim = view.claim(node.name);
+function toPoolNode(view: View, node: Node, claim: Claim | undefined, pool: string | undefined): PoolNode {
   const record = claim?.record;
   return {
     node,
-    pool: claim?.owner ?? record?.pool,
+    pool,
     leaving: record !== undefined && claim?.owner === undefined,
-    applied: record === undefined ? NOTHING_APPLIED : appliedTo(node, record),
+    // Of a node that has just changed pools the record is still the other's.
+    applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
     changes: planOf(view, node.name)?.changes ?? [],
     losers: claim?.losers ?? [],
   };

@@ -18,7 +18,7 @@ export interface MoveOptions {
   /** The pool that gets the nodes; for `remove`, the one that loses them. */
   pool: string;
   nodes: string[];
-  /** A label selector in place of names. */
+  /** A label selector in place of names; of what it finds, `remove` and `from` take the nodes of their pool. */
   selector: string | undefined;
   /** For `move`: only nodes of this pool; without names and selector, all of them. */
   from: string | undefined;
@@ -43,53 +43,65 @@ interface PlanDeps {
 /** Throws NodepoolError when a node or pool is not known, or cannot be moved as asked. */
 export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: PlanDeps): Promise<PlannedMoves> {
   const { kind, pool: name, from } = options;
-  const [view, chosen] = await Promise.all([loadView(cluster), chooseNodes(options, nodeAccess)]);
-  const missingPools = [name, ...(from === undefined ? [] : [from])].filter(each => view.pool(each) === undefined);
-  if (missingPools.length > 0) throw poolNotFound(missingPools);
+  checkChoice(options);
+  const [view, selected] = await Promise.all([loadView(cluster), namesBySelector(options, nodeAccess)]);
+  const missing = [name, ...(from === undefined ? [] : [from])].filter(each => view.pool(each) === undefined);
+  if (missing.length > 0) throw poolNotFound(missing);
   checkPool(view, name, kind);
-  const names = chosen ?? view.members(from ?? name).map(node => node.name);
-  const missing = names.filter(node => view.node(node) === undefined);
-  if (missing.length > 0) throw nodesNotFound(missing);
 
+  const names = selected === undefined ? namedNodes(options, view) : meantNodes(selected, options, view);
   const order: Order = { to: kind === 'remove' ? undefined : name, labels: labelsFor(options, view) };
-  const planned: PlannedMoves = {
-    view,
-    orders: { pool: name, nodes: new Map() },
-    plans: [],
-    unchanged: [],
-    warnings: [],
-  };
   const orders = new Map<string, Order>();
+  const plans: NodePlan[] = [];
+  const unchanged: string[] = [];
   for (const node of new Set(names)) {
     const plan = isDone(view, node, options) ? undefined : planOrder(view, node, order);
-    if (plan?.patch === undefined) planned.unchanged.push(node);
+    if (plan?.patch === undefined) unchanged.push(node);
     else {
       checkEnd(view, plan, options);
       orders.set(node, order);
-      planned.plans.push(plan);
+      plans.push(plan);
     }
   }
-  const stripped = planned.plans.flatMap(plan => plan.changes.filter(({ reason }) => reason === 'unmanaged'));
-  if (stripped.length > 0) planned.warnings.push(stripWarning(name, stripped.length));
-  return { ...planned, orders: { pool: name, nodes: orders } };
+  const stripped = plans.flatMap(plan => plan.changes.filter(({ reason }) => reason === 'unmanaged'));
+  const warnings = stripped.length === 0 ? [] : [stripWarning(name, stripped.length)];
+  return { view, orders: { pool: name, nodes: orders }, plans, unchanged, warnings };
 }
 
-/** Undefined: the members of a pool. */
-async function chooseNodes(
-  { nodes, selector, from, kind }: MoveOptions,
-  access: NodeAccess,
-): Promise<string[] | undefined> {
+function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
-  if (nodes.length > 0) return nodes;
-  if (selector === undefined) {
-    if (from !== undefined) return undefined;
+  // To the server an empty one is every node: mostly it is a script's variable that nobody set.
+  if (selector?.trim() === '')
+    throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
+  if (nodes.length === 0 && selector === undefined && from === undefined) {
     throw new NodepoolError('usage', `${kind} needs the names of nodes, or -l SELECTOR`);
   }
+}
+
+async function namesBySelector({ selector }: MoveOptions, access: NodeAccess): Promise<string[] | undefined> {
+  if (selector === undefined) return undefined;
   const found = await selectNodes(selector, access);
   if (found.length === 0) throw new NodepoolError('input', `-l "${selector}": no node has these labels`);
   return found.map(({ name }) => name);
+}
+
+function namedNodes({ nodes, from }: MoveOptions, view: View): string[] {
+  if (nodes.length === 0 && from !== undefined) return view.members(from).map(node => node.name);
+  const missing = nodes.filter(node => view.node(node) === undefined);
+  if (missing.length > 0) throw nodesNotFound(missing);
+  return nodes;
+}
+
+/** Of those that a selector found. Whoever takes nodes out of a pool by their labels means that pool's. */
+function meantNodes(selected: string[], options: MoveOptions, view: View): string[] {
+  const { kind, from } = options;
+  return selected.filter(node => {
+    if (view.node(node) === undefined) return false;
+    if (kind === 'remove') return !isDone(view, node, options);
+    return from === undefined || view.claim(node)?.owner === from;
+  });
 }
 
 function checkPool(view: View, name: string, kind: MoveOptions['kind']): void {
@@ -118,9 +130,9 @@ function assertKnown(pool: NodePool): void {
   );
 }
 
+/** A node that has left the pool, and still carries what that set, is not out of it yet. */
 function isDone(view: View, node: string, { kind, pool }: MoveOptions): boolean {
-  const { owner, losers = [] } = view.claim(node) ?? {};
-  return kind === 'remove' ? owner !== pool && !losers.includes(pool) : owner === pool;
+  return kind === 'remove' ? !view.poolsOf(node).includes(pool) : view.claim(node)?.owner === pool;
 }
 
 /** Asked again of the node as it is then when somebody else has changed it. */
@@ -184,5 +196,5 @@ function isNotIn({ name }: Node, pool: string, owner: string | undefined): Nodep
 }
 
 function stripWarning(pool: string, count: number): string {
-  return `pool ${pool} has unmanaged: Remove: ${count} labels and taints that it does not set are taken off these nodes, those of cloud, CNI and GPU software too; they come back when the pool lets go`;
+  return `pool ${pool} has unmanaged: Remove: labels and taints that it does not set (${count} in all) are taken off these nodes, those of cloud, CNI and GPU software too; they come back when the pool lets go`;
 }

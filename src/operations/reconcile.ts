@@ -47,7 +47,7 @@ export async function reconcile(options: ReconcileOptions, deps: ReconcileDeps):
   const [view, counts] = await Promise.all([loadView(deps.cluster), deps.podCounts?.()]);
   const names = selectPools(view, options.names);
   const plans = deps.approve === undefined ? [] : noExecutePlans(view, names);
-  if (plans.length > 0) await deps.approve?.(plans);
+  if (plans.length > 0) await deps.approve?.(async () => plans);
   return reconcileView(view, names, options, deps, counts);
 }
 

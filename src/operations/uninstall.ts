@@ -2,6 +2,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { View } from '../reconciler/view.ts';
 import { deletePools } from './delete.ts';
+import { type Approve, releasePlans } from './evictions.ts';
 import { loadView } from './load-view.ts';
 import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
 import { type PoolSummary, type ReconcileDeps, reconcileView } from './reconcile.ts';
@@ -33,6 +34,8 @@ export interface UninstallDeps {
   work(): Promise<ReconcileDeps & { stop(): void }>;
   /** Asked once, before the first write; false ends it. */
   confirm(found: Leftovers): Promise<boolean>;
+  /** Asked after it, and with a dry run alone, where nodes are to be released; throws when it is not to be. */
+  approve?: Approve;
 }
 
 export type UninstallOutcome =
@@ -46,14 +49,16 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   const definition = await deps.definition.get();
   if (definition === undefined) return { kind: 'absent' };
   await refuseWithController(options.controller, deps.manifests);
-  const found = leftovers(await loadView(deps.cluster));
+  const view = await loadView(deps.cluster);
+  const found = leftovers(view);
   if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
+  if (options.dryRun === 'none' && !(await deps.confirm(found))) return { kind: 'declined' };
+  if (!isEmpty(found)) await deps.approve?.(async () => releasePlans(view, view.poolNames()));
   if (options.dryRun === 'client') return { kind: 'deleted', found };
   if (options.dryRun === 'server') {
     await deps.definition.delete(definition, { dryRun: true });
     return { kind: 'deleted', found };
   }
-  if (!(await deps.confirm(found))) return { kind: 'declined' };
   // The definition goes last: its deletion would delete the pools while no one releases their nodes.
   if (!isEmpty(found)) {
     const work = await deps.work();

@@ -1,7 +1,7 @@
 /** What several screens show alike: a pool's status, its taints and labels in short. */
 import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import type { NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
+import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
@@ -27,6 +27,11 @@ export function statusCell(pool: NodePool, style: Style): Cell {
     return { text: statusText(status), paint: statusPaint(status, style) };
   }
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
+}
+
+/** `Ready`, `NotReady,SchedulingDisabled`: as the first words of it in `kubectl get nodes`. */
+export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
+  return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
 }
 
 /** Characters of a reason that are shown, and of a message: ours are far shorter, another writer's may have a megabyte. */
@@ -63,22 +68,27 @@ export function pairs(labels: Record<string, string> | undefined): string[] {
     .toSorted();
 }
 
-/**
- * `dedicated=gpu:NoSchedule,+2`: as many taints as fit, at least the first, and how many more.
- * @param width Infinity shows all
- */
+/** `dedicated=gpu:NoSchedule,+2`: see listText(). */
 export function taintsText(taints: Taint[] = [], width: number): string {
-  const texts = taints.map(formatTaint);
-  if (texts.length === 0) return NONE;
-  for (let shown = texts.length; shown > 1; shown--) {
-    const text = withMore(texts.slice(0, shown), texts.length - shown);
-    if (text.length <= width) return text;
-  }
-  return withMore(texts.slice(0, 1), texts.length - 1);
+  return listText(taints.map(formatTaint), width);
 }
 
-function withMore(texts: string[], more: number): string {
-  return [...texts, ...(more > 0 ? [`+${more}`] : [])].join(',');
+/**
+ * `a=b,c,+2`: as many as fit, at least the first, and how many more; `<none>` of none.
+ * @param width Infinity shows all
+ */
+export function listText(texts: readonly string[], width: number): string {
+  if (texts.length === 0) return NONE;
+  const whole = texts.join(',');
+  if (texts.length === 1 || whole.length <= width) return whole;
+  const [first = '', ...others] = texts;
+  let [shown, more] = [first, others.length];
+  for (const text of others) {
+    const next = `${shown},${text}`;
+    if (`${next},+${more - 1}`.length > width) break;
+    [shown, more] = [next, more - 1];
+  }
+  return `${shown},+${more}`;
 }
 
 /** The text, cut to so many characters with an ellipsis. */

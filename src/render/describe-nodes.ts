@@ -2,7 +2,7 @@
 import type { Change } from '../nodepool/plan.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
-import { labelsText, resourceCell } from './cells.ts';
+import { labelsText, nodeStatusText, resourceCell } from './cells.ts';
 import { renderGrid } from './grid.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
@@ -56,7 +56,7 @@ function moreText(pool: NodePool, more: number): string {
 }
 
 function row({ node, changes, membership }: DescribedNode, now: Date, style: Style): Cell[] {
-  const status = `${node.ready ? 'Ready' : 'NotReady'}${node.unschedulable ? ',SchedulingDisabled' : ''}`;
+  const status = nodeStatusText(node);
   return [
     node.name,
     node.ready && !node.unschedulable ? status : { text: status, paint: style.yellow },

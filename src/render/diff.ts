@@ -1,6 +1,7 @@
 /** What the next reconcile would change, node by node, each change with its reason: the screen of `diff`. */
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
+import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
@@ -21,7 +22,7 @@ export function renderDiff(diff: Diff, style: Style): string {
   const notes = [
     ...diff.invalid.map(({ pool, errors }) => {
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
-      return `pool ${pool} is left as it is until its spec is mended: ${wrong}`;
+      return oneLine(`pool ${pool} is left as it is until its spec is mended: ${wrong}`);
     }),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>

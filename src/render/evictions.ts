@@ -1,13 +1,13 @@
 /** What taints with the effect NoExecute evict: the screen before the question. */
-import { formatTaint } from '../nodepool/syntax.ts';
 import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
-import { shorten } from './cells.ts';
+import { listText, shorten, taintsText } from './cells.ts';
 import { renderTable } from './table.ts';
 import { formatDuration } from './time.ts';
 
 const COLUMNS = ['NODE', 'TAINTS', 'NOW', 'LATER', 'PODS'];
 const MOST_NODES = 20;
-const MOST_NAMES = 10;
+/** Taints beyond this many characters are counted. */
+const TAINTS_WIDTH = 40;
 /** Narrower than that, names of pods say nothing. */
 const LEAST_NAMES = 30;
 
@@ -15,7 +15,7 @@ const LEAST_NAMES = 30;
 export function renderEvictions(preview: EvictionPreview, width: number): string {
   const shown = preview.nodes.slice(0, MOST_NODES);
   const rows = shown.map(row);
-  const room = Math.max(LEAST_NAMES, width - 1 - widthOf(rows));
+  const room = Math.max(LEAST_NAMES, width - 1 - widthBefore(rows));
   const table = renderTable(
     COLUMNS,
     rows.map((cells, index) => [...cells, podsText(shown[index], room)]),
@@ -29,7 +29,7 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
   ].join('\n');
 }
 
-/** `NoExecute evicts 5 pods from 2 nodes at once, and 1 later` */
+/** `taints with the effect NoExecute evict 5 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes` */
 export function evictionsSentence({ nodes, now, later }: EvictionPreview): string {
   const atOnce = now > 0 ? `${podsCount(now)} at once` : '';
   const afterwards = later > 0 ? `${podsCount(later)} when tolerationSeconds are over` : '';
@@ -39,22 +39,17 @@ export function evictionsSentence({ nodes, now, later }: EvictionPreview): strin
 function row({ node, taints, now, later }: NodeEvictions): string[] {
   const soonest = later[0]?.seconds;
   const laterText = soonest === undefined ? '0' : `${later.length} (${formatDuration(soonest * 1000)})`;
-  return [node, taints.map(formatTaint).join(','), String(now.length), laterText];
+  return [node, taintsText(taints, TAINTS_WIDTH), String(now.length), laterText];
 }
 
 /** As many names as fit, at least one, and how many more. */
 function podsText(evictions: NodeEvictions | undefined, room: number): string {
   const names = [...(evictions?.now ?? []), ...(evictions?.later ?? []).map(({ pod }) => pod)];
-  const first = (count: number) =>
-    [...names.slice(0, count), ...(names.length > count ? [`+${names.length - count}`] : [])].join(',');
-  for (let count = Math.min(names.length, MOST_NAMES); count > 1; count--) {
-    if (first(count).length <= room) return first(count);
-  }
-  return shorten(first(1), room);
+  return shorten(listText(names, room), room);
 }
 
 /** What the columns before the names take. */
-function widthOf(rows: string[][]): number {
+function widthBefore(rows: string[][]): number {
   const widths = COLUMNS.slice(0, -1).map((column, index) =>
     Math.max(column.length, ...rows.map(cells => cells[index]?.length ?? 0)),
   );

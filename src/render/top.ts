@@ -4,7 +4,7 @@ import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
 import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
 import type { Top, TopNode } from '../operations/top.ts';
 import { type BarGlyphs, bar } from './bar.ts';
-import { NONE } from './cells.ts';
+import { NONE, nodeStatusText } from './cells.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -60,10 +60,9 @@ function nodesCell({ schedulable, nodes }: Tally): string {
   return `${schedulable}/${nodes}`;
 }
 
-/** As `kubectl get nodes` has it. */
-function statusCell({ node: { ready, unschedulable } }: TopNode, style: Style): Cell {
-  const text = `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
-  return { text, paint: !ready ? style.red : unschedulable ? style.yellow : style.green };
+function statusCell({ node }: TopNode, style: Style): Cell {
+  const paint = !node.ready ? style.red : node.unschedulable ? style.yellow : style.green;
+  return { text: nodeStatusText(node), paint };
 }
 
 function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOptions): Line[] {

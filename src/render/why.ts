@@ -1,5 +1,7 @@
 /** The screen of `nodes --why`: for each pool whether the node is in it, and by which rule. */
 import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
+import { MESSAGE_WIDTH, shorten } from './cells.ts';
+import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -20,11 +22,11 @@ export function renderWhy({ node, owner, pools, gone }: Explanation, style: Styl
 function poolSection(reason: PoolReason, style: Style): string {
   const { pool, selector, verdict, toBeCleaned } = reason;
   const { paint, text } = verdictText(verdict, style);
-  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(sanitizeLine(text))}`];
+  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(oneLine(text))}`];
   if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
   if (selector.length === 0) return lines.join('\n');
   const rows = selector.map(({ key, wanted, live }) => [
-    `${live === wanted ? '=' : '!'} ${key}=${wanted}`,
+    shorten(`${live === wanted ? '=' : '!'} ${key}=${wanted}`, MESSAGE_WIDTH),
     live === wanted
       ? 'the node has it'
       : live === undefined

@@ -81,7 +81,7 @@ describe('NoExecute', () => {
       await pod(named('patient'), node, {
         tolerations: [{ key: 'draining', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 3600 }],
       });
-      await pod(named('mirror'), node, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }).catch(() => {});
+      await pod(named('mirror'), node, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
       await pod(named('ended'), node, { restartPolicy: 'Never' });
     }
     const all = async () => {

@@ -30,6 +30,8 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const ELSEWHERE =
   /^(watch |get (nodes|nodepools)|(get|create|patch|delete) runtimeclasses|(create|patch) events|patch nodepools)/;
 
+const OLD = { key: 'k', value: 'old', effect: 'NoExecute' as const };
+
 interface Run {
   /** As in needs.ts. */
   verb: string;
@@ -62,7 +64,7 @@ const RUNS: Run[] = [
   { verb: 'reconcile with NoExecute', lines: ['reconcile x'] },
   { verb: 'reconcile --pod-counts', lines: ['reconcile one --pod-counts'] },
   { verb: 'add', lines: ['add y e'] },
-  { verb: 'add with NoExecute', lines: ['add w f'] },
+  { verb: 'add with NoExecute', lines: ['add w f', 'add w g'] },
   { verb: 'remove', lines: ['remove y e'] },
   { verb: 'remove with NoExecute', lines: ['remove w f'] },
   { verb: 'move', lines: ['move c --to one'] },
@@ -82,6 +84,7 @@ const RUNS: Run[] = [
   { verb: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { verb: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
   { verb: 'delete', lines: ['delete z --yes'] },
+  { verb: 'delete with NoExecute', lines: ['delete w --yes'] },
   // A patch that creates needs both; and nobody grants what he may not do.
   { verb: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
   { verb: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
@@ -101,7 +104,7 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
     { name: 'c' },
     { name: 'd', labels: { own: 'd' } },
     { name: 'e' },
-    { name: 'f', taints: [{ key: 'k', value: 'old', effect: 'NoExecute' }] },
+    ...['f', 'g'].map(name => ({ name, taints: [OLD] })),
     ...['w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
   );
   await world.pool('one', { labels: { tier: 'gold' } });

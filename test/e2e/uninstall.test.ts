@@ -7,6 +7,7 @@ import { readDefinition } from '../../src/cli/manifests.ts';
 import { uninstall } from '../../src/operations/uninstall.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { container, createPods, deletePods } from './many-pods.ts';
 import { verbsOf } from './verbs.ts';
 import { role, taintsOf, useWorld } from './world.ts';
 
@@ -40,6 +41,23 @@ test('nodes of pools that are gone: refused, with their number and the way out',
   );
   const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${DEFINITION} deleted (dry run)\n`;
   assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
+});
+
+test('a taint with NoExecute that a pool displaced, and comes back, is told before', async t => {
+  const noExecute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
+  await world.nodes(...['m', 'n'].map(name => ({ name, labels: role(name), taints: [noExecute('theirs')] })));
+  for (const name of ['m', 'n']) await world.pool(name, { taints: [noExecute('ours')] });
+  await world.reconcile();
+  await world.edit('m', { metadata: { finalizers: [] } });
+  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/m');
+  t.after(() => deletePods(world.cluster()));
+  const spec = { containers: [container('c', {})], tolerations: [{ key: 'd', value: 'ours' }] };
+  for (const name of ['m', 'n']) await createPods(world.cluster(), name, [{ name: 'web', spec }]);
+  const told = /^taints with the effect NoExecute evict 2 pods at once, from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
+  const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
+  assert.equal(dry.code, 0);
+  assert.match(dry.stderr, told);
+  await refused(['uninstall', '--cascade'], 1, told);
 });
 
 test('a definition that was installed anew after it was read is not deleted', async () => {

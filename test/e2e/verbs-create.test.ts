@@ -59,7 +59,7 @@ test('--nodes gives the labels of the selector, and needs nodes that exist and a
   await refused(
     ['create', 'gpu', '--nodes', 'a,held'],
     1,
-    'error: --nodes: node held belongs to pool worker; next: take it out first: `kubectl label node held node-role.kubernetes.io/worker-`',
+    'error: --nodes: node held belongs to pool worker; next: take it out first: `kubectl nodepool remove worker held`',
   );
   await refused(
     ['create', 'gpu', '--nodes', 'nope,a,nada'],

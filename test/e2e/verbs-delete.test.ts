@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { container, createPods, deletePods } from './many-pods.ts';
 import { inTerminal, NO_TERMINAL, verbsOf } from './verbs.ts';
 import { role, taintsOf, useWorld } from './world.ts';
 
@@ -136,6 +137,36 @@ test('a node that cannot be written keeps the pool, and the next delete finishes
   await raw(cluster()).expect('DELETE', `${path}/validatingadmissionpolicies/hold-a`);
   while (await held());
   assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (1 node released)\n`);
+});
+
+test('a taint with NoExecute that comes back is told before, and needs --yes', async t => {
+  const noExecute = (value: string) => ({ key: 'draining', value, effect: 'NoExecute' as const });
+  await world.nodes({ name: 'a', labels: role('p'), taints: [noExecute('theirs')] });
+  await world.pool('p', { taints: [noExecute('ours')] });
+  await world.reconcile();
+  t.after(() => deletePods(cluster()));
+  const tolerations = [{ key: 'draining', value: 'ours', effect: 'NoExecute' }];
+  await createPods(cluster(), 'a', [{ name: 'web', spec: { containers: [container('c', {})], tolerations } }]);
+
+  const told =
+    /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\n.*\na +draining=theirs:NoExecute +1 +0 +default\/a-web\n/;
+  for (const flag of ['--dry-run', '--dry-run=server']) {
+    const dry = await unchanged(['delete', 'p', flag]);
+    assert.equal(dry.code, 0);
+    assert.match(dry.stderr, told);
+  }
+  await refused(['delete', 'p'], 1, told);
+  if (NO_TERMINAL === undefined) {
+    const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
+    assert.match(no.shown, /Delete pool p \(1 node\)\? \[y\/N\] (y\n)?taints with/);
+    assert.match(no.shown, /Go on\? \[y\/N\] (n\n)?error: nothing was changed\n$/);
+    assert.equal(no.code, 1);
+  }
+  assert.deepEqual(taintsOf(await world.node('a')), ['draining=ours:NoExecute']);
+  const { code, stdout, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
+  assert.deepEqual([code, stdout], [0, `${id('p')} deleted (1 node released)\n`]);
+  assert.match(stderr, told);
+  assert.deepEqual(taintsOf(await world.node('a')), ['draining=theirs:NoExecute']);
 });
 
 test('on a terminal it asks, unless --yes', { skip: NO_TERMINAL ?? false }, async () => {

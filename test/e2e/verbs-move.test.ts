@@ -96,6 +96,16 @@ test('move: from one pool to the other in one write; by labels, by pool; both po
   );
   assert.equal((await unchanged(['diff'])).code, 0);
   await refused(['move', 'a', '--from', 'old', '--to', 'new', '-l', 'x=y'], 2, /exclude each other/);
+  await refused(['move', '-l', '', '--to', 'old'], 2, /^error: -l: the selector is empty; /);
+  assert.deepEqual(await unchanged(['move', '--from', 'old', '--to', 'new']), {
+    code: 0,
+    stdout: '',
+    stderr: 'No nodes found.\n',
+  });
+  assert.match(
+    (await unchanged(['move', '-l', 'zone=z', '--from', 'new', '--to', 'old', '--dry-run'])).stdout,
+    /\nnode\/b moved from pool new to pool old \(dry run\)\nnode\/c moved from pool new to pool old \(dry run\)\n$/,
+  );
   assert.match((await unchanged(['move', 'a', '--from', 'new', '--to', 'old', '--dry-run'])).stdout, /\(dry run\)\n$/);
 });
 

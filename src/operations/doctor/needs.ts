@@ -62,6 +62,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   delete: DELETE,
+  'delete with NoExecute': PODS,
   cordon: CORDON,
   uncordon: CORDON,
   drain: [

@@ -87,9 +87,9 @@ test('what is still on the node of a pool that has lost it, or is gone', () => {
 });
 
 test('it says of every node what the rule of membership says', () => {
-  const names = ['p', 'q', 'r', 's'];
+  const names = ['p', 'q', 'r'];
   // Every mix of three facts a pool: matches or not, older or not, deleted or invalid or neither; and of who holds it.
-  for (let mix = 0; mix < 12 ** 2 * 5 * 4; mix++) {
+  for (let mix = 0; mix < 12 ** 2 * 4; mix++) {
     let rest = mix;
     const take = (of: number) => {
       const value = rest % of;
@@ -102,7 +102,7 @@ test('it says of every node what the rule of membership says', () => {
       if (state === 1) return { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
       return state === 2 ? { ...made, spec: { ...made.spec, handler: 'NO' } } : made;
     });
-    const holder = [...names.slice(0, 3), undefined][take(4)];
+    const holder = [...names, undefined][take(4)];
     const node = aNode({ labels: { a: '1' }, ...(holder === undefined ? {} : { record: recordOf({ pool: holder }) }) });
     const claim = new PoolIndex(pools).claim(node);
     const { pools: reasons, gone } = why(node, ...pools);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noExecutePlans, previewEvictions } from '../../../src/operations/evictions.ts';
+import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
+import { editPlans, noExecutePlans, previewEvictions, releasePlans } from '../../../src/operations/evictions.ts';
 import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
@@ -13,6 +15,14 @@ const pod = (name: string, node: string, more: Partial<PlacedPod> = {}): PlacedP
   hasEnded: false,
   controller: 'ReplicaSet',
   ...more,
+});
+
+const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+/** Pool p has displaced another value of the taint. */
+const DISPLACED = recordOf({
+  pool: 'p',
+  taints: { 'y:NoExecute': 'ours' },
+  displaced: { taints: { 'y:NoExecute': 'theirs' } },
 });
 
 function planned(name: string, before: string[], after: string[]) {
@@ -81,25 +91,71 @@ test('the plans that may bring such a taint: of pools that have one, and where o
     aPool({ taints: [taint('x:NoExecute')] }, { name: 'strict' }),
     aPool({ taints: [taint('x:NoSchedule')] }, { name: 'mild' }),
   ];
-  const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
   const nodes = [
     aNode({ name: 'a', labels: role('strict') }),
     aNode({ name: 'b', labels: role('mild') }),
     aNode({
       name: 'c',
       taints: [taint('y=ours:NoExecute')],
-      record: recordOf({
-        pool: 'gone',
-        taints: { 'y:NoExecute': 'ours' },
-        displaced: { taints: { 'y:NoExecute': 'theirs' } },
-      }),
+      record: DISPLACED,
     }),
   ];
   const view = new View(pools, nodes, []);
   const found = (names: string[]) => noExecutePlans(view, names).map(({ node, patch }) => [node.name, patch?.taints]);
-  assert.deepEqual(found(['strict', 'mild', 'gone']), [
+  assert.deepEqual(found(['strict', 'mild', 'p']), [
     ['a', [taint('x:NoExecute')]],
     ['c', [taint('y=theirs:NoExecute')]],
   ]);
   assert.deepEqual(found(['mild']), []);
+});
+
+test('a release gives back what was displaced, and nodes to the pool that lost them', () => {
+  const pools = [
+    aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'p' }),
+    aPool({ taints: [taint('x:NoExecute')], nodeSelector: role('p') }, { name: 'late' }),
+    aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'other' }),
+  ];
+  const nodes = [
+    aNode({ name: 'a', labels: role('p'), taints: [taint('y=ours:NoExecute')], record: DISPLACED }),
+    aNode({ name: 'b', taints: [taint('y=ours:NoExecute')], record: DISPLACED }),
+    aNode({ name: 'c', labels: role('other') }),
+  ];
+  const found = (released: string[], known = pools) =>
+    releasePlans(new View(known, nodes, []), released).map(({ node, patch }) => [node.name, patch?.taints]);
+  assert.deepEqual(found(['p']), [
+    ['a', [taint('y=theirs:NoExecute'), taint('x:NoExecute')]],
+    ['b', [taint('y=theirs:NoExecute')]],
+  ]);
+  assert.deepEqual(found(['p', 'late'])[0], ['a', [taint('y=theirs:NoExecute')]]);
+  assert.deepEqual(found(['p'], []), [
+    ['a', [taint('y=theirs:NoExecute')]],
+    ['b', [taint('y=theirs:NoExecute')]],
+  ]);
+});
+
+test('an edit: nodes are read when it touches what decides on such taints, and not else', async () => {
+  let reads = 0;
+  const before = aPool({ taints: [taint('y=ours:NoExecute'), taint('z:NoSchedule')] }, { name: 'p' });
+  const node = aNode({ name: 'a', labels: role('p'), taints: [taint('y=ours:NoExecute')], record: DISPLACED });
+  const cluster = {
+    listPools: async () => [before],
+    async listNodes() {
+      reads++;
+      return [node];
+    },
+  } as unknown as ClusterPort;
+  const edited = async (spec: NodePoolSpec) => {
+    reads = 0;
+    const plans = await editPlans(before, { ...before, spec }, cluster);
+    return [reads, plans.map(({ patch }) => patch?.taints)];
+  };
+  const { taints = [] } = before.spec;
+  assert.deepEqual(await edited({ taints, labels: { a: 'b' }, handler: 'runc', unmanaged: 'Keep' }), [0, []]);
+  assert.deepEqual(await edited({ taints: taints.slice(0, 1) }), [0, []]);
+  const theirs = [taint('y=theirs:NoExecute')];
+  assert.deepEqual(await edited({}), [1, [theirs]]);
+  assert.deepEqual(await edited({ taints, nodeSelector: { a: 'b' } }), [1, [theirs]]);
+  const stronger = [...taints, taint('x:NoExecute')];
+  assert.deepEqual(await edited({ taints: stronger }), [1, [stronger]]);
+  assert.equal((await edited({ taints, unmanaged: 'Remove' }))[0], 1);
 });

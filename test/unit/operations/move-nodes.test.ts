@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { moveNodes } from '../../../src/operations/move-nodes.ts';
 import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
-import { planMoves } from '../../../src/operations/plan-moves.ts';
+import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
 import { patchedNode } from '../../../src/reconciler/order.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
@@ -149,4 +149,47 @@ test('a removal that another pool would undo is refused', async () => {
   await assert.rejects(planMoves({ ...asked, nodes: ['n1'] }, { cluster, nodeAccess }), {
     message: 'node n1 would match pool taker again at once: pool giver gives it the labels for that',
   });
+});
+
+test('what a selector finds: of a pool that loses nodes, only its own', async () => {
+  const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
+  const { cluster, nodeAccess } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})], nodes);
+  const planned = async (options: Partial<MoveOptions>) => {
+    const asked = { ...moving, nodes: [], selector: 'any', ...options };
+    const { plans, unchanged } = await planMoves(asked, { cluster, nodeAccess });
+    return [plans.map(({ node }) => node.name), unchanged];
+  };
+  assert.deepEqual(await planned({ pool: 'c', from: 'a' }), [['n1'], []]);
+  assert.deepEqual(await planned({ pool: 'b' }), [['n1', 'n3'], ['n2']]);
+  assert.deepEqual(await planned({ kind: 'remove', pool: 'b' }), [['n2'], []]);
+  assert.deepEqual(await planned({ kind: 'remove', pool: 'c' }), [[], []]);
+  assert.deepEqual(await planned({ pool: 'c', from: 'c' }), [[], []]);
+});
+
+test('an empty selector, which the server takes for every node, is refused before anything is read', async () => {
+  const never = () => assert.fail('it asked the server');
+  const cluster = { listPools: never, listNodes: never, listRuntimeClasses: never } as unknown as ClusterPort;
+  const nodeAccess: NodeAccess = { select: never, podsOn: never };
+  for (const [selector, from] of [
+    ['', undefined],
+    [' ', 'a'],
+  ] as const) {
+    await assert.rejects(planMoves({ ...moving, nodes: [], selector, from }, { cluster, nodeAccess }), {
+      kind: 'usage',
+      message: '-l: the selector is empty',
+    });
+  }
+});
+
+test('a node that has left the pool by its labels is cleaned by its removal', async () => {
+  const left = { ...member('n1', 'a', 'a'), labels: { tier: 'a' } };
+  const { cluster, nodeAccess, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
+  const asked: MoveOptions = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] };
+  const result = await moveNodes(await planMoves(asked, { cluster, nodeAccess }), run, deps(cluster));
+  assert.deepEqual(result, { moved: [{ node: 'n1', from: undefined, to: undefined }], failures: [], warnings: [] });
+  const { labels, record } = live.get('n1') ?? assert.fail();
+  assert.deepEqual([labels, record], [{}, undefined]);
+  assert.deepEqual(writes, ['node n1', 'status a 200 1', 'event a NodeLeft']);
+  const again = await planMoves(asked, { cluster, nodeAccess });
+  assert.deepEqual([again.plans, again.unchanged], [[], ['n1']]);
 });

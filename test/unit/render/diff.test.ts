@@ -53,6 +53,11 @@ const diff: Diff = {
   invalid: [{ pool: 'bad', errors: [{ field: 'spec.taints[0].key', message: 'must not be empty' }] }],
 };
 
+test('what a pool of another definition may hold does not fill the screen', () => {
+  const invalid = [{ pool: 'bad', errors: [{ field: 'spec.handler', message: 'x'.repeat(1_000_000) }] }];
+  assert.ok(renderDiff({ ...nothing, invalid }, plain).length < 2100);
+});
+
 test('each node, each change with its reason, and what stands in the way', () => {
   assert.equal(
     renderDiff(diff, plain),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PoolNode } from '../../../src/operations/nodes.ts';
-import { printNodeNames, printNodes, renderNodes } from '../../../src/render/nodes.ts';
+import { printNodeNames, printNodes } from '../../../src/render/node-data.ts';
+import { renderNodes } from '../../../src/render/nodes.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
 const nothing = { applied: { labels: {}, taints: [] }, changes: [], losers: [], leaving: false };

@@ -77,3 +77,18 @@ pool unread: its nodeSelector cannot be read; it gets no nodes`,
   );
   assert.equal(renderWhy({ node: 'n', owner: undefined, gone: undefined, pools: [] }, plain), 'node n is in no pool');
 });
+
+test('what a pool of another definition may hold does not fill the screen', () => {
+  const long = 'x'.repeat(1_000_000);
+  const pools: Explanation['pools'] = [
+    {
+      pool: 'p',
+      selector: [{ key: 'a', wanted: long, live: undefined }],
+      verdict: { kind: 'invalid', errors: [{ field: 'spec.handler', message: long }] },
+      toBeCleaned: false,
+    },
+  ];
+  for (const line of renderWhy({ node: 'n', owner: undefined, gone: undefined, pools }, plain).split('\n')) {
+    assert.ok(line.length < 2100, `${line.length} characters`);
+  }
+});

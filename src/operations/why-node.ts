@@ -1,0 +1,15 @@
+import { type Explanation, explain } from '../nodepool/explain.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import { nodesNotFound } from './nodes.ts';
+
+/** Why the node is, or is not, in each pool. Throws when there is no such node. */
+export async function whyNode(
+  name: string,
+  { cluster }: { cluster: Pick<ClusterPort, 'listPools' | 'getNode'> },
+): Promise<Explanation> {
+  const [pools, node] = await Promise.all([cluster.listPools(), cluster.getNode(name)]);
+  if (node === undefined) throw nodesNotFound([name]);
+  const view = new View(pools, [node], []);
+  return explain(node, pools, view.claimOf(node), pool => view.specErrors(pool));
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../../src/nodepool/types.ts';
+import { listNodes, type NodesOptions } from '../../../src/operations/nodes.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+
+const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+const POOLS = [aPool({ labels: { tier: 'a' } }, { name: 'a' }), aPool({}, { name: 'b' })];
+const ALL: NodesOptions = { pools: [], unassigned: false, selector: undefined };
+
+function list(nodes: Node[], options: Partial<NodesOptions> = {}) {
+  const cluster = { listPools: async () => POOLS } as unknown as ClusterPort;
+  return listNodes(
+    { ...ALL, ...options },
+    { cluster, nodeAccess: { select: async () => nodes, podsOn: async () => [] } },
+  );
+}
+
+const applied = {
+  taints: [taint('x=1:NoSchedule'), taint('mine:NoSchedule')],
+  record: recordOf({ pool: 'a', labels: { tier: 'a', gone: 'x' }, taints: { 'x:NoSchedule': '1' } }),
+};
+
+test('what its pool put there and is there still', async () => {
+  const [found] = await list([aNode({ labels: { ...role('a'), tier: 'a', gone: 'y' }, ...applied })]);
+  assert.deepEqual(found?.applied, { labels: { tier: 'a' }, taints: [taint('x=1:NoSchedule')] });
+});
+
+test('what the pool before put there is not the doing of the one that has it now', async () => {
+  const [found] = await list([aNode({ labels: { ...role('b'), tier: 'a' }, ...applied })]);
+  assert.deepEqual([found?.pool, found?.leaving, found?.applied], ['b', false, { labels: {}, taints: [] }]);
+  assert.deepEqual(
+    found?.changes.map(({ key, action }) => [key, action]),
+    [
+      ['tier', 'remove'],
+      ['x', 'remove'],
+    ],
+  );
+});
+
+test('members and those that leave, of the pools that are named; the rest is unassigned', async () => {
+  const nodes = [
+    aNode({ name: 'member', labels: role('a') }),
+    aNode({ name: 'leaving', record: recordOf({ pool: 'a', labels: { tier: 'a' } }) }),
+    aNode({ name: 'orphan', record: recordOf({ pool: 'gone' }) }),
+    aNode({ name: 'other', labels: role('b') }),
+    aNode({ name: 'free' }),
+  ];
+  const names = async (options: Partial<NodesOptions>) =>
+    (await list(nodes, options)).map(({ node, leaving }) => `${node.name}${leaving ? ',Leaving' : ''}`);
+  assert.deepEqual(await names({}), ['member', 'leaving,Leaving', 'orphan,Leaving', 'other']);
+  assert.deepEqual(await names({ pools: ['a'] }), ['member', 'leaving,Leaving']);
+  assert.deepEqual(await names({ pools: ['gone', 'b'] }), ['orphan,Leaving', 'other']);
+  assert.deepEqual(await names({ unassigned: true }), ['free']);
+});

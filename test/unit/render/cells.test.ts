@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listText } from '../../../src/render/cells.ts';
+
+test('of a list as much as fits, with how many more', () => {
+  const texts = ['aaaa', 'bbbb', 'cccc'];
+  const cases: [texts: string[], width: number, shown: string][] = [
+    [[], 3, '<none>'],
+    [['too long'], 3, 'too long'],
+    [texts, Infinity, 'aaaa,bbbb,cccc'],
+    [texts, 14, 'aaaa,bbbb,cccc'],
+    [texts, 13, 'aaaa,bbbb,+1'],
+    [texts, 12, 'aaaa,bbbb,+1'],
+    [texts, 11, 'aaaa,+2'],
+    [texts, 3, 'aaaa,+2'],
+  ];
+  for (const [list, width, shown] of cases) assert.equal(listText(list, width), shown, `${width}`);
+});
