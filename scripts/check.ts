@@ -8,7 +8,7 @@ const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   types: ['node_modules/typescript/bin/tsc', '-p', '.'],
   imports: ['scripts/check-imports.ts'],
-  surface: tests('test/contract/{manifest,command-surface,imports}.test.ts'),
+  surface: tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts'),
   // In one process: a hundred and more would take most of the time to start.
   unit: ['--test-isolation=none', ...tests('test/unit/**/*.test.ts')],
 };

@@ -74,6 +74,12 @@ export function outputFlag(summary: string) {
 
 export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not ask.' });
 
+/** Of the verbs whose taints may evict pods, which nobody is to learn afterwards. */
+export const evictYesFlag = Flags.boolean({
+  char: 'y',
+  summary: 'Do not ask; scripts need it where a taint with NoExecute would evict pods.',
+});
+
 /** A pool's name as an argument. Without ignoreStdin oclif would fill a missing one from a pipe. */
 export function nameArg(description: string) {
   return Args.string({ description, required: true, ignoreStdin: true });
@@ -84,9 +90,14 @@ export function optionalNameArg(description: string) {
   return Args.string({ description, ignoreStdin: true });
 }
 
-/** Pool names as arguments, none or several. */
+/** Names as arguments, none or several. */
 export function namesArg(description: string) {
   return Args.string({ description, multiple: true, ignoreStdin: true });
+}
+
+/** The same where one has to be there: without a name, all would be meant. */
+export function someNamesArg(description: string) {
+  return Args.string({ description, multiple: true, required: true, ignoreStdin: true });
 }
 
 /** How many requests are under way at most. More than 32 hardly helps: the API server is the limit then. */

@@ -16,14 +16,16 @@ class VerbHelp extends CommandHelp {
     return super.sections().sort((a, b) => ORDER.indexOf(a.header) - ORDER.indexOf(b.header));
   }
 
-  /** The arguments; the flags have their own section, and a dozen of them here would hide the arguments. */
+  /** The arguments, and the flags that have to be there: a dozen others here would hide them. */
   protected override defaultUsage(): string {
     const args = Object.values(this.command.args).filter(arg => !arg.hidden);
     const words = args.map(arg => {
       const name = `${arg.name.toUpperCase()}${arg.multiple ? '...' : ''}`;
       return arg.required ? name : `[${name}]`;
     });
-    return [...words, '[FLAGS]'].join(' ');
+    const needed = Object.values(this.command.flags).filter(({ required }) => required);
+    const flags = needed.map(flag => `--${flag.name}${flag.type === 'option' ? `=${flag.helpValue}` : ''}`);
+    return [...words, ...flags, '[FLAGS]'].join(' ');
   }
 
   /** oclif's would begin with the summary, which stands above already. */

@@ -6,10 +6,16 @@ import type { NodePoolSpec } from '../nodepool/types.ts';
 import { repeatedFlag } from './flags.ts';
 
 const GROUP = { helpGroup: 'POOL' };
+const UNMANAGED =
+  'Labels and taints of members that the pool does not set: Keep, the default, or Remove, those of clouds and CNI too.';
 
 export const createPoolFlags = {
-  label: repeatedFlag({ ...GROUP, summary: 'Label that every member gets.', helpValue: 'KEY=VALUE' }),
-  taint: repeatedFlag({ ...GROUP, summary: 'Taint that every member gets.', helpValue: 'KEY[=VALUE]:EFFECT' }),
+  label: repeatedFlag({ ...GROUP, summary: 'Label that every member gets; repeatable.', helpValue: 'KEY=VALUE' }),
+  taint: repeatedFlag({
+    ...GROUP,
+    summary: 'Taint that every member gets; repeatable.',
+    helpValue: 'KEY[=VALUE]:EFFECT',
+  }),
   handler: Flags.string({
     ...GROUP,
     summary: 'Runtime handler: pods that name RuntimeClass node-pool-NAME run on the pool.',
@@ -17,25 +23,29 @@ export const createPoolFlags = {
   }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Label by which nodes belong to the pool; default node-role.kubernetes.io/NAME="".',
+    summary: 'Label by which nodes belong to the pool; repeatable; default node-role.kubernetes.io/NAME="".',
     helpValue: 'KEY=VALUE',
   }),
   unmanaged: Flags.option({
     ...GROUP,
     options: ['Keep', 'Remove'] as const,
-    summary: 'What happens to labels and taints of members that the pool does not set; default Keep.',
+    summary: UNMANAGED,
     helpValue: 'Keep|Remove',
   })(),
 };
 
 export const editPoolFlags = {
   ...createPoolFlags,
-  label: repeatedFlag({ ...GROUP, summary: 'Set a label, or remove it.', helpValue: 'KEY=VALUE|KEY-' }),
-  taint: repeatedFlag({ ...GROUP, summary: 'Set a taint, or remove it.', helpValue: 'KEY[=VALUE]:EFFECT[-]' }),
+  label: repeatedFlag({ ...GROUP, summary: 'Set a label, or remove it; repeatable.', helpValue: 'KEY=VALUE|KEY-' }),
+  taint: repeatedFlag({
+    ...GROUP,
+    summary: 'Set a taint, or remove it; repeatable.',
+    helpValue: 'KEY[=VALUE]:EFFECT[-]',
+  }),
   handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Set a selector label, or remove it.',
+    summary: 'Set a selector label, or remove it; repeatable.',
     helpValue: 'KEY=VALUE|KEY-',
   }),
 };

@@ -83,7 +83,8 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
     return lowerFirst(`${text.replaceAll('\n', ' ')}${didYouMean(value, options.split(', '))}`);
   const [head = '', ...rest] = text.split('\n').map(line => line.trim());
   const line = head.startsWith('The following error') ? rest.join('; ') : [head, ...rest].filter(Boolean).join(' ');
-  return lowerFirst(line.replace(/^Parsing (--\S+) (.)/, (_, flag, letter) => `${flag}: ${letter.toLowerCase()}`));
+  const named = line.replace(/Missing required flag (\S+)/g, 'missing flag --$1');
+  return lowerFirst(named.replace(/^Parsing (--\S+) (.)/, (_, flag, letter) => `${flag}: ${letter.toLowerCase()}`));
 }
 
 function didYouMean(word: string, known: string[]): string {

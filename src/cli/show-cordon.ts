@@ -1,6 +1,5 @@
 /** `cordon` and `uncordon`: says of each node what became of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { cordonNodes, findNodes } from '../operations/cordon.ts';
 import type { DryRun } from '../operations/ports.ts';
 import { cordonLine } from '../render/drain.ts';
@@ -20,8 +19,6 @@ export interface CordonChoice {
 /** Returns the exit code. */
 export async function showCordon(choice: CordonChoice, { io, connect }: Deps): Promise<number> {
   const { pools, unschedulable, dryRun } = choice;
-  const verb = unschedulable ? 'cordon' : 'uncordon';
-  if (pools.length === 0) throw new NodepoolError('usage', `${verb} needs the name of a pool`);
   const { cluster } = await connect({ dryRun: dryRun === 'server' });
   const deps = { cluster, dryRun, sleep: (ms: number) => sleep(ms) };
   const nodes = await findNodes(choice, deps);

@@ -7,7 +7,7 @@ import type { DryRun } from '../operations/ports.ts';
 import { approveEvictions } from './approve-evictions.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from './flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from './flags.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
@@ -20,7 +20,7 @@ export const moveFlags = {
   }),
   'dry-run': dryRunFlag('Show what would change: "client" only reads, "server" has the server check every write.'),
   concurrency: concurrencyFlag,
-  yes: yesFlag,
+  yes: evictYesFlag,
 };
 
 export interface MoveFlags {

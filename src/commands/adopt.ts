@@ -11,7 +11,7 @@ import type { NodePool } from '../nodepool/types.ts';
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';
   static override description =
-    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create makes change nothing on the nodes: they select the nodes by that label, and set what all of them carry already. Taken over are taints that are no passing ones, and labels outside of the domains of Kubernetes and the clouds; not what varies within another of the pools found, which belongs to nodes.';
+    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create makes change nothing on the nodes: they select the nodes by that label, and set what all of them carry already: labels outside of the domains of Kubernetes and the clouds, and taints that stay. What varies within another of the pools found belongs to the nodes, and is left to them.';
   static override examples = [
     { description: 'What there is', command: '<%= config.bin %> adopt' },
     { description: 'Pools by a label of your own', command: '<%= config.bin %> adopt --label example.com/team' },
@@ -21,7 +21,10 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
   ];
   static override args = { name: namesArg('Pools, as they are proposed; none means all.') };
   static override flags = {
-    label: repeatedFlag({ summary: 'Label that stands for pools, in place of the known ones.', helpValue: 'KEY' }),
+    label: repeatedFlag({
+      summary: 'Label that stands for pools, in place of the known ones; repeatable.',
+      helpValue: 'KEY',
+    }),
     create: Flags.boolean({ summary: 'Create the pools that are new.' }),
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the pools, to be created or just created.'),

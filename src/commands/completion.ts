@@ -27,7 +27,7 @@ export default class Completion extends BaseCommand<typeof Completion> {
   ];
   static override args = {
     shell: Args.string({
-      description: 'bash, zsh, fish, or kubectl for its own completion.',
+      description: "The shell; 'kubectl' for kubectl's own completion.",
       options: [...SHELLS],
       required: true,
       ignoreStdin: true,

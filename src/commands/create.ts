@@ -6,10 +6,10 @@ import {
   concurrencyFlag,
   dryRunFlag,
   dryRunSuffix,
+  evictYesFlag,
   optionalNameArg,
   outputFlag,
   repeatedFlag,
-  yesFlag,
 } from '../cli/flags.ts';
 import { createPoolFlags, hasPoolFlags, specFromFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
@@ -48,7 +48,7 @@ ${EXIT_STATUS}`;
     ...createPoolFlags,
     filename: repeatedFlag({
       char: 'f',
-      summary: 'File, directory or URL with pools; - reads stdin.',
+      summary: 'File, directory or URL with pools; - reads stdin; repeatable.',
       helpValue: 'FILE',
     }),
     nodes: Flags.string({ summary: 'Nodes to make members, separated by commas.', helpValue: 'A,B' }),
@@ -56,7 +56,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the pools instead of a message.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: evictYesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {

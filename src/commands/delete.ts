@@ -4,9 +4,8 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
 import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
@@ -21,7 +20,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     },
     { description: 'See what would happen', command: '<%= config.bin %> delete worker --dry-run=server' },
   ];
-  static override args = { name: namesArg('Names of the pools.') };
+  static override args = { name: someNamesArg('Names of the pools.') };
   static override flags = {
     'detach-nodes': Flags.boolean({
       summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
@@ -34,11 +33,9 @@ export default class Delete extends BaseCommand<typeof Delete> {
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
-    const names = args.name ?? [];
-    if (names.length === 0) throw new NodepoolError('usage', 'delete needs the name of a pool');
     const dryRun = flags['dry-run'];
     const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
-    const choice = { names, ignoreNotFound: flags['ignore-not-found'], detachNodes: flags['detach-nodes'] };
+    const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes: flags['detach-nodes'] };
     const pools = await findPools(choice, connection.pools);
     if (pools.length > 0 && dryRun === 'none' && !flags.yes && !(await confirm(io, question(pools)))) {
       io.err('nothing was deleted');

@@ -13,7 +13,7 @@ export default class Doctor extends BaseCommand<typeof Doctor> {
 Exit status: 0 all is well, or there are only warnings; 1 some check is an error; 2 usage.`;
   static override examples = [
     { description: 'Everything', command: '<%= config.bin %> doctor' },
-    { description: 'For a program', command: '<%= config.bin %> doctor -o json' },
+    { description: 'For a script', command: '<%= config.bin %> doctor -o json' },
   ];
   static override flags = {
     output: Flags.option({

@@ -10,7 +10,7 @@ const PODS = { helpGroup: 'PODS' };
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Empty a pool's nodes for maintenance.";
   static override description =
-    `All nodes of the pool are cordoned first, so that no pod moves to a node that is next. Then the nodes are drained as kubectl drain does it: pods are evicted, PodDisruptionBudgets are respected, and what they hold back is tried again every 5 s. What needs a flag is told before anything is changed. After Ctrl-C, run it again: it goes on where it ended. \`uncordon\` opens the nodes again.
+    `All nodes of the pool are cordoned first, so that no pod moves to a node that is next. Then the nodes are drained as kubectl drain does it: pods are evicted, PodDisruptionBudgets are respected, and what they hold back is tried again every 5 s. What needs a flag is told before anything is changed. After Ctrl-C, run it again: it goes on where it ended. 'uncordon' opens the nodes again.
 
 Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
@@ -29,7 +29,7 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; one unless told.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes drained at a time, less the members that are not Ready.',
+      summary: 'Members unavailable at a time: those being drained, and those that are not Ready.',
       helpValue: 'N|%',
     }),
     timeout: Flags.string({ default: '0', summary: 'Longest time for one node; 0 waits for ever.', helpValue: 'TIME' }),

@@ -1,7 +1,7 @@
 import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, dryRunSuffix, nameArg, outputFlag, yesFlag } from '../cli/flags.ts';
+import { dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ApproveEdit, EditResult } from '../operations/edit.ts';
@@ -27,7 +27,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
     ...editPoolFlags,
     'dry-run': dryRunFlag('With flags: change nothing; "client" sends nothing, "server" has the server validate it.'),
     output: outputFlag('Print the pool instead of a message.'),
-    yes: yesFlag,
+    yes: evictYesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {

@@ -10,7 +10,7 @@ import type { RawPool } from '../operations/ports.ts';
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools: status, nodes, allocatable resources, taints.';
   static override description =
-    'Formats: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, ' +
+    'Formats of -o: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, ' +
     'custom-columns=HEADER:PATH,… and custom-columns-file=FILE, all as kubectl get has them.';
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> get' },
@@ -23,7 +23,8 @@ export default class Get extends BaseCommand<typeof Get> {
     },
     {
       description: 'The largest pools last, in columns of your own',
-      command: '<%= config.bin %> get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name',
+      command:
+        '<%= config.bin %> get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name,NODES:.status.nodeCount',
     },
     { description: 'Every resource that pools have', command: '<%= config.bin %> get --resources all' },
     { description: 'All pools, and each again as it changes', command: '<%= config.bin %> get --watch' },
@@ -38,7 +39,7 @@ export default class Get extends BaseCommand<typeof Get> {
     'sort-by': Flags.string({ summary: 'Sort by the value at this path: .status.nodeCount.', helpValue: 'PATH' }),
     selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     'field-selector': Flags.string({
-      summary: 'Only pools with these fields: metadata.name=a, or != a.',
+      summary: 'Only pools with these fields: metadata.name=a, metadata.name!=b.',
       helpValue: 'SELECTOR',
     }),
     resources: Flags.string({
@@ -47,8 +48,8 @@ export default class Get extends BaseCommand<typeof Get> {
     }),
     'label-columns': Flags.string({
       char: 'L',
-      summary: 'Labels to show in the table, a column each; repeatable.',
-      helpValue: 'KEY,…',
+      summary: 'Labels to show in the table, a column each; with commas between, or repeated.',
+      helpValue: 'KEY',
       multiple: true,
       multipleNonGreedy: true,
     }),

@@ -3,7 +3,7 @@ import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, namesArg, yesFlag } from '../cli/flags.ts';
+import { concurrencyFlag, evictYesFlag, namesArg } from '../cli/flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -27,18 +27,18 @@ ${EXIT_STATUS}`;
       description: 'Have the server check every write, and change nothing',
       command: '<%= config.bin %> reconcile --dry-run',
     },
+    { description: 'Keep at it as things change, until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     'dry-run': Flags.boolean({ summary: 'Send every write as a server dry run: it is checked and not stored.' }),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: evictYesFlag,
     'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
     watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
     resync: Flags.string({
       ...WATCH,
-      defaultHelp: RESYNC,
-      summary: 'Look at every pool this often.',
+      summary: `Look at every pool this often; ${RESYNC} unless told.`,
       helpValue: 'TIME',
     }),
     'leader-elect': Flags.boolean({
@@ -47,8 +47,7 @@ ${EXIT_STATUS}`;
     }),
     'leader-elect-namespace': Flags.string({
       ...WATCH,
-      defaultHelp: LEASE_NAMESPACE,
-      summary: 'Namespace of the lease kubectl-nodepool.',
+      summary: `Namespace of the lease kubectl-nodepool; ${LEASE_NAMESPACE} unless told.`,
       helpValue: 'NAME',
     }),
     'metrics-bind-address': Flags.string({
@@ -64,8 +63,7 @@ ${EXIT_STATUS}`;
     'log-format': Flags.option({
       ...WATCH,
       options: ['text', 'json'] as const,
-      defaultHelp: LOG_FORMAT,
-      summary: 'Lines of the log.',
+      summary: `Lines of the log; ${LOG_FORMAT} unless told.`,
       helpValue: 'text|json',
     })(),
   };

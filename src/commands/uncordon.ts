@@ -1,24 +1,24 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, namesArg, repeatedFlag } from '../cli/flags.ts';
+import { dryRunFlag, repeatedFlag, someNamesArg } from '../cli/flags.ts';
 import { showCordon } from '../cli/show-cordon.ts';
 
 export default class Uncordon extends BaseCommand<typeof Uncordon> {
   static override summary = 'Open the nodes of pools to new pods again.';
-  static override description = 'Takes back what `cordon` and `drain` did.';
+  static override description = "Marks them schedulable, whoever closed them: 'cordon', 'drain' or somebody else.";
   static override examples = [
     { description: 'All nodes of a pool', command: '<%= config.bin %> uncordon worker' },
     { description: 'Two of its nodes', command: '<%= config.bin %> uncordon worker --node node-1 --node node-2' },
     { description: 'See which nodes it would be', command: '<%= config.bin %> uncordon worker --dry-run' },
   ];
-  static override args = { name: namesArg('Names of the pools.') };
+  static override args = { name: someNamesArg('Names of the pools.') };
   static override flags = {
     node: repeatedFlag({ summary: 'Only this node, which must be a member; repeatable.', helpValue: 'NAME' }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Uncordon>, args: ArgsOf<typeof Uncordon>, deps: Deps): Promise<number> {
-    const choice = { pools: args.name ?? [], nodes: flags.node ?? [], dryRun: flags['dry-run'] };
+    const choice = { pools: args.name, nodes: flags.node ?? [], dryRun: flags['dry-run'] };
     return showCordon({ ...choice, unschedulable: false }, deps);
   }
 }

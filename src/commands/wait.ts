@@ -2,9 +2,8 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
+import { someNamesArg } from '../cli/flags.ts';
 import { EXIT } from '../cli/report-error.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { parseWaitCondition } from '../nodepool/wait-condition.ts';
 
 /** What kubectl wait makes of a negative --timeout. */
@@ -13,7 +12,7 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 export default class Wait extends BaseCommand<typeof Wait> {
   static override summary = 'Wait until pools are as they should be, or gone.';
   static override description =
-    `Looks at the pools' status, which \`reconcile\` or the controller writes: a status about an older spec does not count. Without --watch or a controller nobody may write it.
+    `Looks at the pools' status, as 'reconcile' or the controller writes it; one about an older spec does not count. While neither runs, no status changes.
 
 Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage.`;
   static override examples = [
@@ -24,9 +23,10 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     },
     { description: 'Until two pools are gone', command: '<%= config.bin %> wait worker gpu --for=delete' },
   ];
-  static override args = { name: namesArg('Names of the pools.') };
+  static override args = { name: someNamesArg('Names of the pools.') };
   static override flags = {
     for: Flags.string({
+      required: true,
       summary: "What to wait for: the pool's status, its number of nodes or of Ready nodes, or its end.",
       helpValue: 'status=N|nodes=N|ready=N|delete',
     }),
@@ -42,17 +42,12 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     args: ArgsOf<typeof Wait>,
     { io, connect }: Deps,
   ): Promise<number> {
-    const names = args.name ?? [];
-    if (names.length === 0) throw new NodepoolError('usage', 'wait needs the name of a pool');
-    if (flags.for === undefined) {
-      throw new NodepoolError('usage', 'wait needs --for', 'write it like --for=status=200');
-    }
     const condition = parseWaitCondition(flags.for);
     const { timeout } = flags;
     const isEndless = timeout.startsWith('-');
     const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
     const timeoutMs = isEndless ? WEEK_MS : limitMs;
     const { showWait } = await import('../cli/show-wait.ts');
-    return (await showWait({ names, condition, timeoutMs }, io, await connect())) ? EXIT.done : EXIT.error;
+    return (await showWait({ names: args.name, condition, timeoutMs }, io, await connect())) ? EXIT.done : EXIT.error;
   }
 }

@@ -1,7 +1,9 @@
 /** The known word that an unknown one was probably meant to be: it begins so, or is near; undefined when none is. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
+  // One letter is near to every short word, and means none of them.
+  if (word.length < 2) return undefined;
   const lower = word.toLowerCase();
-  const begun = word.length > 1 ? known.find(candidate => candidate.toLowerCase().startsWith(lower)) : undefined;
+  const begun = known.find(candidate => candidate.toLowerCase().startsWith(lower));
   if (begun !== undefined) return begun;
   // A third of the letters may be wrong: one typing error in short words, two or three in long ones.
   const most = Math.max(1, Math.floor(word.length / 3));

@@ -28,10 +28,11 @@ function args(verb: Command.Class): string[] {
 function flags(all: Command.Class['flags']): string[] {
   return Object.entries(all).map(([name, flag]) => {
     const short = flag.char === undefined ? '' : `-${flag.char}, `;
-    if (flag.type === 'boolean') return `${short}--${name}`;
+    const needed = flag.required ? ' (required)' : '';
+    if (flag.type === 'boolean') return `${short}--${name}${needed}`;
     const value = flag.options?.join('|') ?? flag.helpValue ?? 'VALUE';
     const fallback = flag.default === undefined ? '' : ` (default ${flag.default})`;
-    return `${short}--${name}=${value}${flag.multiple ? ' (repeatable)' : ''}${fallback}`;
+    return `${short}--${name}=${value}${flag.multiple ? ' (repeatable)' : ''}${fallback}${needed}`;
   });
 }
 

@@ -160,13 +160,18 @@ test('wrong command lines: exit 2, and where to look', async () => {
     [['events', 'a', 'b'], 'unexpected argument b', 'events'],
     [['edit'], 'missing argument NAME', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
-    [['delete'], 'delete needs the name of a pool', 'delete'],
+    [['delete'], 'missing argument NAME', 'delete'],
     [
       ['create', 'x', '-f', 'y'],
       '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
       'create',
     ],
-    [['get', '-o', 'table'], 'expected --output=table to be one of: wide, json, yaml, name', 'get'],
+    [
+      ['get', '-o', 'table'],
+      'unknown output format "table"; next: use one of json, yaml, name, wide, jsonpath=, jsonpath-file=, ' +
+        'jsonpath-as-json=, custom-columns= and custom-columns-file=',
+      'get',
+    ],
     [
       ['reconcile', '--concurrency', '0'],
       '--concurrency: expected an integer greater than or equal to 1 but received: 0',

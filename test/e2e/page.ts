@@ -130,7 +130,7 @@ function text(command: string, output: string): string {
 function isShown(printed: string, shown: string): boolean {
   const parts = normal(shown).split(/^ *…$/m);
   if (parts.length === 1) return normal(printed) === parts[0];
-  const pattern = parts.map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[^]*');
+  const pattern = parts.map(part => RegExp.escape(part)).join('[^]*');
   return new RegExp(`^${pattern}$`).test(normal(printed));
 }
 

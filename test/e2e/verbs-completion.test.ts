@@ -8,6 +8,7 @@ import { completionScript } from '../../src/cli/completion/scripts.ts';
 import { kubectl } from '../cluster/harness.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { verbsOf } from './verbs.ts';
+import { eventually } from './watching.ts';
 import { role, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -75,7 +76,13 @@ test('kubectl completes the plugin', async () => {
 
 test('a server that does not answer is not waited for, and nothing is said', async t => {
   const sockets: Socket[] = [];
-  const server = createServer(socket => void sockets.push(socket)).listen(0, '127.0.0.1');
+  const held: number[] = [];
+  const server = createServer(socket => {
+    const start = performance.now();
+    sockets.push(socket);
+    socket.on('error', () => {}).on('close', () => held.push(performance.now() - start));
+    socket.resume();
+  }).listen(0, '127.0.0.1');
   await new Promise(resolve => server.once('listening', resolve));
   t.after(() => {
     for (const socket of sockets) socket.destroy();
@@ -84,10 +91,10 @@ test('a server that does not answer is not waited for, and nothing is said', asy
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
   const kubeconfig = await kubeconfigOf('silent', { token: 'x' }, `https://127.0.0.1:${port}`);
-  const start = performance.now();
   assert.equal(await complete(['get', ''], { kubeconfig }), ':4\n');
-  assert.ok(performance.now() - start < 2_500, 'the deadline is 0.8 s');
-  assert.equal(sockets.length, 1);
+  await eventually('it hangs up', () => held.length > 0);
+  // Not how long the program takes to start, which is the machine's.
+  assert.ok(held.length === 1 && held.every(ms => ms < 2_500), `the deadline is 0.8 s: ${held}`);
 });
 
 test('who may not list, and a kubeconfig that is wrong, get no names', async () => {

@@ -80,7 +80,7 @@ test('what is wrong', async () => {
   await pools();
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['cordon', 'alpha', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
-  await refused(['cordon'], 2, "error: cordon needs the name of a pool\nSee 'kubectl nodepool cordon --help'.");
+  await refused(['cordon'], 2, "error: missing argument NAME\nSee 'kubectl nodepool cordon --help'.");
   await world.pool('empty');
   await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
   const forbidden = await cli(cluster(), ['cordon', 'alpha', '--as', 'nobody']);

@@ -107,8 +107,8 @@ test('what is wrong with the command', async () => {
   const see = "See 'kubectl nodepool wait --help'.";
   const how = 'next: write it like status=200, nodes=3, ready=3 or delete';
   await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);
-  await refused(['wait', '--for=delete'], 2, `error: wait needs the name of a pool\n${see}`);
-  await refused(['wait', 'gpu'], 2, `error: wait needs --for; next: write it like --for=status=200\n${see}`);
+  await refused(['wait', '--for=delete'], 2, `error: missing argument NAME\n${see}`);
+  await refused(['wait', 'gpu'], 2, `error: missing flag --for\n${see}`);
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
   assert.equal(code, 2);

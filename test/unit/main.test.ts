@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
+import { completionScript, SHELLS } from '../../src/cli/completion/scripts.ts';
 import { verbs } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
 import { testIo } from './cli/test-io.ts';
@@ -73,6 +74,13 @@ describe('a wrong command line is one line, a hint and exit 2', () => {
     ],
     [['install', '--dry-run', 'server'], 'unexpected argument server'],
     [['edit'], 'missing argument NAME'],
+    [['cordon'], 'missing argument NAME'],
+    [['delete', '--yes'], 'missing argument NAME'],
+    [['wait', 'x'], 'missing flag --for'],
+    [['move', 'x'], 'missing flag --to'],
+    // -A of kubectl is not --as.
+    [['get', '-A'], 'unknown flag -A'],
+    [['drain', 'x', '--ignore-daemonset'], 'unknown flag --ignore-daemonset; did you mean --ignore-daemonsets?'],
   ];
   for (const [argv, line] of cases) {
     test(argv.join(' '), async () => {
@@ -117,6 +125,19 @@ describe('what a pool is made of', () => {
 });
 
 describe('verbs that need no cluster', () => {
+  test('completion prints the script, and nothing else', async () => {
+    for (const shell of SHELLS) {
+      assert.deepEqual(await run('completion', shell), { code: 0, out: completionScript(shell), err: '' });
+    }
+    assert.equal(
+      completionScript('kubectl'),
+      `#!/bin/sh
+# kubectl's completion runs this for \`kubectl nodepool\`.
+exec kubectl-nodepool __complete "$@"
+`,
+    );
+  });
+
   test('version --client, in each format', async () => {
     assert.match((await run('version', '--client')).out, /^Client Version: \d+\.\d+\.\d+\n$/);
     assert.deepEqual(await run('--version'), await run('version', '--client'));

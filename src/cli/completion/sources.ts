@@ -25,7 +25,6 @@ const FLAGS: Record<string, Source> = {
   node: { kind: 'live', what: 'nodes' },
   nodes: { kind: 'live', what: 'nodes', list: true },
   why: { kind: 'live', what: 'nodes' },
-  pool: { kind: 'live', what: 'pools' },
   to: { kind: 'live', what: 'pools' },
   from: { kind: 'live', what: 'pools' },
   'node-selector': { kind: 'live', what: 'nodeLabels', ending: '=' },
@@ -36,11 +35,8 @@ const FLAGS: Record<string, Source> = {
 
 const ARGS: Record<string, Source> = {
   pool: { kind: 'live', what: 'pools' },
-  pools: { kind: 'live', what: 'pools' },
   name: { kind: 'live', what: 'pools' },
-  names: { kind: 'live', what: 'pools' },
   node: { kind: 'live', what: 'nodes' },
-  nodes: { kind: 'live', what: 'nodes' },
 };
 
 /** These verbs list pools: labels in their flags are those of pools, not of nodes. */

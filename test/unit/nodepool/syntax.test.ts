@@ -139,6 +139,7 @@ test('the nearest known word is suggested, or none', () => {
   assert.equal(suggest('nodeselector', known), 'nodeSelector');
   assert.equal(suggest('tains', known), 'taints');
   assert.equal(suggest('color', known), undefined);
+  assert.equal(suggest('A', ['as', 'to']), undefined);
   assert.equal(editDistance('abc', 'acb'), 1);
   assert.equal(editDistance('', 'abc'), 3);
   assert.equal(editDistance('kitten', 'sitting'), 3);

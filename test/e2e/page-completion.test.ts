@@ -1,0 +1,19 @@
+/** docs/commands/completion.md, and what its commands put in place. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes } from '../cluster/nodes.ts';
+import { allowed, followPage, pageShell, readPage } from './page.ts';
+
+const PAGE = 'docs/commands/completion.md';
+const NODES = ['gpu-1', 'worker-1', 'worker-2'].map(name => ({ name }));
+const cluster = useCluster({}, started => createNodes(started, NODES));
+
+test('completion.md prints what it says, and kubectl completes as it says', async () => {
+  const sh = await pageShell(cluster(), await readPage(PAGE));
+  await allowed(sh, 'mkdir -p ~/.local/bin && kubectl nodepool install');
+  await allowed(sh, 'kubectl nodepool create gpu && kubectl nodepool create worker');
+  await followPage(PAGE, sh);
+  const { stdout } = await sh.run(`PATH=~/.local/bin:$PATH kubectl __complete nodepool cordon ''`);
+  assert.equal(stdout, 'gpu\nworker\n:4\n');
+});

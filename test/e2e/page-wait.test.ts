@@ -1,0 +1,21 @@
+/** docs/commands/wait.md. */
+import { test } from 'node:test';
+import { useCluster } from '../cluster/harness.ts';
+import { createNodes } from '../cluster/nodes.ts';
+import { allowed, followPage, pageShell, readPage } from './page.ts';
+import { role } from './world.ts';
+
+const PAGE = 'docs/commands/wait.md';
+const NODES = [
+  { name: 'gpu-1', labels: role('gpu') },
+  { name: 'worker-1', labels: role('worker') },
+  { name: 'worker-2', labels: role('worker') },
+];
+const cluster = useCluster({}, started => createNodes(started, NODES));
+
+test('wait.md prints what it says', async () => {
+  const sh = await pageShell(cluster(), await readPage(PAGE));
+  await allowed(sh, 'kubectl nodepool install');
+  for (const pool of ['gpu', 'worker']) await allowed(sh, `kubectl nodepool create ${pool} --reconcile`);
+  await followPage(PAGE, sh);
+});
