@@ -52,7 +52,7 @@ export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | unde
 }
 
 /** As for Go, those of the machine, and NODE_EXTRA_CA_CERTS; Node's own where there are none. */
-function publicAuthorities(): string[] {
+export function publicAuthorities(): string[] {
   const own = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
   return own.size > 0 ? [...own] : getCACertificates('default');
 }

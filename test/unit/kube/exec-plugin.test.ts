@@ -173,8 +173,12 @@ describe('what it answers', () => {
       key: 'K',
       authorization: 'Bearer t',
     });
-    const yaml = script(`printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n'`);
+    const yaml = script(
+      `printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n  expirationTimestamp: 2030-01-01T00:00:00Z\\n'`,
+    );
     assert.equal((await open({ command: yaml }).proof()).authorization, 'Bearer y');
+    const json = script(`printf '{\\n\\t"kind": "ExecCredential", "apiVersion": "x",\\n\\t"apiVersion": "${V1}", "status": {"token": "t\\\\/j"}\\n}'`);
+    assert.equal((await open({ command: json }).proof()).authorization, 'Bearer t/j');
   });
 
   const wrong: [name: string, text: string, problem: string][] = [
@@ -197,6 +201,11 @@ describe('what it answers', () => {
     [
       'no time',
       answer({ token: 't', expirationTimestamp: 'soon' }),
+      'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
+    ],
+    [
+      'a time of no zone',
+      answer({ token: 't', expirationTimestamp: '2030-01-31T12:00:00' }),
       'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
     ],
   ];
@@ -261,7 +270,7 @@ describe('where it is found', () => {
     const relative = path.relative(process.cwd(), bin);
     assert.match(
       await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),
-      /: it is in the current folder; next: write \.\/login/,
+      /: PATH leads to it by a relative folder, as .*bin\/login; next: write its whole path in the kubeconfig/,
     );
   });
 
@@ -284,6 +293,7 @@ describe('where it is found', () => {
       ['its path', list(path.join(bin, 'login')), 'login'],
       ['its name, called by path', list('login'), path.join(bin, 'login')],
       ['its path, called by a longer one', list(path.join(bin, 'login')), `${bin}/./login`],
+      ['its name, called by a longer path', list('login'), `${bin}/../bin/login`],
       [
         'the older `name`',
         preference({ credentialPluginPolicy: 'Allowlist', credentialPluginAllowlist: [{ name: 'login' }] }),
@@ -317,6 +327,7 @@ describe('where it is found', () => {
       ],
       ['another of the same name', list(path.join(other, 'login')), 'login', /may not run/],
       ['its name, and another is called by path', list('login'), path.join(other, 'login'), /may not run/],
+      ['one of the current folder', list('x'), path.relative(process.cwd(), path.join(bin, 'login')), /may not run/],
       ['one that is not there', list('x'), 'gone', /plugin gone may not run/],
       [
         'an unknown policy',
@@ -361,6 +372,27 @@ describe('where it is found', () => {
         assert.match(await failure({ command }, { env: { PATH: bin, KUBERC } }), message);
       });
     }
+
+    test('of several documents the first preference, whatever the others are', async () => {
+      const head = 'apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference';
+      const file = path.join(folder, 'documents');
+      const env = { PATH: bin, KUBERC: file };
+      for (const rest of ['a: [', 'kind: Other', '# nothing', '']) {
+        for (const order of [(parts: string[]) => parts, (parts: string[]) => parts.toReversed()]) {
+          writeFileSync(file, order([`${head}\ncredentialPluginPolicy: DenyAll\n`, rest]).join('\n--- # next\n'));
+          assert.match(await failure({ command: 'login' }, { env }), /DenyAll/, rest);
+        }
+      }
+    });
+
+    test('a field that is misspelt: a warning, since nothing holds', async () => {
+      const KUBERC = preference({ credentialPluginpolicy: 'DenyAll', defaults: [], other: 1 });
+      const { proof, lines } = open({ command: 'login' }, { env: { PATH: bin, KUBERC } });
+      await proof();
+      assert.deepEqual(lines, [
+        `0 ${KUBERC}: "credentialPluginpolicy" is not known and has no effect; there are credentialPluginPolicy and credentialPluginAllowlist`,
+      ]);
+    });
 
     test('~/.kube/kuberc: it counts, and what is wrong with it as a file is a warning', async () => {
       mkdirSync(path.join(folder, '.kube'), { recursive: true });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdtempSync,
   readFileSync,
@@ -16,7 +17,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { load } from 'js-yaml';
+import { load, loadAll, YAML11_SCHEMA } from 'js-yaml';
 import { readKubeconfigFile } from '../../../src/kube/kubeconfig-file.ts';
 import { authProviderOf } from '../../../src/kube/oidc.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -40,6 +41,8 @@ describe('oidc', () => {
   /** What the token endpoint answers, in turn; the last one for ever. */
   let answers: [status: number, body: string][] = [];
   let discovery: [status: number, body?: string] = [200];
+  /** What happens elsewhere before it answers. */
+  let duringRefresh: ((isDiscovery: boolean) => Promise<void>) | undefined;
   const server = https.createServer(serverCertificate(authority, ['127.0.0.1']), async (request, response) => {
     const { method, url, headers } = request;
     const who = Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
@@ -47,6 +50,7 @@ describe('oidc', () => {
     asked.push([method, url, who, body].filter(Boolean).join(' '));
     const isDiscovery = url === '/realm/.well-known/openid-configuration';
     const own = JSON.stringify({ token_endpoint: `${origin()}/token` });
+    await duringRefresh?.(isDiscovery);
     const [status, answer] = isDiscovery
       ? [discovery[0], discovery[1] ?? own]
       : ((answers.length > 1 ? answers.shift() : answers[0]) ?? [404, '']);
@@ -80,7 +84,13 @@ describe('oidc', () => {
     const surroundings = { env: {}, now: () => NOW, terminal, signal: new AbortController().signal, log: () => {} };
     const provider = authProviderOf(access, surroundings);
     const written = () => load(readFileSync(file, 'utf8')) as typeof root;
+    /** As another process does. */
+    const rewrite = (change: object) => {
+      const renewed = { name: 'u', user: { 'auth-provider': { name: as, config: { ...all, ...change } } } };
+      writeFileSync(file, JSON.stringify({ ...root, users: [renewed] }));
+    };
     return {
+      rewrite,
       file,
       root,
       config: all,
@@ -150,13 +160,90 @@ describe('oidc', () => {
   test('tokens that cannot be kept are an error: the old refresh-token may be spent', async () => {
     answers = [gives({ id_token: jwt(60) })];
     const { file, token } = open({ 'refresh-token': 'r' });
-    writeFileSync(`${file}.lock`, '');
+    const lock = `${file}.lock`;
+    writeFileSync(lock, '');
     const before = readFileSync(file, 'utf8');
-    await assert.rejects(token(), /its new tokens cannot be written to .*: EEXIST/);
+    await assert.rejects(token(), {
+      message: `the auth-provider oidc gave no credentials for user "u": its new tokens cannot be written to ${file}: ${lock} is there: kubectl writes it, or was killed and left that file`,
+      next: 'mend that, then log in again with the tool that wrote the kubeconfig',
+    });
     assert.equal(readFileSync(file, 'utf8'), before);
-    rmSync(`${file}.lock`);
+    rmSync(lock);
     await token();
-    chmodSync(file, 0o600);
+  });
+
+  test('a lock that goes soon is waited for', async () => {
+    answers = [gives({ id_token: jwt(60) })];
+    const { file, token, written } = open({ 'refresh-token': 'r' });
+    writeFileSync(`${file}.lock`, '');
+    setTimeout(() => rmSync(`${file}.lock`), 120);
+    await token();
+    assert.match(JSON.stringify(written()), /id-token/);
+  });
+
+  test('what another process has renewed is taken from the file: a refresh-token may be good once', async () => {
+    const [theirs, ours] = [jwt(3600, 'theirs'), jwt(3600, 'ours')];
+    answers = [gives({ id_token: ours })];
+    const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
+    rewrite({ 'id-token': theirs, 'refresh-token': 'second' });
+    assert.equal(await token(), `Bearer ${theirs}`);
+    assert.deepEqual(asked, []);
+  });
+
+  test('its refresh-token too, when its id-token has ended', async () => {
+    answers = [gives({ id_token: jwt(60) })];
+    const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
+    rewrite({ 'id-token': jwt(0), 'refresh-token': 'second' });
+    await token();
+    assert.match(asked.at(-1) ?? '', /refresh_token=second/);
+  });
+
+  test('two at once: the one whose refresh-token is spent takes what the other got', async () => {
+    const theirs = jwt(3600, 'theirs');
+    answers = [gives({ error: 'invalid_grant' }, 400)];
+    const { rewrite, token } = open({ 'refresh-token': 'first' });
+    duringRefresh = async isDiscovery => {
+      if (!isDiscovery) rewrite({ 'id-token': theirs, 'refresh-token': 'second' });
+    };
+    assert.equal(await token(), `Bearer ${theirs}`);
+    duringRefresh = undefined;
+  });
+
+  test('a file that cannot be read meanwhile changes nothing', async () => {
+    const next = jwt(60);
+    answers = [gives({ id_token: next })];
+    const { file, token } = open({ 'refresh-token': 'r' });
+    const text = readFileSync(file);
+    writeFileSync(file, 'a: [');
+    duringRefresh = async () => writeFileSync(file, text);
+    assert.equal(await token(), `Bearer ${next}`);
+    duringRefresh = undefined;
+  });
+
+  test('anchors, merge keys, other documents and words of older YAML stay what they were', async () => {
+    answers = [gives({ id_token: jwt(60) })];
+    const { file, token } = open({ 'refresh-token': 'r' });
+    const [first] = [JSON.parse(readFileSync(file, 'utf8'))];
+    const own = `users: [${JSON.stringify(first.users[1])}, {name: v, user: &v {password: "1_000", username: "on"}}, {name: w, user: {<<: *v, token: "0x1"}}]`;
+    writeFileSync(file, `${own}\n---\nsecond: document\n`);
+    await token();
+    const [written, second] = loadAll(readFileSync(file, 'utf8'), { schema: YAML11_SCHEMA }) as [
+      { users: { user: object }[] },
+      object,
+    ];
+    const v = { password: '1_000', username: 'on' };
+    assert.deepEqual(written.users.slice(1).map(({ user }) => user), [v, { ...v, token: '0x1' }]);
+    assert.deepEqual(second, { second: 'document' });
+  });
+
+  test('its owner stays', { skip: process.getuid?.() !== 0 && 'only root may give files away' }, async () => {
+    answers = [gives({ id_token: jwt(60) })];
+    const { file, token } = open({ 'refresh-token': 'r' });
+    chownSync(file, 12_345, 12_346);
+    chmodSync(file, 0o660);
+    await token();
+    const { uid, gid, mode } = statSync(file);
+    assert.deepEqual([uid, gid, mode & 0o777], [12_345, 12_346, 0o660]);
   });
 
   const problems: [name: string, config: object, prepare: () => void, message: RegExp][] = [
@@ -170,6 +257,38 @@ describe('oidc', () => {
         answers = [[400, `{"error":"invalid_grant"}${'x'.repeat(99)}`]];
       },
       /its token cannot be refreshed: https:.*\/token answered 400: "\{\\"error\\":\\"invalid_grant\\"\}x{55}…"$/,
+    ],
+    [
+      'a refusal that says what it was asked with',
+      { 'refresh-token': 'r1', 'client-secret': 's3' },
+      () => {
+        answers = [[400, 'bad r1 of s3']];
+      },
+      /answered 400: "bad <hidden> of <hidden>"$/,
+    ],
+    [
+      'a refusal with 200',
+      { 'refresh-token': 'r' },
+      () => {
+        answers = [gives({ error: 'invalid_grant' })];
+      },
+      /\/token answered 200: .*invalid_grant/,
+    ],
+    [
+      'tokens in another form, which are not shown',
+      { 'refresh-token': 'r' },
+      () => {
+        answers = [[200, 'id_token=secret']];
+      },
+      /\/token answered with something else than JSON$/,
+    ],
+    [
+      'a token endpoint without TLS',
+      { 'refresh-token': 'r' },
+      () => {
+        discovery = [200, '{"token_endpoint":"http://127.0.0.1:1/token"}'];
+      },
+      /openid-configuration names a token_endpoint that is not https:\/\/$/,
     ],
     [
       'no id_token',
@@ -193,7 +312,7 @@ describe('oidc', () => {
       () => {
         discovery = [200, '<html>'];
       },
-      /answered with something else than JSON: "<html>"/,
+      /openid-configuration answered with something else than JSON$/,
     ],
     [
       'another authority',
