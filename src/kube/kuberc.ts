@@ -14,8 +14,8 @@ export interface PluginPolicy {
   file: string;
 }
 
-const GROUP = 'kubectl.config.k8s.io';
-const VERSIONS = [`${GROUP}/v1alpha1`, `${GROUP}/v1beta1`];
+const ALPHA = 'kubectl.config.k8s.io/v1alpha1';
+const BETA = 'kubectl.config.k8s.io/v1beta1';
 const TYPES = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
 const FIELDS = ['credentialPluginPolicy', 'credentialPluginAllowlist'];
 
@@ -40,8 +40,10 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
     log(0, () => problem);
   }
   if (preference === undefined) return undefined;
-  for (const key of Object.keys(preference).filter(one => /^credential/i.test(one) && !FIELDS.includes(one))) {
-    log(0, () => `${file}: "${key}" is not known and has no effect; there are ${FIELDS.join(' and ')}`);
+  const { apiVersion } = preference;
+  const known = apiVersion === BETA ? FIELDS : [];
+  for (const key of Object.keys(preference).filter(one => /^credential/i.test(one) && !known.includes(one))) {
+    log(0, () => `${file}: "${key}" has no effect in ${apiVersion}; ${BETA} has ${FIELDS.join(' and ')}`);
   }
   return policyOf(preference, file);
 }
@@ -62,17 +64,18 @@ function preferenceIn(text: string): Section | undefined {
     }
   }
   if (parts.length === 0) return undefined;
-  throw problem ?? new Error(`there is no Preference of ${VERSIONS.toReversed().join(' or ')} in it`);
+  throw problem ?? new Error(`there is no Preference of ${BETA} or ${ALPHA} in it`);
 }
 
 function isPreference(document: unknown): document is Section {
-  return isSection(document) && document.kind === 'Preference' && VERSIONS.some(one => one === document.apiVersion);
+  if (!isSection(document) || document.kind !== 'Preference') return false;
+  return document.apiVersion === BETA || document.apiVersion === ALPHA;
 }
 
 /** v1alpha1 knows no policy. */
 function policyOf(preference: Section, file: string): PluginPolicy | undefined {
   const { apiVersion, credentialPluginPolicy: policy, credentialPluginAllowlist: list } = preference;
-  if (apiVersion !== `${GROUP}/v1beta1`) return undefined;
+  if (apiVersion !== BETA) return undefined;
   const type =
     policy === undefined || policy === null || policy === '' ? 'AllowAll' : TYPES.find(one => one === policy);
   if (type === undefined) throw wrong(file, `credentialPluginPolicy "${policy}" is not one of ${TYPES.join(', ')}`);
