@@ -57,10 +57,11 @@ export async function loadCredentials(
     const proof = { ...own, ...(await source?.proof({ refused: refused || isUseless })) };
     isUseless = true;
     tls = tlsOf(access, proof, tls);
+    const headers = sendable(headersOf(user, proof), user);
     isUseless = false;
     return {
       secureContext: tls.context,
-      headers: headersOf(user, proof),
+      headers,
       certificateEnds: tls.certificateEnds,
       renewal: afterMs === undefined ? undefined : { afterMs, load },
     };
@@ -131,6 +132,16 @@ function headersOf(
     ...(asGroups === undefined ? {} : { 'Impersonate-Group': asGroups.map(inUtf8) }),
     ...Object.fromEntries(extras),
   };
+}
+
+/** Throws of what Node would not send, and would say of each request. The value is not shown. */
+function sendable(headers: Credentials['headers'], { name }: UserEntry): Credentials['headers'] {
+  for (const [header, value] of Object.entries(headers)) {
+    if (![value].flat().some(one => /[^\t\x20-\x7e\x80-\xff]/.test(one))) continue;
+    const problem = `what user "${name}" sends as ${header} has a character that no header may have`;
+    throw new NodepoolError('input', problem, 'look for a line break in it');
+  }
+  return headers;
 }
 
 /** Go reads and writes headers in UTF-8, and Node a byte for each character: another name would get to the server. */

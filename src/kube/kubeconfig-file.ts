@@ -96,7 +96,8 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const root = parseYaml(text, file);
   const folder = path.dirname(path.resolve(file));
   const head = new Fields(root, '', file);
-  const { kind = 'Config', apiVersion = 'v1' } = { kind: head.text('kind'), apiVersion: head.text('apiVersion') };
+  const kind = head.text('kind') ?? 'Config';
+  const apiVersion = head.text('apiVersion') ?? 'v1';
   if (kind !== 'Config' || apiVersion !== 'v1') {
     throw malformed(file, `it is a ${kind} of ${apiVersion}, and not a Config of v1`);
   }

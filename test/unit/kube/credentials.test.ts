@@ -285,6 +285,16 @@ describe('what cannot be used', () => {
     ],
     ['no key', { certData: base64(client.cert) }, 'user "u" in /k has a client-certificate and no client-key'],
     ['no certificate', { keyData: base64(client.key) }, 'user "u" in /k has a client-key and no client-certificate'],
+    [
+      'a line break in a token',
+      { token: 'secret\nX: y' },
+      'what user "u" sends as Authorization has a character that no header may have',
+    ],
+    [
+      'a line break in a name',
+      { as: 'x', asGroups: ['g', 'h\r\nX: y'] },
+      'what user "u" sends as Impersonate-Group has a character that no header may have',
+    ],
     ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],
     ['a missing file', { tokenFile: '/no/token' }, 'cannot read the tokenFile of user "u", /no/token: no such file'],
   ];
