@@ -53,10 +53,11 @@ export async function loadCredentials(
   let isUseless = false;
 
   async function read(refused: boolean): Promise<Credentials> {
+    const ca = caOf(cluster);
     const own = isPlain ? {} : plainProof(user, tokenOf(refused));
     const proof = { ...own, ...(await source?.proof({ refused: refused || isUseless })) };
     isUseless = true;
-    tls = tlsOf(access, proof, tls);
+    tls = tlsOf(access, { ca, ...proof }, tls);
     const headers = sendable(headersOf(user, proof), user);
     isUseless = false;
     return {

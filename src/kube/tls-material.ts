@@ -15,8 +15,11 @@ export interface Tls {
 }
 
 /** The last one again when nothing in it has changed. Throws NodepoolError (input) of what cannot be used. */
-export function tlsOf({ cluster, user, source }: Access, { cert, key }: Proof, last: Tls | undefined): Tls {
-  const ca = caOf(cluster);
+export function tlsOf(
+  { cluster, user, source }: Access,
+  { ca, cert, key }: Proof & { ca: Buffer | undefined },
+  last: Tls | undefined,
+): Tls {
   if ((cert === undefined) !== (key === undefined)) {
     const [has, lacks] =
       cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
