@@ -121,7 +121,11 @@ function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
   };
   const [one, other] = Object.entries(trusts).flatMap(([field, isSet]) => (isSet ? [field] : []));
   if (other !== undefined) {
-    throw new NodepoolError('input', `cluster "${name}" in ${source} has both ${one} and ${other}`, 'keep one of the two');
+    throw new NodepoolError(
+      'input',
+      `cluster "${name}" in ${source} has both ${one} and ${other}`,
+      'keep one of the two',
+    );
   }
   const plain = `http://${server}`;
   const isPlain = !isAddress(server) && /^[^/]*:\d+\/*$/.test(server) && isAddress(plain);

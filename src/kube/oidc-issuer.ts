@@ -47,7 +47,10 @@ export async function issuerRequest(
     answer = await ask(endpoint, { headers: form, body: `${new URLSearchParams({ ...refresh, ...who })}` });
   }
   if (!isGranted(answer)) {
-    const said = [refreshToken, secret].reduce((text, own) => (own ? text.replaceAll(own, '<hidden>') : text), answer.body);
+    const said = [refreshToken, secret].reduce(
+      (text, own) => (own ? text.replaceAll(own, '<hidden>') : text),
+      answer.body,
+    );
     throw new Error(`${endpoint} answered ${answer.status}: ${quoted(said)}`);
   }
   return parsed(answer, endpoint);

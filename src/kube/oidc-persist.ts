@@ -38,7 +38,8 @@ async function take(lock: string): Promise<void> {
       return await (await open(lock, 'wx', 0o600)).close();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (tries === LOCK_TRIES) throw new Error(`${lock} is there: kubectl writes it, or was killed and left that file`);
+      if (tries === LOCK_TRIES)
+        throw new Error(`${lock} is there: kubectl writes it, or was killed and left that file`);
     }
     await sleep(systemClock, LOCK_WAIT_MS);
   }

@@ -92,8 +92,8 @@ users: [{name: s, user: {}}]
 `,
   anchors: `\uFEFFcurrent-context: a
 contexts: [{name: a, context: {cluster: a, user: b}}]
-clusters: [{name: a, cluster: &a {server: https://anchors, tls-server-name: n}}]
-users: [{name: a, user: &u {token: t, as: x}}, {name: b, user: {<<: *u, as: y}}]
+clusters: [{name: a, cluster: &a {server: https://anchors, tls-server-name: other}}]
+users: [{name: a, user: &u {token: t, as: x}}, {name: b, user: {<<: *u, as: z}}]
 ---
 current-context: second
 `,
@@ -182,9 +182,12 @@ const USES: [name: string, user: string, cluster?: string][] = [
   ['groups without a user', '{token: t, as-groups: [g]}'],
   ['a UID without a user', '{token: t, as-uid: u}'],
   ['two authorities', '{token: t}', `{server: SERVER, certificate-authority: TEXT, certificate-authority-data: ${CA}}`],
-  ['an authority, and no check', '{token: t}', `{server: SERVER, certificate-authority-data: ${CA}, insecure-skip-tls-verify: true}`],
+  [
+    'an authority, and no check',
+    '{token: t}',
+    `{server: SERVER, certificate-authority-data: ${CA}, insecure-skip-tls-verify: true}`,
+  ],
   ['an authority that is not there', '{token: t}', '{server: SERVER, certificate-authority: nowhere}'],
-  ['no server', '{token: t}', '{tls-server-name: x}'],
   ['a proxy of another kind', '{token: t}', '{server: SERVER, proxy-url: "ftp://p"}'],
 ];
 

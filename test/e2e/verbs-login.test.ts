@@ -296,7 +296,7 @@ describe('logins', () => {
       const theirs = await kubectl(cluster(), KUBECTL_ASK, { env: { KUBECONFIG: kubeconfig } });
       assert.equal(theirs.code === 0, isRight, theirs.stderr);
       const { stderr } = await ask(kubeconfig);
-      if (isRight) assert.equal(stderr, '');
+      if (isRight) assert.equal(stderr, 'No pools found.\n');
       else assert.match(stderr, /is not for the name 192\.0\.2\.1; next: .*tls-server-name/);
     }
   });

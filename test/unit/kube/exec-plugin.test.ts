@@ -114,7 +114,9 @@ describe('what it answers', () => {
       `printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n  expirationTimestamp: 2030-01-01T00:00:00Z\\n'`,
     );
     assert.equal((await open({ command: yaml }).proof()).authorization, 'Bearer y');
-    const json = script(`printf '{\\n\\t"kind": "ExecCredential", "apiVersion": "x",\\n\\t"apiVersion": "${V1}", "status": {"token": "t\\\\/j"}\\n}'`);
+    const json = script(
+      `printf '{\\n\\t"kind": "ExecCredential", "apiVersion": "x",\\n\\t"apiVersion": "${V1}", "status": {"token": "t\\\\/j"}\\n}'`,
+    );
     assert.equal((await open({ command: json }).proof()).authorization, 'Bearer t/j');
   });
 

@@ -116,13 +116,13 @@ describe('which cluster and user', () => {
       `\uFEFFcurrent-context: a
 contexts: [{name: a, context: {cluster: a, user: b}}]
 clusters: [{name: a, cluster: {server: "https://a"}}]
-users: [{name: a, user: &base {token: t, as: x}}, {name: b, user: {<<: *base, as: y}}]
+users: [{name: a, user: &base {token: t, as: x}}, {name: b, user: {<<: *base, as: z}}]
 ---
 other: document
 `,
     );
     const { token, as } = loadAccess({ kubeconfig: file, env: {} }).user;
-    assert.deepEqual([token, as], ['t', 'y']);
+    assert.deepEqual([token, as], ['t', 'z']);
   });
 
   test('paths are relative to their own file', () => {
@@ -180,7 +180,7 @@ describe('what is wrong with it', () => {
   const oddLogin = named('odd-login', '{server: "https://joe:sec/ret@a:6443"}');
   const deployment = write('deployment', '{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}');
   const version = write('version', '{apiVersion: v2, kind: Config}');
-  const deep = write('deep', `a: ${'['.repeat(20_000)}`);
+  const deep = write('nested', `a: ${'['.repeat(20_000)}`);
   const number = named('number', server, '{password: 1234}');
   const twice = write('twice', '{clusters: [{name: a, cluster: {}}, {name: b}, {name: a, cluster: {}}]}');
   const groups = named('groups', server, '{as-groups: [g]}');

@@ -90,7 +90,10 @@ test('anchors, merge keys, other documents and words of older YAML stay what the
     object,
   ];
   const v = { password: '1_000', username: 'on' };
-  assert.deepEqual(written.users.slice(1).map(({ user }) => user), [v, { ...v, token: '0x1' }]);
+  assert.deepEqual(
+    written.users.slice(1).map(({ user }) => user),
+    [v, { ...v, token: '0x1' }],
+  );
   assert.deepEqual(second, { second: 'document' });
 });
 

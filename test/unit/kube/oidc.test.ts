@@ -46,7 +46,10 @@ test('an issuer that wants to know who we are in the form', async () => {
   issuer.answers = [gives({ error: 'invalid_client' }, 401), gives({ id_token: next })];
   const { token, written } = open({ 'refresh-token': 'r' });
   assert.equal(await token(), `Bearer ${next}`);
-  assert.equal(issuer.asked[2], 'POST /token grant_type=refresh_token&refresh_token=r&client_id=kube&client_secret=a+b');
+  assert.equal(
+    issuer.asked[2],
+    'POST /token grant_type=refresh_token&refresh_token=r&client_id=kube&client_secret=a+b',
+  );
   assert.match(JSON.stringify(written()), /"refresh-token":"r"/);
 });
 
@@ -56,7 +59,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
   ['an id-token that is none', { 'id-token': 'abc' }, () => {}, /its id-token is not a JWT/],
   [
     'a refusal',
-    { 'refresh-token': 'r' },
+    { 'refresh-token': 'token-1' },
     () => {
       issuer.answers = [[400, `{"error":"invalid_grant"}${'x'.repeat(99)}`]];
     },
@@ -72,7 +75,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
   ],
   [
     'a refusal with 200',
-    { 'refresh-token': 'r' },
+    { 'refresh-token': 'token-1' },
     () => {
       issuer.answers = [gives({ error: 'invalid_grant' })];
     },
@@ -141,9 +144,6 @@ for (const [name, config, prepare, message] of problems) {
 
 test('other providers: gone from kubectl too, or unknown', async () => {
   assert.equal(await failure({}, { as: 'gcp' }), 'the auth-provider gcp of user "u" is no more, in kubectl either');
-  assert.equal(
-    await failure({}, { as: 'azure' }),
-    'the auth-provider azure of user "u" is no more, in kubectl either',
-  );
+  assert.equal(await failure({}, { as: 'azure' }), 'the auth-provider azure of user "u" is no more, in kubectl either');
   assert.equal(await failure({}, { as: 'x' }), 'the auth-provider x of user "u" is not known');
 });

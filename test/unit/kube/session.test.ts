@@ -151,7 +151,8 @@ test('tls-server-name: what the certificate must have; sent to the server if it 
     server.close();
     server.closeAllConnections();
   });
-  const ask = (tlsServerName?: string) => asked(t, (server.address() as AddressInfo).port, secureContext, tlsServerName);
+  const ask = (tlsServerName?: string) =>
+    asked(t, (server.address() as AddressInfo).port, secureContext, tlsServerName);
   await ask('api.example');
   await ask('192.0.2.7');
   assert.deepEqual(told, ['api.example', false]);
@@ -160,7 +161,12 @@ test('tls-server-name: what the certificate must have; sent to the server if it 
   }
 });
 
-async function asked(t: TestContext, port: number, secureContext: Credentials['secureContext'], tlsServerName?: string) {
+async function asked(
+  t: TestContext,
+  port: number,
+  secureContext: Credentials['secureContext'],
+  tlsServerName?: string,
+) {
   const given = { secureContext, headers: {}, certificateEnds: undefined, renewal: undefined };
   const own = { name: 'c', server: `https://127.0.0.1:${port}`, skipTlsVerify: false };
   const opened = new Sessions({

@@ -223,7 +223,7 @@ test('a header in UTF-8 is the same with a body of other letters and without one
       // The body, if there is one, is `"é"`.
       if (!all.includes('\r\n\r\n') || (all.startsWith('POST') && !all.endsWith('"é"'))) return;
       heads.push(all.split('\r\n').find(line => line.startsWith('Impersonate-User')) ?? '');
-      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
     });
   });
   const headers = { 'Impersonate-User': Buffer.from('zoë').toString('latin1') };
