@@ -18,6 +18,8 @@ export interface ConnectOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Longest wait for a login but the first, in milliseconds. */
   loginLimitMs?: number;
+  /** Whether a screen has the terminal: a login plugin then neither asks nor writes there. */
+  isTerminalTaken?: () => boolean;
   /** Gets warnings, and the lines of `-v` about requests, in place of stderr. */
   log?: (level: 'warning' | 'debug', text: string) => void;
   /** Asked right before each write but those of leases; when false, it fails. */
@@ -66,6 +68,7 @@ export function createFactory(
 
   async function open(options: ConnectOptions): Promise<Connection> {
     const { connect } = await import('../kube/connect.ts');
+    const { isTerminalTaken = () => false } = options;
     return connect({
       ...defined({
         kubeconfig: flags.kubeconfig,
@@ -88,8 +91,12 @@ export function createFactory(
       env: io.env,
       terminal: {
         stdin: 0,
-        stderr: 2,
-        stdinIsTTY: io.stdinIsTTY,
+        get stderr() {
+          return io.stderrIsTTY && isTerminalTaken() ? 'ignore' : 2;
+        },
+        get stdinIsTTY() {
+          return io.stdinIsTTY && !isTerminalTaken();
+        },
         stdinIsSpent: () => io.stdin.readableEnded,
         onUse: used => {
           loginTalks = used;

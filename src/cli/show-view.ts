@@ -23,7 +23,7 @@ export async function showView(verbosity: number, { io, connect, progress }: Dep
     if (!io.stderrIsTTY) write(level, text);
     else if (running === undefined && level === 'warning') io.err(warningLine(text));
   };
-  const connection = await connect({ log });
+  const connection = await connect({ log, isTerminalTaken: () => running !== undefined });
   const spinner = await progress('Reading pools and nodes');
   const live = createLiveView({
     watch: connection.watch(),

@@ -46,16 +46,23 @@ export async function loadCredentials(
   const isPlain = cluster.server.startsWith('http:');
   const source = isPlain ? undefined : await sourceOf(access, surroundings);
   const afterMs = source !== undefined ? PLUGIN_MS : !isPlain && readsFiles(user) ? FILES_MS : undefined;
+  const tokenOf = tokenReader(user);
   let tls: Tls | undefined;
   let last: Credentials | undefined;
+  /** What a plugin gave last was no use, as a certificate without its key: it is not kept, whatever its time. */
+  let isUseless = false;
 
   async function read(refused: boolean): Promise<Credentials> {
-    const own = isPlain ? {} : plainProof(user);
-    const proof = { ...own, ...(await source?.proof({ refused })) };
-    tls = tlsOf(access, proof, tls);
+    const ca = caOf(cluster);
+    const own = isPlain ? {} : plainProof(user, tokenOf(refused));
+    const proof = { ...own, ...(await source?.proof({ refused: refused || isUseless })) };
+    isUseless = true;
+    tls = tlsOf(access, { ca, ...proof }, tls);
+    const headers = sendable(headersOf(user, proof), user);
+    isUseless = false;
     return {
       secureContext: tls.context,
-      headers: headersOf(user, proof),
+      headers,
       certificateEnds: tls.certificateEnds,
       renewal: afterMs === undefined ? undefined : { afterMs, load },
     };
@@ -76,19 +83,20 @@ export async function loadCredentials(
   return load({ refused: false });
 }
 
-function readsFiles({ tokenFile, certFile, certData, keyFile, keyData }: UserEntry): boolean {
-  const files = [tokenFile, certData === undefined ? certFile : undefined, keyData === undefined ? keyFile : undefined];
-  return files.some(file => file !== undefined);
+function readsFiles({ tokenFile, certFile, keyFile }: UserEntry): boolean {
+  return [tokenFile, certFile, keyFile].some(file => file !== undefined);
 }
 
 /** Two that exclude each other are a mistake, as for kubectl. */
-function checkMethods({ name, token, tokenFile, username, exec, authProvider }: UserEntry): void {
-  const both =
-    exec !== undefined && authProvider !== undefined
-      ? 'an exec plugin and an auth-provider'
-      : (token ?? tokenFile) !== undefined && username !== undefined
-        ? 'a token and a username'
-        : undefined;
+function checkMethods({ name, ...user }: UserEntry): void {
+  const pairs: [one: unknown, other: unknown, both: string][] = [
+    [user.exec, user.authProvider, 'an exec plugin and an auth-provider'],
+    [user.token ?? user.tokenFile, user.username, 'a token and a username'],
+    [user.token, user.password, 'a token and a password'],
+    [user.certFile, user.certData, 'client-certificate and client-certificate-data'],
+    [user.keyFile, user.keyData, 'client-key and client-key-data'],
+  ];
+  const [, , both] = pairs.find(([one, other]) => one !== undefined && other !== undefined) ?? [];
   if (both !== undefined) {
     throw new NodepoolError('input', `user "${name}" in the kubeconfig has ${both}`, 'keep one of the two');
   }
@@ -112,14 +120,34 @@ function headersOf(
   { as, asUid, asGroups, asUserExtra = {} }: UserEntry,
   { authorization }: Proof,
 ): Credentials['headers'] {
-  const extras = Object.entries(asUserExtra).map(([key, values]) => [`Impersonate-Extra-${escapeKey(key)}`, values]);
+  const login = authorization === undefined ? {} : { Authorization: authorization };
+  if (as === undefined) return login;
+  const extras = Object.entries(asUserExtra).map(([key, values]) => [
+    `Impersonate-Extra-${escapeKey(key)}`,
+    values.map(inUtf8),
+  ]);
   return {
-    ...(authorization === undefined ? {} : { Authorization: authorization }),
-    ...(as === undefined ? {} : { 'Impersonate-User': as }),
-    ...(as === undefined || asUid === undefined ? {} : { 'Impersonate-Uid': asUid }),
-    ...(as === undefined || asGroups === undefined ? {} : { 'Impersonate-Group': asGroups }),
-    ...(as === undefined ? {} : Object.fromEntries(extras)),
+    ...login,
+    'Impersonate-User': inUtf8(as),
+    ...(asUid === undefined ? {} : { 'Impersonate-Uid': inUtf8(asUid) }),
+    ...(asGroups === undefined ? {} : { 'Impersonate-Group': asGroups.map(inUtf8) }),
+    ...Object.fromEntries(extras),
   };
+}
+
+/** Throws of what Node would not send, and would say of each request. The value is not shown. */
+function sendable(headers: Credentials['headers'], { name }: UserEntry): Credentials['headers'] {
+  for (const [header, value] of Object.entries(headers)) {
+    if (![value].flat().some(one => /[^\t\x20-\x7e\x80-\xff]/.test(one))) continue;
+    const problem = `what user "${name}" sends as ${header} has a character that no header may have`;
+    throw new NodepoolError('input', problem, 'look for a line break in it');
+  }
+  return headers;
+}
+
+/** Go reads and writes headers in UTF-8, and Node a byte for each character: another name would get to the server. */
+function inUtf8(text: string): string {
+  return Buffer.from(text).toString('latin1');
 }
 
 /** Bytes that no header's name may have are written as %XX, and so is %: the server reads them so. */
@@ -130,29 +158,38 @@ function escapeKey(key: string): string {
     .replace(/[^!#$&'*+.^_`|~0-9A-Za-z-]/g, percent);
 }
 
-function plainProof(user: UserEntry): Proof {
+function plainProof(user: UserEntry, token: string | undefined): Proof {
   return {
     cert: material(user.certData, user.certFile, `client-certificate of user "${user.name}"`),
     key: material(user.keyData, user.keyFile, `client-key of user "${user.name}"`),
-    authorization: authorizationOf(user),
+    authorization: authorizationOf(user, token),
   };
 }
 
-function authorizationOf(user: UserEntry): string | undefined {
-  const token = user.tokenFile === undefined ? user.token : tokenIn(user.tokenFile, user);
+function authorizationOf({ username, password = '' }: UserEntry, token: string | undefined): string | undefined {
   if (token !== undefined) return `Bearer ${token.trim()}`;
-  if (user.username === undefined) return undefined;
-  return `Basic ${Buffer.from(`${user.username}:${user.password ?? ''}`).toString('base64')}`;
+  return username === undefined ? undefined : `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** As client-go: the file's content goes before a token that stands beside it, which serves while there is none. */
-function tokenIn(file: string, { name, token }: UserEntry): string {
-  try {
-    const content = readText(file, `tokenFile of user "${name}"`);
-    if (content.trim() !== '') return content;
-    throw new NodepoolError('input', `the tokenFile of user "${name}", ${file}, is empty`, 'log in again');
-  } catch (error) {
-    if (token !== undefined) return token;
-    throw error;
-  }
+/**
+ * Reads the token anew with each call. As client-go: the file's content goes before a token that stands beside it, which
+ * serves as long as there was no content.
+ */
+function tokenReader({ name, token, tokenFile }: UserEntry): (refused: boolean) => string | undefined {
+  let wasRead = false;
+  return refused => {
+    if (tokenFile === undefined) return token;
+    try {
+      const content = readText(tokenFile, `tokenFile of user "${name}"`);
+      if (content.trim() === '') {
+        throw new NodepoolError('input', `the tokenFile of user "${name}", ${tokenFile}, is empty`, 'log in again');
+      }
+      wasRead = true;
+      return content;
+    } catch (error) {
+      // It may be written just now: what was read before is newer than the token of the kubeconfig.
+      if (token !== undefined && (refused || !wasRead)) return token;
+      throw error;
+    }
+  };
 }

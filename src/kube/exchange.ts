@@ -92,7 +92,8 @@ export function exchange({
       if (content !== response) content.on('error', fail);
       content.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes })));
     });
-    request.end(body);
+    // With a text, Node would write the headers in UTF-8 too, whose characters are bytes already (credentials.ts).
+    request.end(body === undefined ? undefined : Buffer.from(body));
   });
 }
 

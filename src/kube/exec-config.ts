@@ -1,4 +1,5 @@
 /** An exec plugin's section of a kubeconfig, checked as kubectl checks it. */
+import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
 import { Fields, isSection, malformed } from './kubeconfig-fields.ts';
@@ -9,7 +10,7 @@ export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 export interface ExecConfig {
   /** `client.authentication.k8s.io/v1` or `/v1beta1`. */
   apiVersion: string;
-  /** A path, or a name to look up in PATH. */
+  /** A path in its shortest form, which is what allowlists have, or a name to look up in PATH. */
   command: string;
   args: string[];
   /** Added to our own environment. */
@@ -41,7 +42,7 @@ export function execConfigOf({ user, source }: Pick<Access, 'user' | 'source'>):
   }
   return {
     apiVersion,
-    command,
+    command: path.normalize(command),
     args: fields.texts('args') ?? [],
     env: environmentOf(fields.body.env ?? [], where, file),
     installHint: fields.text('installHint'),

@@ -5,7 +5,6 @@
  * Not guaranteed here: that two callers at once share a run. Session and login see to that.
  */
 import path from 'node:path';
-import { load } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type ExecConfig, execConfigOf } from './exec-config.ts';
 import { execInfo } from './exec-info.ts';
@@ -13,7 +12,7 @@ import { type Found, lookPath } from './exec-path.ts';
 import { checkPolicy } from './exec-policy.ts';
 import { runPlugin } from './exec-run.ts';
 import type { Access } from './kubeconfig.ts';
-import { isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
 import { readPluginPolicy } from './kuberc.ts';
 import type { LoginSurroundings, Proof, ProofSource } from './proof.ts';
 
@@ -65,7 +64,8 @@ export class ExecPlugin implements ProofSource {
     if ('path' in found) return found.path;
     const { command, installHint } = this.#config;
     if ('inCurrentFolder' in found) {
-      throw this.#error('it is in the current folder', `write ./${command} in the kubeconfig if that is meant`);
+      const problem = `PATH leads to it by a relative folder, as ${found.inCurrentFolder}`;
+      throw this.#error(problem, 'write its whole path in the kubeconfig if that is meant');
     }
     const where = path.basename(command) === command ? 'it is not in PATH' : 'there is no such program';
     // Hints often have several lines, and an error of ours is one.
@@ -122,7 +122,9 @@ export class ExecPlugin implements ProofSource {
 
   #expiry({ expirationTimestamp: time }: Section): number {
     if (time === undefined || time === null) return Number.POSITIVE_INFINITY;
-    const until = typeof time === 'string' && /^\d{4}-\d\d-\d\dT/.test(time) ? Date.parse(time) : Number.NaN;
+    // RFC 3339: without a zone it would be a time of ours.
+    const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(time);
+    const until = isTime ? Date.parse(time) : Number.NaN;
     if (Number.isNaN(until))
       throw this.#wrong('its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z');
     return until;
@@ -140,10 +142,13 @@ export class ExecPlugin implements ProofSource {
 
 /** JSON, or the YAML that client-go takes as well. */
 function parse(text: string): Section | undefined {
-  try {
-    const value = load(text);
-    return isSection(value) ? value : undefined;
-  } catch {
-    return undefined;
+  for (const read of [JSON.parse, (yaml: string) => documentsIn(yaml)[0]]) {
+    try {
+      const value: unknown = read(text);
+      return isSection(value) ? value : undefined;
+    } catch {
+      // Not in this form.
+    }
   }
+  return undefined;
 }

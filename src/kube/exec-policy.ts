@@ -7,7 +7,8 @@ import type { LoginSurroundings } from './proof.ts';
 
 /**
  * Throws NodepoolError (input) if not.
- * @param found the file that `command` stands for
+ * @param command in its shortest form, as the list's entries are
+ * @param found the file that it stands for
  */
 export function checkPolicy(
   policy: PluginPolicy | undefined,
@@ -21,7 +22,7 @@ export function checkPolicy(
     const problem = `the plugin ${command} may not run: credentialPluginPolicy is DenyAll in ${file}`;
     throw new NodepoolError('input', problem, 'change that policy, or log in another way');
   }
-  if (allowed.includes(path.normalize(command))) return;
+  if (allowed.includes(command)) return;
   if ('path' in found && isAllowed(found.path, allowed, env)) return;
   const where = 'path' in found && found.path !== command ? ` (${found.path})` : '';
   const problem = `the plugin ${command}${where} may not run: it is not in credentialPluginAllowlist of ${file}`;

@@ -25,21 +25,23 @@ export async function runPlugin(
 ): Promise<PluginEnd> {
   const { stdin, stderr, onUse } = terminal;
   if (signal.aborted) return { failed: 'was not run any more' };
-  let child: ChildProcessByStdio<null, Readable, null>;
-  try {
-    const stdio = [interactive ? stdin : 'ignore', 'pipe', stderr] as const;
-    child = spawn(file, args, { env, stdio: [...stdio] }) as typeof child;
-  } catch (error) {
-    return { failed: `cannot be started: ${(error as Error).message}` };
-  }
   const { promise, resolve } = Promise.withResolvers<PluginEnd>();
+  let child: ChildProcessByStdio<null, Readable, null> | undefined;
   // Its children may keep stdout open: they are not waited for.
   const end = () => {
-    child.kill('SIGTERM');
-    child.stdout.destroy();
+    child?.kill('SIGTERM');
+    child?.stdout.destroy();
     resolve({ failed: 'was ended' });
   };
+  // Before it starts: a signal right after that would end us alone.
   const release = endWithUs(end);
+  try {
+    const stdio = [interactive ? stdin : 'ignore', 'pipe', stderr] as const;
+    child = spawn(file, args, { env, stdio: [...stdio] }) as ChildProcessByStdio<null, Readable, null>;
+  } catch (error) {
+    release();
+    return { failed: `cannot be started: ${(error as Error).message}` };
+  }
   signal.addEventListener('abort', end, { once: true });
   onUse?.(true);
   const output = buffer(child.stdout).catch(() => Buffer.alloc(0));

@@ -1,6 +1,13 @@
-/** The members of a kubeconfig's sections, read as kubectl reads them: a value of another type is an error, not ignored. */
+/**
+ * kubectl's own files: their YAML, and the members of a kubeconfig's sections. A value of another type is an error, not
+ * ignored.
+ */
 import path from 'node:path';
+import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
+
+/** With the merge key `<<`, which kubectl's parser has too. */
+const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
 export type Section = Record<string, unknown>;
 
@@ -50,6 +57,16 @@ export class Fields {
     if (!isRight(value)) throw malformed(this.#file, `${this.#where}${name} is not ${what}`);
     return value;
   }
+}
+
+/** The documents of a text. Throws Error: limits of depth and aliases are not YAMLExceptions. */
+export function documentsIn(text: string): unknown[] {
+  return loadAll(text.replace(/^\uFEFF/, ''), { schema: SCHEMA });
+}
+
+/** An address for a message: without what stands before an @, which may be a password, however odd it is written. */
+export function withoutLogin(address: string): string {
+  return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1');
 }
 
 /** What is wrong with a kubeconfig as a file. */

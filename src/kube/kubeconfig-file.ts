@@ -1,9 +1,9 @@
 /** One kubeconfig file, read and checked. Paths in it are relative to its folder and leave here absolute. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadAll, YAMLException } from 'js-yaml';
+import { YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
 
 export interface ClusterEntry {
   name: string;
@@ -95,8 +95,14 @@ export function readProblem(error: unknown): string {
 export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const root = parseYaml(text, file);
   const folder = path.dirname(path.resolve(file));
+  const head = new Fields(root, '', file);
+  const kind = head.text('kind') ?? 'Config';
+  const apiVersion = head.text('apiVersion') ?? 'v1';
+  if (kind !== 'Config' || apiVersion !== 'v1') {
+    throw malformed(file, `it is a ${kind} of ${apiVersion}, and not a Config of v1`);
+  }
   return {
-    currentContext: new Fields(root, '', file).text('current-context'),
+    currentContext: head.text('current-context'),
     clusters: entries(root, 'clusters', 'cluster', file).map(({ name, fields }) =>
       defined({
         name,
@@ -142,11 +148,11 @@ function parseYaml(text: string, file: string): Section {
   let root: unknown;
   try {
     // As kubectl: of several documents the first.
-    [root] = loadAll(text);
+    [root] = documentsIn(text);
   } catch (error) {
-    if (!(error instanceof YAMLException)) throw error;
-    const line = error.mark === undefined ? '' : ` line ${error.mark.line + 1}:`;
-    throw malformed(file, `${line} ${error.reason}`.trimStart(), error);
+    const { mark, reason } =
+      error instanceof YAMLException ? error : { mark: undefined, reason: (error as Error).message };
+    throw malformed(file, mark === undefined ? reason : `line ${mark.line + 1}: ${reason}`, error);
   }
   if (root === null || root === undefined) return {};
   if (!isSection(root)) throw malformed(file, 'it is not a mapping');

@@ -4,6 +4,7 @@ import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { AccessNames } from '../operations/names-port.ts';
+import { withoutLogin } from './kubeconfig-fields.ts';
 import {
   type ClusterEntry,
   type ContextEntry,
@@ -113,21 +114,38 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
 /** As client-go: an address without a scheme, `host:port`, is one of plain HTTP. */
 function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
   const { name, server, caFile, caData, skipTlsVerify } = cluster;
-  if (skipTlsVerify && (caFile ?? caData) !== undefined) {
+  const trusts = {
+    'certificate-authority': caFile !== undefined,
+    'certificate-authority-data': caData !== undefined,
+    'insecure-skip-tls-verify': skipTlsVerify,
+  };
+  const [one, other] = Object.entries(trusts).flatMap(([field, isSet]) => (isSet ? [field] : []));
+  if (other !== undefined) {
     throw new NodepoolError(
       'input',
-      `cluster "${name}" in ${source} has both certificate-authority and insecure-skip-tls-verify`,
+      `cluster "${name}" in ${source} has both ${one} and ${other}`,
       'keep one of the two',
     );
   }
-  if (isAddress(server)) return cluster;
   const plain = `http://${server}`;
-  if (/^[^/]*:\d+\/*$/.test(server) && isAddress(plain)) return { ...cluster, server: plain };
-  throw new NodepoolError(
-    'input',
-    `the server "${server}" of cluster "${name}" in ${source} is not an address`,
-    'write it like https://host:6443',
-  );
+  const isPlain = !isAddress(server) && /^[^/]*:\d+\/*$/.test(server) && isAddress(plain);
+  if (!isPlain && !isAddress(server)) {
+    throw new NodepoolError(
+      'input',
+      `the server "${withoutLogin(server)}" of cluster "${name}" in ${source} is not an address`,
+      'write it like https://host:6443',
+    );
+  }
+  const { username, password } = new URL(isPlain ? plain : server);
+  // Addresses are shown in errors and in the log.
+  if (username !== '' || password !== '') {
+    throw new NodepoolError(
+      'input',
+      `the server of cluster "${name}" in ${source} has a login in its address`,
+      'write that as username and password of the user',
+    );
+  }
+  return isPlain ? { ...cluster, server: plain } : cluster;
 }
 
 function isAddress(server: string): boolean {

@@ -1,9 +1,8 @@
 /** Which exec plugins may run, by kubectl's preferences: `credentialPluginPolicy` and its allowlist in the kuberc file. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadAll } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
 import { readProblem } from './kubeconfig-file.ts';
 import type { LoginSurroundings } from './proof.ts';
 
@@ -15,9 +14,10 @@ export interface PluginPolicy {
   file: string;
 }
 
-const GROUP = 'kubectl.config.k8s.io';
-const VERSIONS = [`${GROUP}/v1alpha1`, `${GROUP}/v1beta1`];
+const ALPHA = 'kubectl.config.k8s.io/v1alpha1';
+const BETA = 'kubectl.config.k8s.io/v1beta1';
 const TYPES = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
+const FIELDS = ['credentialPluginPolicy', 'credentialPluginAllowlist'];
 
 /**
  * Undefined without such a file, and without a policy in it. As kubectl 1.36: KUBERC names the file or is `off`, else it
@@ -39,25 +39,43 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
     if (isExplicit) throw new NodepoolError('input', problem, 'correct it, or set KUBERC=off', { cause: error });
     log(0, () => problem);
   }
-  return preference === undefined ? undefined : policyOf(preference, file);
+  if (preference === undefined) return undefined;
+  const { apiVersion } = preference;
+  const known = apiVersion === BETA ? FIELDS : [];
+  for (const key of Object.keys(preference).filter(one => /^credential/i.test(one) && !known.includes(one))) {
+    log(0, () => `${file}: "${key}" has no effect in ${apiVersion}; ${BETA} has ${FIELDS.join(' and ')}`);
+  }
+  return policyOf(preference, file);
 }
 
-/** The first document that is one; undefined of an empty file. */
+/**
+ * The first document that is one; undefined of an empty file. As kubectl reads each document by itself, what cannot be
+ * read does not take another's policy away.
+ */
 function preferenceIn(text: string): Section | undefined {
-  const documents = loadAll(text).filter(document => document !== null && document !== undefined);
-  const found = documents
-    .filter(isSection)
-    .find(({ apiVersion, kind }) => kind === 'Preference' && VERSIONS.some(version => version === apiVersion));
-  if (found === undefined && documents.length > 0) {
-    throw new Error(`there is no Preference of ${VERSIONS.toReversed().join(' or ')} in it`);
+  const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(part => /^\s*[^\s#]/m.test(part));
+  let problem: unknown;
+  for (const part of parts) {
+    try {
+      const [document] = documentsIn(part);
+      if (isPreference(document)) return document;
+    } catch (error) {
+      problem ??= error;
+    }
   }
-  return found;
+  if (parts.length === 0) return undefined;
+  throw problem ?? new Error(`there is no Preference of ${BETA} or ${ALPHA} in it`);
+}
+
+function isPreference(document: unknown): document is Section {
+  if (!isSection(document) || document.kind !== 'Preference') return false;
+  return document.apiVersion === BETA || document.apiVersion === ALPHA;
 }
 
 /** v1alpha1 knows no policy. */
 function policyOf(preference: Section, file: string): PluginPolicy | undefined {
   const { apiVersion, credentialPluginPolicy: policy, credentialPluginAllowlist: list } = preference;
-  if (apiVersion !== `${GROUP}/v1beta1`) return undefined;
+  if (apiVersion !== BETA) return undefined;
   const type =
     policy === undefined || policy === null || policy === '' ? 'AllowAll' : TYPES.find(one => one === policy);
   if (type === undefined) throw wrong(file, `credentialPluginPolicy "${policy}" is not one of ${TYPES.join(', ')}`);

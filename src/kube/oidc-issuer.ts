@@ -8,6 +8,7 @@ import { isSection, isText, type Section } from './kubeconfig-fields.ts';
 import type { LoginSurroundings } from './proof.ts';
 import { proxyFromEnvironment } from './proxy.ts';
 import { newAgent } from './proxy-agent.ts';
+import { publicAuthorities } from './tls-material.ts';
 
 /** By the names of the kubeconfig. */
 export type OidcConfig = Record<string, string>;
@@ -23,7 +24,7 @@ interface Answer {
 type Ask = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<Answer>;
 
 /**
- * The token endpoint's answer to a refresh (RFC 6749, 6). Throws Error, or what node:https gives.
+ * The token endpoint's answer to a refresh (RFC 6749, 6). Throws Error, without a secret in it, or what node:https gives.
  * @param config of the auth-provider
  */
 export async function issuerRequest(
@@ -40,19 +41,25 @@ export async function issuerRequest(
   const basic = Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64');
   const headers = { ...form, Authorization: `Basic ${basic}` };
   let answer = await ask(endpoint, { headers, body: `${new URLSearchParams(refresh)}` });
-  if (!isGood(answer)) {
+  if (!isGranted(answer)) {
     // Some issuers want who we are in the form; Go's oauth2 tries both ways in this order.
     const who = { client_id: id, ...(secret === '' ? {} : { client_secret: secret }) };
     answer = await ask(endpoint, { headers: form, body: `${new URLSearchParams({ ...refresh, ...who })}` });
   }
-  if (!isGood(answer)) throw new Error(`${endpoint} answered ${answer.status}: ${quoted(answer.body)}`);
+  if (!isGranted(answer)) {
+    const said = [refreshToken, secret].reduce(
+      (text, own) => (own ? text.replaceAll(own, '<hidden>') : text),
+      answer.body,
+    );
+    throw new Error(`${endpoint} answered ${answer.status}: ${quoted(said)}`);
+  }
   return parsed(answer, endpoint);
 }
 
-async function certificateAuthority(config: OidcConfig): Promise<Buffer | undefined> {
+async function certificateAuthority(config: OidcConfig): Promise<Buffer | string[]> {
   const { 'idp-certificate-authority-data': data, 'idp-certificate-authority': file } = config;
   if (data) return Buffer.from(data, 'base64');
-  return file ? await readFile(file) : undefined;
+  return file ? await readFile(file) : publicAuthorities();
 }
 
 /** By OpenID Connect Discovery 1.0, 4. */
@@ -62,18 +69,23 @@ async function tokenEndpoint(issuer: string, ask: Ask): Promise<string> {
   if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${quoted(answer.body)}`);
   const { token_endpoint: endpoint } = parsed(answer, url);
   if (!isText(endpoint)) throw new Error(`${url} names no token_endpoint`);
+  // OpenID Connect Discovery 1.0, 3. The refresh-token goes there.
+  if (url.startsWith('https:') && !endpoint.startsWith('https:')) {
+    throw new Error(`${url} names a token_endpoint that is not https://`);
+  }
   return endpoint;
 }
 
 async function exchange(
   url: URL,
-  ca: Buffer | undefined,
+  ca: Buffer | string[],
   env: LoginSurroundings['env'],
   signal: AbortSignal,
   init: Parameters<Ask>[1],
 ): Promise<Answer> {
   const { request: open } = url.protocol === 'http:' ? http : https;
-  const agent = newAgent(url, proxyFromEnvironment(url, env), ca === undefined ? {} : { ca });
+  // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+  const agent = newAgent(url, proxyFromEnvironment(url, env), { ca, rejectUnauthorized: true });
   const method = init === undefined ? 'GET' : 'POST';
   try {
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
@@ -88,18 +100,25 @@ async function exchange(
   }
 }
 
-function isGood({ status }: Answer): boolean {
-  return status >= 200 && status < 300;
+/** Some refuse with 200, and the error of RFC 6749, 5.2. */
+function isGranted({ status, body }: Answer): boolean {
+  return status >= 200 && status < 300 && !isText(sectionIn(body)?.error);
 }
 
 function parsed({ body }: Answer, url: string): Section {
+  const section = sectionIn(body);
+  // What there is may be tokens in another form: it is not shown.
+  if (section === undefined) throw new Error(`${url} answered with something else than JSON`);
+  return section;
+}
+
+function sectionIn(json: string): Section | undefined {
   try {
-    const value: unknown = JSON.parse(body);
-    if (isSection(value)) return value;
+    const value: unknown = JSON.parse(json);
+    return isSection(value) ? value : undefined;
   } catch {
-    // As below.
+    return undefined;
   }
-  throw new Error(`${url} answered with something else than JSON: ${quoted(body)}`);
 }
 
 function quoted(body: string): string {

@@ -1,6 +1,7 @@
 /** Which proxy leads to a server: the kubeconfig's `proxy-url`, else the environment's, read as Go reads it. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { withoutLogin } from './kubeconfig-fields.ts';
 import type { ClusterEntry } from './kubeconfig-file.ts';
 
 type Env = Record<string, string | undefined>;
@@ -33,10 +34,9 @@ export function proxyFromEnvironment(target: URL, env: Env): ProxyAddress | unde
 function checked(value: string, source: string): URL {
   const url = URL.parse(value);
   if (url === null || !/^(https?|socks5h?):$/.test(url.protocol) || url.hostname === '') {
-    const shown = value.replace(/\/\/[^/]*@/, '//');
     throw new NodepoolError(
       'input',
-      `${source}: ${shown} is not an address of a proxy`,
+      `${source}: ${withoutLogin(value)} is not an address of a proxy`,
       'write http://, https:// or socks5://',
     );
   }
@@ -44,9 +44,9 @@ function checked(value: string, source: string): URL {
 }
 
 function isExempt(target: URL, noProxy: string): boolean {
-  const { hostname } = target;
-  if (hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')) return true;
-  const host = hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const host = target.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  // By address alone: `127.0.0.1.example.com` may be anywhere.
+  if (host === 'localhost' || isInRange('127.0.0.0', 8, host) || isInRange('::1', 128, host)) return true;
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   return noProxy
     .split(',')

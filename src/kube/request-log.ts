@@ -1,5 +1,5 @@
 /** What `-v` shows of requests: 6 one line each, 8 headers and bodies too. Never a credential. */
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 
 /** The text is made only if it is shown. */
@@ -22,20 +22,25 @@ export function logAnswer(
   ms: number,
 ): void {
   log(6, () => `${method} ${url} ${status} in ${Math.round(ms)} ms`);
-  log(8, () => `answer headers: ${JSON.stringify(headers)}`);
+  log(8, () => `answer headers: ${shownAnswer(headers)}`);
   log(8, () => `answer body: ${text === '' ? `${bytes} bytes of ${headers['content-type']}` : cut(text)}`);
 }
 
 /** A watch: its lines are not shown. */
 export function logStream(log: RequestLog, url: URL, { statusCode, headers }: IncomingMessage): void {
   log(6, () => `GET ${url} ${statusCode}, streaming`);
-  log(8, () => `answer headers: ${JSON.stringify(headers)}`);
+  log(8, () => `answer headers: ${shownAnswer(headers)}`);
 }
 
 function shown(headers: OutgoingHttpHeaders): string {
   return Object.entries(headers)
     .map(([name, value]) => (name.toLowerCase() === 'authorization' ? `${name}: <hidden>` : `${name}: ${value}`))
     .join(', ');
+}
+
+/** A proxy that logs people in gives cookies, which are as good as a token. */
+function shownAnswer(headers: IncomingHttpHeaders): string {
+  return JSON.stringify('set-cookie' in headers ? { ...headers, 'set-cookie': '<hidden>' } : headers);
 }
 
 function cut(text: string): string {

@@ -3,6 +3,8 @@
  * credentials are due or refused. Requests under way keep the session they began with.
  */
 import type http from 'node:http';
+import { isIP } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../controller/clock.ts';
 import type { Credentials } from './credentials.ts';
@@ -119,7 +121,7 @@ export class Sessions {
         : {
             secureContext,
             rejectUnauthorized: !skipTlsVerify,
-            ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+            ...(tlsServerName === undefined ? {} : asNamed(tlsServerName)),
           };
     const [agent, streams] = [concurrency, Number.POSITIVE_INFINITY].map(maxSockets =>
       newAgent(target, proxy, { keepAlive: true, maxSockets, ...tls }),
@@ -131,6 +133,12 @@ export class Sessions {
     this.#agents = [...this.#agents.filter(isInUse), agent, streams];
     return { agent, streams };
   }
+}
+
+/** The name that the server's certificate must have; an address is not sent to the server as a name (RFC 6066, 3). */
+function asNamed(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+  if (isIP(name) === 0) return { servername: name };
+  return { servername: '', checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate) };
 }
 
 /** The next request opens a new connection. */

@@ -15,8 +15,11 @@ export interface Tls {
 }
 
 /** The last one again when nothing in it has changed. Throws NodepoolError (input) of what cannot be used. */
-export function tlsOf({ cluster, user, source }: Access, { cert, key }: Proof, last: Tls | undefined): Tls {
-  const ca = caOf(cluster);
+export function tlsOf(
+  { cluster, user, source }: Access,
+  { ca, cert, key }: Proof & { ca: Buffer | undefined },
+  last: Tls | undefined,
+): Tls {
   if ((cert === undefined) !== (key === undefined)) {
     const [has, lacks] =
       cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
@@ -52,7 +55,7 @@ export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | unde
 }
 
 /** As for Go, those of the machine, and NODE_EXTRA_CA_CERTS; Node's own where there are none. */
-function publicAuthorities(): string[] {
+export function publicAuthorities(): string[] {
   const own = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
   return own.size > 0 ? [...own] : getCACertificates('default');
 }

@@ -1,6 +1,6 @@
 /** A connection to a server through a proxy: by CONNECT of HTTP, or by SOCKS5. */
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { checkServerIdentity, connect as connectTls, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ProxyAddress } from './proxy.ts';
 import { type Reader, readerOf } from './socket-reader.ts';
@@ -52,7 +52,7 @@ function dial({ protocol, hostname, port }: URL, options: SecureContextOptions):
   const to = { host, port: Number(port) || (PORTS[protocol] ?? 0) };
   if (protocol !== 'https:') return connect(to);
   // The server's tls-server-name is not the proxy's; an address is not sent as a name.
-  return connectTls({ ...options, ...to, servername: isIP(host) ? '' : host });
+  return connectTls({ ...options, ...to, servername: isIP(host) ? '' : host, checkServerIdentity });
 }
 
 function opened(socket: Socket, { protocol }: URL): Promise<void> {

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type AccessOptions, loadAccess } from '../../src/kube/kubeconfig.ts';
+import { loadCredentials } from '../../src/kube/credentials.ts';
+import { type Access, type AccessOptions, loadAccess } from '../../src/kube/kubeconfig.ts';
+import { proxyOf } from '../../src/kube/proxy.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 
 const CA = Buffer.from('a certificate').toString('base64');
@@ -88,6 +90,13 @@ contexts: [{name: s, context: {cluster: s, user: s}}]
 clusters: [{name: s, cluster: {server: https://s/path/}}]
 users: [{name: s, user: {}}]
 `,
+  anchors: `\uFEFFcurrent-context: a
+contexts: [{name: a, context: {cluster: a, user: b}}]
+clusters: [{name: a, cluster: &a {server: https://anchors, tls-server-name: other}}]
+users: [{name: a, user: &u {token: t, as: x}}, {name: b, user: {<<: *u, as: z}}]
+---
+current-context: second
+`,
   nothing: '',
   comment: '# nothing\n',
   badYaml: 'clusters: [{name: a\n',
@@ -97,6 +106,8 @@ users: [{name: s, user: {}}]
   number: '{users: [{name: a, user: {token: 12}}]}',
   flag: '{clusters: [{name: a, cluster: {insecure-skip-tls-verify: "true"}}]}',
   groups: '{users: [{name: a, user: {as: x, as-groups: g}}]}',
+  deployment: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}',
+  version: '{apiVersion: v2, kind: Config}',
   dangling: '{current-context: gone, clusters: [{name: a, cluster: {server: https://a}}]}',
 };
 
@@ -126,6 +137,7 @@ const TABLE: Case[] = [
   ['empty values of a user', ['empties'], { context: 'f' }],
   ['JSON', ['json']],
   ['a path', ['slash']],
+  ['anchors, merge keys, a byte order mark, a second document', ['anchors']],
 ];
 
 /** What kubectl refuses as well. */
@@ -138,8 +150,45 @@ const REFUSED: Case[] = [
   ['a number for a token', ['one', 'number']],
   ['a text for a flag', ['one', 'flag']],
   ['a text for a list', ['one', 'groups']],
+  ['another kind of object', ['one', 'deployment']],
+  ['another version', ['version']],
   ['a current context that is not there', ['dangling']],
   ['a context that is not there', ['one'], { context: 'gone' }],
+];
+
+const PLUGIN = 'apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Never';
+/** Users and clusters that kubectl refuses to use, all but the first. */
+const USES: [name: string, user: string, cluster?: string][] = [
+  ['nothing is wrong', '{token: t, as: x}'],
+  ['a token and a password', '{token: t, username: u, password: p}'],
+  ['a token and a password alone', '{token: t, password: p}'],
+  ['a token file and a username', '{tokenFile: TEXT, username: u}'],
+  ['a token file that is not there', '{tokenFile: nowhere}'],
+  ['two certificates', `{client-certificate: TEXT, client-certificate-data: ${CA}, client-key: TEXT}`],
+  ['two keys', `{client-certificate: TEXT, client-key: TEXT, client-key-data: ${CA}}`],
+  ['a certificate without a key', '{client-certificate: TEXT}'],
+  ['a certificate that is none', `{client-certificate-data: ${CA}, client-key-data: ${CA}}`],
+  ['a certificate that is not there', '{client-certificate: nowhere, client-key: TEXT}'],
+  ['a plugin and an auth-provider', `{exec: {${PLUGIN}}, auth-provider: {name: oidc}}`],
+  ['a plugin without a command', `{exec: {${PLUGIN.replace('command: x, ', '')}}}`],
+  ['a plugin of no version', `{exec: {${PLUGIN.replace(/^.*?, /, '')}}}`],
+  ['a plugin of an old version', `{exec: {${PLUGIN.replace('v1', 'v1alpha1')}}}`],
+  ['a plugin without interactiveMode', `{exec: {${PLUGIN.replace(', interactiveMode: Never', '')}}}`],
+  ['a plugin of an unknown interactiveMode', `{exec: {${PLUGIN.replace('Never', 'Often')}}}`],
+  ['a variable without a name', `{exec: {${PLUGIN}, env: [{value: x}]}}`],
+  ['an auth-provider that was taken out', '{auth-provider: {name: gcp}}'],
+  ['an auth-provider that is not known', '{auth-provider: {name: x}}'],
+  ['oidc without an issuer', '{auth-provider: {name: oidc, config: {client-id: c}}}'],
+  ['groups without a user', '{token: t, as-groups: [g]}'],
+  ['a UID without a user', '{token: t, as-uid: u}'],
+  ['two authorities', '{token: t}', `{server: SERVER, certificate-authority: TEXT, certificate-authority-data: ${CA}}`],
+  [
+    'an authority, and no check',
+    '{token: t}',
+    `{server: SERVER, certificate-authority-data: ${CA}, insecure-skip-tls-verify: true}`,
+  ],
+  ['an authority that is not there', '{token: t}', '{server: SERVER, certificate-authority: nowhere}'],
+  ['a proxy of another kind', '{token: t}', '{server: SERVER, proxy-url: "ftp://p"}'],
 ];
 
 describe('kubeconfigs as kubectl reads them', () => {
@@ -152,7 +201,8 @@ describe('kubeconfigs as kubectl reads them', () => {
       await mkdir(dirname(join(folder, name)), { recursive: true });
       await writeFile(join(folder, name), text);
     }
-    for (const name of ['deep/ca.crt', 'deep/c.crt', 'c.key', 'deep/t']) await writeFile(join(folder, name), name);
+    const texts = ['deep/ca.crt', 'deep/c.crt', 'c.key', 'deep/t', 'TEXT'];
+    for (const name of texts) await writeFile(join(folder, name), name);
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -194,7 +244,29 @@ describe('kubeconfigs as kubectl reads them', () => {
       assert.throws(() => ours(one), { name: 'NodepoolError' });
     });
   }
+
+  for (const [at, [name, user, cluster = '{server: SERVER}']] of USES.entries()) {
+    test(`in use: ${name}`, async () => {
+      const file = join(folder, `use-${at}`);
+      const text = `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: ${cluster}}], users: [{name: a, user: ${user}}]}`;
+      // Nobody listens there.
+      await writeFile(file, text.replaceAll('SERVER', '"https://127.0.0.1:1"'));
+      const env = { HOME: folder, KUBECONFIG: file };
+      const { stderr } = await promisify(execFile)(kubectl, ['get', '--raw', '/x'], { env }).catch(error => error);
+      const isUsed = /the connection to the server .* was refused/i.test(stderr);
+      assert.equal(isUsed, at === 0, stderr);
+      const using = async () => loadCredentials(withProxy(loadAccess({ env })), { env });
+      if (isUsed) await using();
+      else await assert.rejects(using(), { name: 'NodepoolError' });
+    });
+  }
 });
+
+/** Throws of a proxy that is none, as the first connection does. */
+function withProxy(access: Access): Access {
+  proxyOf(access.cluster, {});
+  return access;
+}
 
 /** By the names of the kubeconfig. */
 function clusterOf({ name, ...cluster }: ReturnType<typeof loadAccess>['cluster']) {

@@ -17,6 +17,8 @@ const TABLE: [env: Record<string, string>, server: string][] = [
   [{ HTTPS_PROXY: 'http://PROXY' }, 'https://localhost:1'],
   [{ HTTPS_PROXY: 'http://PROXY' }, 'https://127.0.0.9:1'],
   [{ HTTPS_PROXY: 'http://PROXY' }, 'https://[::1]:1'],
+  [{ HTTPS_PROXY: 'http://PROXY' }, 'https://[::ffff:127.0.0.1]:1'],
+  [{ HTTPS_PROXY: 'http://PROXY' }, 'https://127.0.0.1.invalid:1'],
   [{ HTTPS_PROXY: 'http://PROXY', NO_PROXY: '*' }, 'https://api.invalid'],
   [{ HTTPS_PROXY: 'http://PROXY', NO_PROXY: 'api.invalid' }, 'https://API.invalid'],
   [{ HTTPS_PROXY: 'http://PROXY', no_proxy: 'invalid' }, 'https://api.invalid'],

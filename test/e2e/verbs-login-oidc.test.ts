@@ -138,4 +138,13 @@ test('an expired id-token is renewed, written back, and used again by us and by 
     assert.equal(code, 0, stderr);
   }
   assert.deepEqual(refreshes, ['refresh-1', 'refresh-2']);
+  // An issuer whose authority the machine knows.
+  const { 'idp-certificate-authority-data': _, ...known } = { ...config, 'refresh-token': 'refresh-3' };
+  const machine = {
+    KUBECONFIG: await writeKubeconfig(started, { 'auth-provider': { name: 'oidc', config: known } }),
+    SSL_CERT_FILE: join(folder, 'ca.crt'),
+  };
+  const { code, stderr } = await cli(started, ['get'], { env: machine });
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(refreshes, ['refresh-1', 'refresh-2', 'refresh-3']);
 });

@@ -1,15 +1,17 @@
 /** Every login that kubectl has, on a real kube-apiserver: plugins, policies and proxies, beside kubectl where it can be. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { httpProxy, type ProxyBehaviour, socksProxy, type TestProxy } from '../cluster/proxies.ts';
-import type { RunResult } from '../cluster/run.ts';
+import { type RunResult, run } from '../cluster/run.ts';
 import { answering, EXEC_V1, EXEC_V1BETA1, writeKubeconfig, writePlugin } from './login-world.ts';
 
 /** What nobody may do without a login, and every login here may do. */
@@ -72,6 +74,28 @@ describe('logins', () => {
       await mkdir(join(cluster().dir, 'tools'), { recursive: true });
       await writeFile(join(cluster().dir, 'tools', 'login'), `#!/bin/sh\n${answer}\n`, { mode: 0o755 });
       good(await ask(await writeKubeconfig(cluster(), user('tools/login'))));
+    });
+
+    test('is not run from the current folder, by kubectl or by us', async () => {
+      const answer = await answering(cluster(), admin());
+      const folder = join(cluster().dir, 'current');
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'my-login'), `#!/bin/sh\ntouch ran\n${answer}\n`, { mode: 0o755 });
+      const env = { HOME: folder, KUBECONFIG: await writeKubeconfig(cluster(), user('my-login')) };
+      const [program, ...first] = productCommand();
+      const { kubectl: theirs } = await ensureBinaries(['kubectl']);
+      for (const PATH of [`.:${process.env.PATH}`, `:${process.env.PATH}`, `../current:${process.env.PATH}`]) {
+        for (const [command, args] of [
+          [theirs, KUBECTL_ASK],
+          [program, [...first, ...ASK]],
+        ] as const) {
+          const options = { cwd: folder, env: { ...process.env, ...env, PATH } };
+          const { code, stderr } = await run(command, args, options);
+          assert.equal(code, 1, stderr);
+          assert.match(stderr, /executable my-login not found|by a relative folder, as .*my-login; next: write its/);
+        }
+      }
+      assert.equal(existsSync(join(folder, 'ran')), false);
     });
 
     for (const [name, change, more] of [
@@ -161,6 +185,23 @@ describe('logins', () => {
       ['an unknown policy', { credentialPluginPolicy: 'Sometimes' }, false],
       ['not a preference', { kind: 'Other' }, false],
     ];
+    test('kubectl and we agree on a policy whose neighbour cannot be read', async () => {
+      const command = await writePlugin(cluster(), await answering(cluster(), admin()));
+      const kubeconfig = await writeKubeconfig(cluster(), user(command));
+      const head = 'apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference';
+      const file = `${kubeconfig}.kuberc`;
+      for (const text of [
+        `a: [\n---\n${head}\ncredentialPluginPolicy: DenyAll\n`,
+        `# mine\n--- # first\n${head}\ncredentialPluginPolicy: DenyAll\n---\na: [\n`,
+      ]) {
+        await writeFile(file, text);
+        const env = { KUBECONFIG: kubeconfig, KUBERC: file };
+        const theirs = await kubectl(cluster(), KUBECTL_ASK, { env });
+        assert.match(theirs.stderr, /DenyAll/);
+        assert.match((await ask(kubeconfig, env)).stderr, /credentialPluginPolicy is DenyAll/);
+      }
+    });
+
     for (const [name, spec, allowed] of table) {
       test(`kubectl and we agree on ${name}`, async () => {
         const command = await writePlugin(cluster(), await answering(cluster(), admin()));
@@ -244,28 +285,44 @@ describe('logins', () => {
     assert.match(stderr, /is signed by an unknown authority/);
   });
 
+  test('tls-server-name may be an address, for kubectl and for us', async () => {
+    const command = await writePlugin(cluster(), await answering(cluster(), admin()));
+    const server = cluster().server.replace('127.0.0.1', 'localhost');
+    for (const [name, isRight] of [
+      ['127.0.0.1', true],
+      ['192.0.2.1', false],
+    ] as const) {
+      const kubeconfig = await writeKubeconfig(cluster(), user(command), { server, 'tls-server-name': name });
+      const theirs = await kubectl(cluster(), KUBECTL_ASK, { env: { KUBECONFIG: kubeconfig } });
+      assert.equal(theirs.code === 0, isRight, theirs.stderr);
+      const { stderr } = await ask(kubeconfig);
+      if (isRight) assert.equal(stderr, 'No pools found.\n');
+      else assert.match(stderr, /is not for the name 192\.0\.2\.1; next: .*tls-server-name/);
+    }
+  });
+
   test('impersonation: user, UID, groups and extras get to the server, as of kubectl', async () => {
     const flags = [
-      '--as=alice',
+      '--as=aliçe-群',
       '--as-uid=u-7',
       '--as-group=g',
       '--as-group=h',
       '--as-user-extra=scopes=a',
-      '--as-user-extra=x.y/z=%',
+      '--as-user-extra=x.y/z=%é',
     ];
     await cli(cluster(), ['get', ...flags]);
     await kubectl(cluster(), ['get', 'nodes', ...flags]);
     const events = (await readFile(cluster().auditLog ?? '', 'utf8'))
       .split('\n')
-      .filter(line => line.includes('alice'));
+      .filter(line => line.includes('aliçe'));
     const seen = (agent: RegExp) =>
       events.map(line => JSON.parse(line)).find(({ userAgent }) => agent.test(userAgent))?.impersonatedUser;
     const ours = seen(/^kubectl-nodepool/);
     assert.deepEqual(ours, {
-      username: 'alice',
+      username: 'aliçe-群',
       uid: 'u-7',
       groups: ['g', 'h', 'system:authenticated'],
-      extra: { scopes: ['a'], 'x.y/z': ['%'] },
+      extra: { scopes: ['a'], 'x.y/z': ['%é'] },
     });
     assert.deepEqual(ours, seen(/^kubectl\//));
   });

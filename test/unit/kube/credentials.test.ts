@@ -57,6 +57,16 @@ describe('headers', () => {
       },
     ],
     ['impersonation', { as: 'x', asGroups: ['g', 'h'] }, { 'Impersonate-User': 'x', 'Impersonate-Group': ['g', 'h'] }],
+    [
+      'impersonation in letters that are no bytes of a header: in UTF-8, as Go',
+      { as: 'zoë', asUid: 'ë', asGroups: ['群'], asUserExtra: { k: ['ë'] } },
+      {
+        'Impersonate-User': 'zo\xc3\xab',
+        'Impersonate-Uid': '\xc3\xab',
+        'Impersonate-Group': ['\xe7\xbe\xa4'],
+        'Impersonate-Extra-k': ['\xc3\xab'],
+      },
+    ],
   ];
   for (const [name, user, headers] of table) {
     test(name, async () => assert.deepEqual((await credentials(user)).headers, headers));
@@ -140,6 +150,24 @@ describe('an exec plugin', () => {
     assert.deepEqual(loaded.certificateEnds, ends);
   });
 
+  test('that gives what is no certificate is run again, however long that was to last', async () => {
+    const runs = path.join(folder, 'useless.runs');
+    const good = path.join(folder, 'useless.good');
+    writeFileSync(good, JSON.stringify({ kind: 'ExecCredential', apiVersion, status: { token: 't' } }));
+    const old = answer({ token: 'old', expirationTimestamp: '2001-01-01T00:00:00Z' });
+    const bad = answer({ clientCertificateData: 'C', clientKeyData: 'K' });
+    const command = plugin(
+      'useless',
+      `echo run >> '${runs}'; case $(wc -l < '${runs}' | tr -d ' ') in 1) ${old};; 2) ${bad};; *) cat '${good}';; esac`,
+    );
+    const { renewal } = await credentials(exec(command));
+    assert.ok(renewal);
+    await assert.rejects(renewal.load({ refused: false }), /cannot be used/);
+    assert.deepEqual((await renewal.load({ refused: false })).headers, { Authorization: 'Bearer t' });
+    await renewal.load({ refused: false });
+    assert.equal(readFileSync(runs, 'utf8'), 'run\n'.repeat(3));
+  });
+
   test('that fails is named, with what it said', async () => {
     const failing = plugin('failing', 'echo "session expired" >&2; exit 1');
     await assert.rejects(credentials(exec(failing)), {
@@ -179,6 +207,23 @@ test('a token file that is read again: the secure context stays while CA, certif
   assert.deepEqual(third.certificateEnds, new Date('2032-01-01T00:00:00Z'));
 });
 
+test('a token beside its file serves until the file has one, and again when what the file gave is refused', async () => {
+  const tokenFile = path.join(folder, 'late-token');
+  const lines: string[] = [];
+  const log: RequestLog = (_level, text) => lines.push(text());
+  const { renewal, headers } = await credentials({ token: 'own', tokenFile }, 'https://s', log);
+  assert.ok(renewal);
+  const next = async (refused = false) => (await renewal.load({ refused })).headers;
+  assert.deepEqual([headers, await next()], [{ Authorization: 'Bearer own' }, { Authorization: 'Bearer own' }]);
+  assert.deepEqual(lines, []);
+  writeFileSync(tokenFile, 'written');
+  assert.deepEqual(await next(), { Authorization: 'Bearer written' });
+  writeFileSync(tokenFile, '');
+  assert.deepEqual(await next(), { Authorization: 'Bearer written' });
+  assert.match(lines.join(), /^the credentials read before stay in use: the tokenFile of user "u", .* is empty$/);
+  assert.deepEqual(await next(true), { Authorization: 'Bearer own' });
+});
+
 describe("a client certificate's files", () => {
   const [certFile, keyFile] = ['rotated.crt', 'rotated.key'].map(name => path.join(folder, name)) as [string, string];
   const next = clientCertificate(authority, 'someone', [], { notAfter: new Date('2033-01-01T00:00:00Z') });
@@ -198,12 +243,6 @@ describe("a client certificate's files", () => {
     assert.notEqual(second.secureContext, first.secureContext);
     assert.deepEqual(second.certificateEnds, new Date('2033-01-01T00:00:00Z'));
     assert.equal((await second.renewal?.load({ refused: true }))?.secureContext, second.secureContext);
-  });
-
-  test('are not where data goes before them', async () => {
-    write(client);
-    const data = { certData: base64(client.cert), keyData: base64(client.key) };
-    assert.equal((await credentials({ certFile, keyFile, ...data })).renewal, undefined);
   });
 
   test('half replaced, or gone: the last good ones go on, which is told; not when those are refused', async () => {
@@ -228,6 +267,17 @@ describe("a client certificate's files", () => {
 describe('what cannot be used', () => {
   const table: [string, Omit<UserEntry, 'name'>, string][] = [
     ['a token and a username', { token: 't', username: 'a' }, 'user "u" in the kubeconfig has a token and a username'],
+    ['a token and a password', { token: 't', password: 'a' }, 'user "u" in the kubeconfig has a token and a password'],
+    [
+      'two certificates',
+      { certData: base64(client.cert), certFile: '/c', keyData: base64(client.key) },
+      'user "u" in the kubeconfig has client-certificate and client-certificate-data',
+    ],
+    [
+      'two keys',
+      { certData: base64(client.cert), keyData: base64(client.key), keyFile: '/k' },
+      'user "u" in the kubeconfig has client-key and client-key-data',
+    ],
     [
       'a plugin and an auth-provider',
       { exec: {}, authProvider: {} },
@@ -235,6 +285,16 @@ describe('what cannot be used', () => {
     ],
     ['no key', { certData: base64(client.cert) }, 'user "u" in /k has a client-certificate and no client-key'],
     ['no certificate', { keyData: base64(client.key) }, 'user "u" in /k has a client-key and no client-certificate'],
+    [
+      'a line break in a token',
+      { token: 'secret\nX: y' },
+      'what user "u" sends as Authorization has a character that no header may have',
+    ],
+    [
+      'a line break in a name',
+      { as: 'x', asGroups: ['g', 'h\r\nX: y'] },
+      'what user "u" sends as Impersonate-Group has a character that no header may have',
+    ],
     ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],
     ['a missing file', { tokenFile: '/no/token' }, 'cannot read the tokenFile of user "u", /no/token: no such file'],
   ];

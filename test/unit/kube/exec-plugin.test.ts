@@ -1,73 +1,10 @@
 /** What exec plugins are told, may do and must answer: small shell scripts, run for real. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
-import { ExecPlugin } from '../../../src/kube/exec-plugin.ts';
-import type { ClusterEntry } from '../../../src/kube/kubeconfig-file.ts';
-import type { LoginSurroundings, Terminal } from '../../../src/kube/proof.ts';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
-
-const V1 = 'client.authentication.k8s.io/v1';
-const V1BETA1 = 'client.authentication.k8s.io/v1beta1';
-const folder = mkdtempSync(path.join(tmpdir(), 'exec-plugin-'));
-after(() => rmSync(folder, { recursive: true }));
-
-let scripts = 0;
-
-/** A plugin that runs the script; what it prints to `$0.seen` can be read. */
-function script(text: string, name = `plugin-${++scripts}`): string {
-  const file = path.join(folder, name);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, `#!/bin/sh\n${text}\n`);
-  chmodSync(file, 0o755);
-  return file;
-}
-
-const answer = (status: object, rest: object = { apiVersion: V1, kind: 'ExecCredential' }) =>
-  `echo '${JSON.stringify({ ...rest, status })}'`;
-const TOKEN = answer({ token: 't' });
-const seen = (command: string) => readFileSync(`${command}.seen`, 'utf8').trim();
-
-interface Given {
-  cluster?: Partial<ClusterEntry>;
-  ca?: string;
-  terminal?: Partial<Terminal>;
-  env?: LoginSurroundings['env'];
-  now?: () => number;
-  signal?: AbortSignal;
-}
-
-function open(exec: object, { cluster, ca, terminal, env, now = Date.now, signal }: Given = {}) {
-  const lines: string[] = [];
-  const plugin = new ExecPlugin(
-    {
-      cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false, ...cluster },
-      user: { name: 'u', exec: { apiVersion: V1, interactiveMode: 'Never', ...exec } },
-      source: '/k',
-    },
-    ca === undefined ? undefined : Buffer.from(ca),
-    {
-      env: { PATH: process.env.PATH, ...env },
-      now,
-      terminal: { stdin: 0, stderr: 2, stdinIsTTY: false, stdinIsSpent: () => false, ...terminal },
-      signal: signal ?? new AbortController().signal,
-      log: (level, text) => lines.push(`${level} ${text()}`),
-    },
-  );
-  return { lines, proof: (refused = false) => plugin.proof({ refused }) };
-}
-
-async function failure(exec: object, given?: Given): Promise<string> {
-  try {
-    await open(exec, given).proof();
-  } catch (error) {
-    assert.ok(error instanceof NodepoolError, String(error));
-    return `${error.message}; next: ${error.next}`;
-  }
-  return assert.fail('it was accepted');
-}
+import { describe, test } from 'node:test';
+import type { Terminal } from '../../../src/kube/proof.ts';
+import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './exec-world.ts';
 
 describe('what a plugin is told', () => {
   const told = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);
@@ -173,8 +110,14 @@ describe('what it answers', () => {
       key: 'K',
       authorization: 'Bearer t',
     });
-    const yaml = script(`printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n'`);
+    const yaml = script(
+      `printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n  expirationTimestamp: 2030-01-01T00:00:00Z\\n'`,
+    );
     assert.equal((await open({ command: yaml }).proof()).authorization, 'Bearer y');
+    const json = script(
+      `printf '{\\n\\t"kind": "ExecCredential", "apiVersion": "x",\\n\\t"apiVersion": "${V1}", "status": {"token": "t\\\\/j"}\\n}'`,
+    );
+    assert.equal((await open({ command: json }).proof()).authorization, 'Bearer t/j');
   });
 
   const wrong: [name: string, text: string, problem: string][] = [
@@ -197,6 +140,11 @@ describe('what it answers', () => {
     [
       'no time',
       answer({ token: 't', expirationTimestamp: 'soon' }),
+      'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
+    ],
+    [
+      'a time of no zone',
+      answer({ token: 't', expirationTimestamp: '2030-01-31T12:00:00' }),
       'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
     ],
   ];
@@ -234,8 +182,7 @@ describe('what it answers', () => {
 
 describe('where it is found', () => {
   const bin = path.join(folder, 'bin');
-  const other = path.join(folder, 'other');
-  for (const place of ['bin', 'other']) script(TOKEN, path.join(place, 'login'));
+  script(TOKEN, path.join('bin', 'login'));
   mkdirSync(path.join(folder, 'dirs', 'login'), { recursive: true });
 
   test('in PATH: ours, not that of its section; folders and other files are passed over', async () => {
@@ -261,120 +208,8 @@ describe('where it is found', () => {
     const relative = path.relative(process.cwd(), bin);
     assert.match(
       await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),
-      /: it is in the current folder; next: write \.\/login/,
+      /: PATH leads to it by a relative folder, as .*bin\/login; next: write its whole path in the kubeconfig/,
     );
-  });
-
-  describe('and allowed, by kuberc', () => {
-    const preference = (spec: object, name = `kuberc-${++scripts}`) => {
-      const file = path.join(folder, name);
-      const head = { apiVersion: 'kubectl.config.k8s.io/v1beta1', kind: 'Preference' };
-      writeFileSync(file, JSON.stringify({ ...head, ...spec }));
-      return file;
-    };
-    const list = (...commands: string[]) =>
-      preference({
-        credentialPluginPolicy: 'Allowlist',
-        credentialPluginAllowlist: commands.map(command => ({ command })),
-      });
-    const allowed: [name: string, kuberc: string, command: string][] = [
-      ['no policy', preference({}), 'login'],
-      ['AllowAll', preference({ credentialPluginPolicy: 'AllowAll' }), 'login'],
-      ['its name', list('x', 'login'), 'login'],
-      ['its path', list(path.join(bin, 'login')), 'login'],
-      ['its name, called by path', list('login'), path.join(bin, 'login')],
-      ['its path, called by a longer one', list(path.join(bin, 'login')), `${bin}/./login`],
-      [
-        'the older `name`',
-        preference({ credentialPluginPolicy: 'Allowlist', credentialPluginAllowlist: [{ name: 'login' }] }),
-        'login',
-      ],
-      [
-        'v1alpha1 knows no policy',
-        preference({ apiVersion: 'kubectl.config.k8s.io/v1alpha1', credentialPluginPolicy: 'DenyAll' }),
-        'login',
-      ],
-      ['off', 'off', 'login'],
-    ];
-    for (const [name, KUBERC, command] of allowed) {
-      test(`allowed: ${name}`, async () => {
-        assert.equal((await open({ command }, { env: { PATH: bin, KUBERC } }).proof()).authorization, 'Bearer t');
-      });
-    }
-
-    const denied: [name: string, kuberc: string, command: string, message: RegExp][] = [
-      [
-        'DenyAll',
-        preference({ credentialPluginPolicy: 'DenyAll' }),
-        'login',
-        /login may not run: credentialPluginPolicy is DenyAll in .*kuberc-/,
-      ],
-      [
-        'another name',
-        list('logins'),
-        'login',
-        /login \(.*\/bin\/login\) may not run: it is not in credentialPluginAllowlist of .*kuberc-/,
-      ],
-      ['another of the same name', list(path.join(other, 'login')), 'login', /may not run/],
-      ['its name, and another is called by path', list('login'), path.join(other, 'login'), /may not run/],
-      ['one that is not there', list('x'), 'gone', /plugin gone may not run/],
-      [
-        'an unknown policy',
-        preference({ credentialPluginPolicy: 'Some' }),
-        'login',
-        /"Some" is not one of AllowAll, DenyAll, Allowlist/,
-      ],
-      [
-        'a list without its policy',
-        preference({ credentialPluginAllowlist: [{ command: 'login' }] }),
-        'login',
-        /Allowlist is set, and credentialPluginPolicy is AllowAll/,
-      ],
-      [
-        'a policy without its list',
-        preference({ credentialPluginPolicy: 'Allowlist' }),
-        'login',
-        /credentialPluginAllowlist has no entry/,
-      ],
-      ['an empty list', list(), 'login', /credentialPluginAllowlist has no entry/],
-      ['an empty entry', list(''), 'login', /credentialPluginAllowlist\[0\] has no command/],
-      ['a path that is not the shortest', list(`${bin}/../bin/login`), 'login', /not the shortest form/],
-      [
-        'two names',
-        preference({
-          credentialPluginPolicy: 'Allowlist',
-          credentialPluginAllowlist: [{ command: 'login', name: 'x' }],
-        }),
-        'login',
-        /both a command and a name/,
-      ],
-      [
-        'a file that is not there',
-        '/no/kuberc',
-        'login',
-        /cannot read the preferences of kubectl, \/no\/kuberc: no such file/,
-      ],
-      ['no preferences', preference({ kind: 'Config' }), 'login', /there is no Preference of/],
-    ];
-    for (const [name, KUBERC, command, message] of denied) {
-      test(`not: ${name}`, async () => {
-        assert.match(await failure({ command }, { env: { PATH: bin, KUBERC } }), message);
-      });
-    }
-
-    test('~/.kube/kuberc: it counts, and what is wrong with it as a file is a warning', async () => {
-      mkdirSync(path.join(folder, '.kube'), { recursive: true });
-      const env = { PATH: bin, HOME: folder };
-      const home = preference({ credentialPluginPolicy: 'DenyAll' }, '.kube/kuberc');
-      assert.match(await failure({ command: 'login' }, { env }), /DenyAll/);
-      for (const off of [{ KUBERC: 'off' }, { KUBECTL_KUBERC: 'false' }]) {
-        await open({ command: 'login' }, { env: { ...env, ...off } }).proof();
-      }
-      writeFileSync(home, 'a: [');
-      const { proof, lines } = open({ command: 'login' }, { env });
-      await proof();
-      assert.match(lines.join(), /^0 cannot read the preferences of kubectl, .*\.kube\/kuberc: /);
-    });
   });
 });
 

@@ -110,6 +110,21 @@ describe('which cluster and user', () => {
     assert.equal(loadAccess({ kubeconfig: file, env: {} }).cluster.server, 'http://localhost:8080');
   });
 
+  test('anchors and merge keys, as kubectl reads them; a byte order mark; documents after the first', () => {
+    const file = write(
+      'anchors',
+      `\uFEFFcurrent-context: a
+contexts: [{name: a, context: {cluster: a, user: b}}]
+clusters: [{name: a, cluster: {server: "https://a"}}]
+users: [{name: a, user: &base {token: t, as: x}}, {name: b, user: {<<: *base, as: z}}]
+---
+other: document
+`,
+    );
+    const { token, as } = loadAccess({ kubeconfig: file, env: {} }).user;
+    assert.deepEqual([token, as], ['t', 'z']);
+  });
+
   test('paths are relative to their own file', () => {
     const file = write(
       'deep/config',
@@ -156,6 +171,16 @@ describe('what is wrong with it', () => {
     );
   const server = '{server: "https://a"}';
   const bothTrusts = named('both', '{server: "https://a", certificate-authority: x, insecure-skip-tls-verify: true}');
+  const bothAuthorities = named(
+    'both-authorities',
+    '{server: "https://a", certificate-authority: x, certificate-authority-data: eA==}',
+  );
+  const login = named('login', '{server: "https://joe:secret@a:6443"}');
+  const plainLogin = named('plain-login', '{server: "joe:secret@a:6443"}');
+  const oddLogin = named('odd-login', '{server: "https://joe:sec/ret@a:6443"}');
+  const deployment = write('deployment', '{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}');
+  const version = write('version', '{apiVersion: v2, kind: Config}');
+  const deep = write('nested', `a: ${'['.repeat(20_000)}`);
   const number = named('number', server, '{password: 1234}');
   const twice = write('twice', '{clusters: [{name: a, cluster: {}}, {name: b}, {name: a, cluster: {}}]}');
   const groups = named('groups', server, '{as-groups: [g]}');
@@ -230,6 +255,41 @@ describe('what is wrong with it', () => {
       'two ways to trust the server',
       { kubeconfig: bothTrusts, env: {} },
       `cluster "a" in ${bothTrusts} has both certificate-authority and insecure-skip-tls-verify; next: keep one of the two`,
+    ],
+    [
+      'two authorities',
+      { kubeconfig: bothAuthorities, env: {} },
+      `cluster "a" in ${bothAuthorities} has both certificate-authority and certificate-authority-data; next: keep one of the two`,
+    ],
+    [
+      'a login in the address, which is not shown',
+      { kubeconfig: login, env: {} },
+      `the server of cluster "a" in ${login} has a login in its address; next: write that as username and password of the user`,
+    ],
+    [
+      'the same without a scheme',
+      { kubeconfig: plainLogin, env: {} },
+      `the server of cluster "a" in ${plainLogin} has a login in its address; next: write that as username and password of the user`,
+    ],
+    [
+      'the same, and it is no address',
+      { kubeconfig: oddLogin, env: {} },
+      `the server "https://a:6443" of cluster "a" in ${oddLogin} is not an address; next: write it like https://host:6443`,
+    ],
+    [
+      'another kind',
+      { kubeconfig: deployment, env: {} },
+      `the kubeconfig ${deployment} is malformed: it is a Deployment of apps/v1, and not a Config of v1; next: ${correct}`,
+    ],
+    [
+      'another version',
+      { kubeconfig: version, env: {} },
+      `the kubeconfig ${version} is malformed: it is a Config of v2, and not a Config of v1; next: ${correct}`,
+    ],
+    [
+      'what the parser gives up on',
+      { kubeconfig: deep, env: {} },
+      new RegExp(`^the kubeconfig ${deep} is malformed: .*; next: ${correct}$`),
     ],
     [
       'a number for a text',

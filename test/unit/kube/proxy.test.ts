@@ -21,6 +21,9 @@ describe('the proxy of the environment', () => {
     [{ HTTPS_PROXY: P }, 'https://localhost:6443', undefined],
     [{ HTTPS_PROXY: P }, 'https://127.1.2.3:6443', undefined],
     [{ HTTPS_PROXY: P }, 'https://[::1]:6443', undefined],
+    [{ HTTPS_PROXY: P }, 'https://[::ffff:127.0.0.1]:6443', undefined],
+    [{ HTTPS_PROXY: P }, 'https://127.0.0.1.example.com:6443', P],
+    [{ HTTPS_PROXY: P }, 'https://[::2]:6443', P],
   ];
   for (const [env, target, proxy] of table) {
     test(`${JSON.stringify(env)} ${target}`, () => {
@@ -89,9 +92,15 @@ describe('proxy-url', () => {
   });
 
   test('that is no proxy is refused, without its password', () => {
-    for (const url of ['ftp://u:secret@p', 'p:1', 'http://']) {
+    for (const [url, shown] of [
+      ['ftp://u:secret@p', 'ftp://p'],
+      ['u:secret@p:1', 'p:1'],
+      ['http://u:s/e@cret@p:1', 'http://p:1'],
+      ['p:1', 'p:1'],
+      ['http://', 'http://'],
+    ] as const) {
       assert.throws(() => proxyOf(cluster(url), {}), {
-        message: `proxy-url of cluster "c": ${url.replace('u:secret@', '')} is not an address of a proxy`,
+        message: `proxy-url of cluster "c": ${shown} is not an address of a proxy`,
         next: 'write http://, https:// or socks5://',
       });
     }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { createSecureContext } from 'node:tls';
+import { once } from 'node:events';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createSecureContext, type TLSSocket } from 'node:tls';
 import type { Credentials } from '../../../src/kube/credentials.ts';
 import { Sessions } from '../../../src/kube/session.ts';
+import { createAuthority, serverCertificate } from '../../cluster/certificates.ts';
 
 const AFTER_MS = 1000;
 
@@ -132,3 +136,48 @@ test('due credentials: nothing changes, a header does, the TLS material does', a
   assert.notEqual(third.agent, first.agent);
   assert.notEqual(third.streams, first.streams);
 });
+
+test('tls-server-name: what the certificate must have; sent to the server if it is a name, and not if it is an address', async t => {
+  const authority = createAuthority('test');
+  const secureContext = createSecureContext({ ca: authority.cert });
+  const told: unknown[] = [];
+  const server = https.createServer(serverCertificate(authority, ['api.example', '192.0.2.7']), (request, response) => {
+    told.push((request.socket as TLSSocket & { servername: unknown }).servername);
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const ask = (tlsServerName?: string) =>
+    asked(t, (server.address() as AddressInfo).port, secureContext, tlsServerName);
+  await ask('api.example');
+  await ask('192.0.2.7');
+  assert.deepEqual(told, ['api.example', false]);
+  for (const wrong of ['192.0.2.8', 'api2.example', undefined]) {
+    await assert.rejects(ask(wrong), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  }
+});
+
+async function asked(
+  t: TestContext,
+  port: number,
+  secureContext: Credentials['secureContext'],
+  tlsServerName?: string,
+) {
+  const given = { secureContext, headers: {}, certificateEnds: undefined, renewal: undefined };
+  const own = { name: 'c', server: `https://127.0.0.1:${port}`, skipTlsVerify: false };
+  const opened = new Sessions({
+    cluster: tlsServerName === undefined ? own : { ...own, tlsServerName },
+    credentials: async () => given,
+    concurrency: 1,
+    env: {},
+    clock: { now: () => 0, after: () => () => {} },
+  });
+  t.after(() => opened.close());
+  const { agent } = await opened.current();
+  const [response] = await once(https.get(own.server, { agent }), 'response');
+  response.resume();
+}

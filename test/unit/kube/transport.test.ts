@@ -212,3 +212,23 @@ test('who waits himself is told at once that the server has had too much, and of
   await unready.transport.request(asked);
   assert.ok(unready.sends() > 1);
 });
+
+test('a header in UTF-8 is the same with a body of other letters and without one', async t => {
+  const heads: string[] = [];
+  const server = createServer(socket => {
+    let all = '';
+    socket.on('error', () => {});
+    socket.on('data', chunk => {
+      all += chunk.toString();
+      // The body, if there is one, is `"é"`.
+      if (!all.includes('\r\n\r\n') || (all.startsWith('POST') && !all.endsWith('"é"'))) return;
+      heads.push(all.split('\r\n').find(line => line.startsWith('Impersonate-User')) ?? '');
+      socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    });
+  });
+  const headers = { 'Impersonate-User': Buffer.from('zoë').toString('latin1') };
+  const { transport } = await transportTo(t, server, { credentials: async () => ({ ...none, headers }) });
+  await transport.request({ path: '/' });
+  await transport.request({ method: 'POST', path: '/', body: 'é' });
+  assert.deepEqual(heads, ['Impersonate-User: zoë', 'Impersonate-User: zoë']);
+});

@@ -1,0 +1,152 @@
+/** Which exec plugins may run, by kubectl's preferences. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { failure, folder, open, script, TOKEN } from './exec-world.ts';
+
+const bin = path.join(folder, 'bin');
+const other = path.join(folder, 'other');
+for (const place of ['bin', 'other']) script(TOKEN, path.join(place, 'login'));
+let files = 0;
+
+describe('kuberc', () => {
+  const preference = (spec: object, name = `kuberc-${++files}`) => {
+    const file = path.join(folder, name);
+    const head = { apiVersion: 'kubectl.config.k8s.io/v1beta1', kind: 'Preference' };
+    writeFileSync(file, JSON.stringify({ ...head, ...spec }));
+    return file;
+  };
+  const list = (...commands: string[]) =>
+    preference({
+      credentialPluginPolicy: 'Allowlist',
+      credentialPluginAllowlist: commands.map(command => ({ command })),
+    });
+  const allowed: [name: string, kuberc: string, command: string][] = [
+    ['no policy', preference({}), 'login'],
+    ['AllowAll', preference({ credentialPluginPolicy: 'AllowAll' }), 'login'],
+    ['its name', list('x', 'login'), 'login'],
+    ['its path', list(path.join(bin, 'login')), 'login'],
+    ['its name, called by path', list('login'), path.join(bin, 'login')],
+    ['its path, called by a longer one', list(path.join(bin, 'login')), `${bin}/./login`],
+    ['its name, called by a longer path', list('login'), `${bin}/../bin/login`],
+    [
+      'the older `name`',
+      preference({ credentialPluginPolicy: 'Allowlist', credentialPluginAllowlist: [{ name: 'login' }] }),
+      'login',
+    ],
+    [
+      'v1alpha1 knows no policy',
+      preference({ apiVersion: 'kubectl.config.k8s.io/v1alpha1', credentialPluginPolicy: 'DenyAll' }),
+      'login',
+    ],
+    ['off', 'off', 'login'],
+  ];
+  for (const [name, KUBERC, command] of allowed) {
+    test(`allowed: ${name}`, async () => {
+      assert.equal((await open({ command }, { env: { PATH: bin, KUBERC } }).proof()).authorization, 'Bearer t');
+    });
+  }
+
+  const denied: [name: string, kuberc: string, command: string, message: RegExp][] = [
+    [
+      'DenyAll',
+      preference({ credentialPluginPolicy: 'DenyAll' }),
+      'login',
+      /login may not run: credentialPluginPolicy is DenyAll in .*kuberc-/,
+    ],
+    [
+      'another name',
+      list('logins'),
+      'login',
+      /login \(.*\/bin\/login\) may not run: it is not in credentialPluginAllowlist of .*kuberc-/,
+    ],
+    ['another of the same name', list(path.join(other, 'login')), 'login', /may not run/],
+    ['its name, and another is called by path', list('login'), path.join(other, 'login'), /may not run/],
+    ['one of the current folder', list('x'), path.relative(process.cwd(), path.join(bin, 'login')), /may not run/],
+    ['one that is not there', list('x'), 'gone', /plugin gone may not run/],
+    [
+      'an unknown policy',
+      preference({ credentialPluginPolicy: 'Some' }),
+      'login',
+      /"Some" is not one of AllowAll, DenyAll, Allowlist/,
+    ],
+    [
+      'a list without its policy',
+      preference({ credentialPluginAllowlist: [{ command: 'login' }] }),
+      'login',
+      /Allowlist is set, and credentialPluginPolicy is AllowAll/,
+    ],
+    [
+      'a policy without its list',
+      preference({ credentialPluginPolicy: 'Allowlist' }),
+      'login',
+      /credentialPluginAllowlist has no entry/,
+    ],
+    ['an empty list', list(), 'login', /credentialPluginAllowlist has no entry/],
+    ['an empty entry', list(''), 'login', /credentialPluginAllowlist\[0\] has no command/],
+    ['a path that is not the shortest', list(`${bin}/../bin/login`), 'login', /not the shortest form/],
+    [
+      'two names',
+      preference({
+        credentialPluginPolicy: 'Allowlist',
+        credentialPluginAllowlist: [{ command: 'login', name: 'x' }],
+      }),
+      'login',
+      /both a command and a name/,
+    ],
+    [
+      'a file that is not there',
+      '/no/kuberc',
+      'login',
+      /cannot read the preferences of kubectl, \/no\/kuberc: no such file/,
+    ],
+    ['no preferences', preference({ kind: 'Config' }), 'login', /there is no Preference of/],
+  ];
+  for (const [name, KUBERC, command, message] of denied) {
+    test(`not: ${name}`, async () => {
+      assert.match(await failure({ command }, { env: { PATH: bin, KUBERC } }), message);
+    });
+  }
+
+  test('of several documents the first preference, whatever the others are', async () => {
+    const head = 'apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference';
+    const file = path.join(folder, 'documents');
+    const env = { PATH: bin, KUBERC: file };
+    for (const rest of ['a: [', 'kind: Other', '# nothing', '']) {
+      for (const order of [(parts: string[]) => parts, (parts: string[]) => parts.toReversed()]) {
+        writeFileSync(file, order([`${head}\ncredentialPluginPolicy: DenyAll\n`, rest]).join('\n--- # next\n'));
+        assert.match(await failure({ command: 'login' }, { env }), /DenyAll/, rest);
+      }
+    }
+  });
+
+  test('a policy that is misspelt, or of a version without one: a warning, since nothing holds', async () => {
+    for (const [field, version] of [
+      ['credentialPluginpolicy', 'v1beta1'],
+      ['credentialPluginPolicy', 'v1alpha1'],
+    ] as const) {
+      const apiVersion = `kubectl.config.k8s.io/${version}`;
+      const KUBERC = preference({ apiVersion, [field]: 'DenyAll', defaults: [], other: 1 });
+      const { proof, lines } = open({ command: 'login' }, { env: { PATH: bin, KUBERC } });
+      await proof();
+      assert.deepEqual(lines, [
+        `0 ${KUBERC}: "${field}" has no effect in ${apiVersion}; kubectl.config.k8s.io/v1beta1 has credentialPluginPolicy and credentialPluginAllowlist`,
+      ]);
+    }
+  });
+
+  test('~/.kube/kuberc: it counts, and what is wrong with it as a file is a warning', async () => {
+    mkdirSync(path.join(folder, '.kube'), { recursive: true });
+    const env = { PATH: bin, HOME: folder };
+    const home = preference({ credentialPluginPolicy: 'DenyAll' }, '.kube/kuberc');
+    assert.match(await failure({ command: 'login' }, { env }), /DenyAll/);
+    for (const off of [{ KUBERC: 'off' }, { KUBECTL_KUBERC: 'false' }]) {
+      await open({ command: 'login' }, { env: { ...env, ...off } }).proof();
+    }
+    writeFileSync(home, 'a: [');
+    const { proof, lines } = open({ command: 'login' }, { env });
+    await proof();
+    assert.match(lines.join(), /^0 cannot read the preferences of kubectl, .*\.kube\/kuberc: /);
+  });
+});

@@ -1,0 +1,110 @@
+/** The auth-provider oidc and the kubeconfig that its tokens stand in, which others write too. */
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { loadAll, YAML11_SCHEMA } from 'js-yaml';
+import { gives, issuer, jwt, open } from './oidc-world.ts';
+
+test('a kubeconfig that is a link stays one', async () => {
+  const { file, token } = open({ 'refresh-token': 'r' });
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const target = `${file}.real`;
+  writeFileSync(target, readFileSync(file));
+  rmSync(file);
+  symlinkSync(target, file);
+  await token();
+  assert.match(readFileSync(target, 'utf8'), /id-token/);
+  assert.equal(readFileSync(file, 'utf8'), readFileSync(target, 'utf8'));
+});
+
+test('tokens that cannot be kept are an error: the old refresh-token may be spent', async () => {
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const { file, token } = open({ 'refresh-token': 'r' });
+  const lock = `${file}.lock`;
+  writeFileSync(lock, '');
+  const before = readFileSync(file, 'utf8');
+  await assert.rejects(token(), {
+    message: `the auth-provider oidc gave no credentials for user "u": its new tokens cannot be written to ${file}: ${lock} is there: kubectl writes it, or was killed and left that file`,
+    next: 'mend that, then log in again with the tool that wrote the kubeconfig',
+  });
+  assert.equal(readFileSync(file, 'utf8'), before);
+  rmSync(lock);
+  await token();
+});
+
+test('a lock that goes soon is waited for', async () => {
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const { file, token, written } = open({ 'refresh-token': 'r' });
+  writeFileSync(`${file}.lock`, '');
+  issuer.during = isDiscovery => {
+    if (!isDiscovery) setTimeout(() => rmSync(`${file}.lock`), 300);
+  };
+  await token();
+  assert.match(JSON.stringify(written()), /id-token/);
+});
+
+test('what another process has renewed is taken from the file: a refresh-token may be good once', async () => {
+  const [theirs, ours] = [jwt(3600, 'theirs'), jwt(3600, 'ours')];
+  issuer.answers = [gives({ id_token: ours })];
+  const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
+  rewrite({ 'id-token': theirs, 'refresh-token': 'second' });
+  assert.equal(await token(), `Bearer ${theirs}`);
+  assert.deepEqual(issuer.asked, []);
+});
+
+test('its refresh-token too, when its id-token has ended', async () => {
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
+  rewrite({ 'id-token': jwt(0), 'refresh-token': 'second' });
+  await token();
+  assert.match(issuer.asked.at(-1) ?? '', /refresh_token=second/);
+});
+
+test('two at once: the one whose refresh-token is spent takes what the other got', async () => {
+  const theirs = jwt(3600, 'theirs');
+  issuer.answers = [gives({ error: 'invalid_grant' }, 400)];
+  const { rewrite, token } = open({ 'refresh-token': 'first' });
+  issuer.during = isDiscovery => {
+    if (!isDiscovery) rewrite({ 'id-token': theirs, 'refresh-token': 'second' });
+  };
+  assert.equal(await token(), `Bearer ${theirs}`);
+});
+
+test('a file that cannot be read meanwhile changes nothing', async () => {
+  const next = jwt(60);
+  issuer.answers = [gives({ id_token: next })];
+  const { file, token } = open({ 'refresh-token': 'r' });
+  const text = readFileSync(file);
+  writeFileSync(file, 'a: [');
+  issuer.during = () => writeFileSync(file, text);
+  assert.equal(await token(), `Bearer ${next}`);
+});
+
+test('anchors, merge keys, other documents and words of older YAML stay what they were', async () => {
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const { file, token } = open({ 'refresh-token': 'r' });
+  const [, own] = JSON.parse(readFileSync(file, 'utf8')).users;
+  const users = `[${JSON.stringify(own)}, {name: v, user: &v {password: "1_000", username: "on"}}, {name: w, user: {<<: *v, token: "0x1"}}]`;
+  writeFileSync(file, `users: ${users}\n---\nsecond: document\n`);
+  await token();
+  const [written, second] = loadAll(readFileSync(file, 'utf8'), { schema: YAML11_SCHEMA }) as [
+    { users: { user: object }[] },
+    object,
+  ];
+  const v = { password: '1_000', username: 'on' };
+  assert.deepEqual(
+    written.users.slice(1).map(({ user }) => user),
+    [v, { ...v, token: '0x1' }],
+  );
+  assert.deepEqual(second, { second: 'document' });
+});
+
+test('its owner stays', { skip: process.getuid?.() !== 0 && 'only root may give files away' }, async () => {
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const { file, token } = open({ 'refresh-token': 'r' });
+  chownSync(file, 12_345, 12_346);
+  chmodSync(file, 0o660);
+  await token();
+  const { uid, gid, mode } = statSync(file);
+  assert.deepEqual([uid, gid, mode & 0o777], [12_345, 12_346, 0o660]);
+});
