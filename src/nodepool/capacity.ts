@@ -48,8 +48,7 @@ export interface Reading {
 /** One resource on one node. */
 export function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
-    // A name that somebody typed may be that of a method of all objects.
-    const text = list !== undefined && Object.hasOwn(list, resource) ? list[resource] : undefined;
+    const text = list && textIn(list, resource);
     if (text === undefined) return undefined;
     try {
       return read(text);
@@ -68,6 +67,11 @@ export function figuresOf(resource: string, { node, load, used }: NodeFacts, { r
     used: quantityOf('usage of', used),
     free: requested && (takesPods(node) ? leftOf(allocatable, requested) : ZERO),
   };
+}
+
+/** A name that somebody typed may be that of a method which all objects have. */
+function textIn(list: ResourceList, resource: string): string | undefined {
+  return Object.hasOwn(list, resource) ? list[resource] : undefined;
 }
 
 /** Every pod takes one of the places for pods, whatever it asks for. */
@@ -126,7 +130,7 @@ export class Tally {
     const tell = (place: number, problem: string) => onProblem(`node ${nodes[place]?.name}: ${problem}`);
     const sums = sumResourceLists(lists, tell, [...this.figures.keys()]);
     for (const [resource, before] of this.figures) {
-      const allocatable = addQuantities(before.allocatable, read(sums[resource] ?? '0'));
+      const allocatable = addQuantities(before.allocatable, read(textIn(sums, resource) ?? '0'));
       this.figures.set(resource, { ...before, allocatable });
     }
   }

@@ -33,12 +33,15 @@ export async function startMetricsServer(cluster: ControlPlane, usage: NodeUsage
   const api = raw(cluster);
   const { authority, ca } = cluster;
   const state: Omit<MetricsServer, 'stop'> = { usage, mood: 'answers' };
-  const server = createServer(serverCertificate(authority, ['metrics.default.svc']), ({ url = '', headers }, response) => {
-    const inProtobuf = headers.accept?.includes(PROTOBUF) ?? false;
-    if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerNodes(state, inProtobuf, response);
-    else if (url.startsWith(`/apis/${GROUP_VERSION}`)) answer(response, 200, RESOURCES);
-    else answer(response, 404, {});
-  });
+  const server = createServer(
+    serverCertificate(authority, ['metrics.default.svc']),
+    ({ url = '', headers }, response) => {
+      const inProtobuf = headers.accept?.includes(PROTOBUF) ?? false;
+      if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerNodes(state, inProtobuf, response);
+      else if (url.startsWith(`/apis/${GROUP_VERSION}`)) answer(response, 200, RESOURCES);
+      else answer(response, 404, {});
+    },
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -103,7 +106,9 @@ function answerNodes(
 /** With labels, as metrics-server copies them from the node. */
 function protobufOf(usage: NodeUsage): Buffer {
   const items = Object.entries(usage).map(([name, used]) => {
-    const amounts = Object.entries(used).map(([resource, quantity]) => encode({ 1: resource, 2: encode({ 1: quantity }) }));
+    const amounts = Object.entries(used).map(([resource, quantity]) =>
+      encode({ 1: resource, 2: encode({ 1: quantity }) }),
+    );
     const labels = [encode({ 1: 'kubernetes.io/hostname', 2: name })];
     return encode({ 1: encode({ 1: name, 11: labels }), 4: amounts });
   });

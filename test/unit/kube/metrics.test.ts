@@ -41,7 +41,10 @@ test('in protobuf: names and usage, nothing of the labels', async () => {
   const amount = (name: string, quantity: string) => encode({ 1: name, 2: encode({ 1: quantity }) });
   const metadata = encode({ 1: 'a', 5: 'uid', 11: [encode({ 1: 'label', 2: 'value' })] });
   const one = encode({ 1: metadata, 2: encode({ 1: 7 }), 4: [amount('cpu', '12345n'), amount('memory', '1Ki')] });
-  const list = envelope('NodeMetricsList', encode({ 1: encode({ 2: '7' }), 2: [one, encode({ 1: encode({ 1: 'b' }) })] }));
+  const list = envelope(
+    'NodeMetricsList',
+    encode({ 1: encode({ 2: '7' }), 2: [one, encode({ 1: encode({ 1: 'b' }) })] }),
+  );
   const { signal } = new AbortController();
   const byNode = new Map([
     ['a', { cpu: '12345n', memory: '1Ki' }],
@@ -53,8 +56,7 @@ test('in protobuf: names and usage, nothing of the labels', async () => {
 });
 
 test('a wait that ends, a failure, and a bug', async () => {
-  const failing = (error: Error) =>
-    ({ request: () => Promise.reject(error) }) as Partial<Transport> as Transport;
+  const failing = (error: Error) => ({ request: () => Promise.reject(error) }) as Partial<Transport> as Transport;
   const gone = new NodepoolError('cluster', 'the connection broke off');
   const { signal } = new AbortController();
   assert.deepEqual(await nodeUsage(failing(gone), signal), { kind: 'failed', reason: 'the connection broke off' });

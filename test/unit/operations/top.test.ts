@@ -40,10 +40,7 @@ describe('sums', () => {
   test('without pods only what is allocatable is known, and pods are not asked for', async () => {
     const deps = depsOf(topWorld());
     const never = () => Promise.reject(new Error('asked'));
-    const found = await top(
-      { ...PLAIN, pods: false },
-      { ...deps, demand: { podDemand: never, nodeUsage: never } },
-    );
+    const found = await top({ ...PLAIN, pods: false }, { ...deps, demand: { podDemand: never, nodeUsage: never } });
     assert.equal(said(found.total, 'cpu'), '47640m - - - -');
     assert.equal(found.usage, undefined);
   });
@@ -201,7 +198,8 @@ test('a key that is none anywhere is told before anything is read', async () => 
   await refused({ sortBy: 'cpuu' }, /^--sort-by: "cpuu" is not shown; did you mean "cpu"\?$/);
   await refused({ sortBy: 'cpu.fre' }, /^--sort-by: "fre" is no measure$/);
   await refused({ sortBy: 'cpu', resources: ['memory'] }, /^--sort-by: "cpu" is not shown/);
-  const read = (options: Partial<TopOptions>) => assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), TypeError);
+  const read = (options: Partial<TopOptions>) =>
+    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), TypeError);
   await read({ sortBy: 'nvidia.com/gpu.free' });
   await read({ sortBy: 'example.com/fuse', resources: 'all' });
 });

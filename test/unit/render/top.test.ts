@@ -179,7 +179,7 @@ describe('data', () => {
     const { requested, requestedPercent } = JSON.parse(topJson(top, false)).pools[0].resources.cpu;
     assert.deepEqual([requested.value, requestedPercent], [undefined, undefined]);
     assert.equal(BigInt(requested.quantity.replace(/E$/, '0'.repeat(18))), 10n ** 400n);
-    assert.match(renderTopPools(top, SHOWN, plain), /^worker  2\/3    cpu       12     10{22}…  <none>  0       4$/m);
+    assert.match(renderTopPools(top, SHOWN, plain), /^worker {2}2\/3 {4}cpu {7}12 {5}10{22}… {2}<none> {2}0 {7}4$/m);
     assert.match(topCsv(top, { withNodes: false, headers: false }), /^worker,3,2,cpu,12,12,10{382}E,,0,0,/);
   });
 
