@@ -1,15 +1,12 @@
 /** Reads the figures of `top` and shows them. */
-
 import { systemClock } from '../controller/clock.ts';
 import { type TopOptions, top } from '../operations/top.ts';
-import { parseSortKey, sortTop } from '../operations/top-order.ts';
 import { warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
 import { EXIT } from './report-error.ts';
 
 export interface TopShown {
   options: TopOptions;
-  sortBy: string;
   /** Undefined: a table. */
   output: 'json' | 'csv' | undefined;
   headers: boolean;
@@ -19,14 +16,12 @@ export interface TopShown {
 const MOST_WARNINGS = 10;
 
 /** Prints to stdout, warnings to stderr; returns the exit code. */
-export async function showTop({ options, sortBy, output, headers }: TopShown, deps: Deps): Promise<number> {
+export async function showTop({ options, output, headers }: TopShown, deps: Deps): Promise<number> {
   const { io } = deps;
   const connection = await deps.connect();
   // Nodes alone are there before a spinner is.
   const spinner = options.pods ? await deps.progress('Reading nodes and pods') : undefined;
   const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
-  const key = parseSortKey(sortBy, found.resources, options.pods);
-  const sorted = { ...found, pools: sortTop(found.pools, key), nodes: sortTop(found.nodes, key) };
   const { warnings, usage } = found;
   for (const warning of warnings.slice(0, MOST_WARNINGS)) io.err(warningLine(warning));
   if (warnings.length > MOST_WARNINGS) io.err(warningLine(`and ${warnings.length - MOST_WARNINGS} more`));
@@ -34,7 +29,7 @@ export async function showTop({ options, sortBy, output, headers }: TopShown, de
   const withNodes = options.nodes;
   if (output !== undefined) {
     const { topCsv, topJson } = await import('../render/top-data.ts');
-    io.out(output === 'json' ? topJson(sorted, withNodes) : topCsv(sorted, { withNodes, headers }));
+    io.out(output === 'json' ? topJson(found, withNodes) : topCsv(found, { withNodes, headers }));
     return EXIT.done;
   }
   if (found.pools.length === 0 || (withNodes && found.nodes.length === 0)) {
@@ -46,6 +41,6 @@ export async function showTop({ options, sortBy, output, headers }: TopShown, de
   const { barGlyphs } = await import('../render/bar.ts');
   const bars = io.stdoutIsTTY ? { columns: io.columns, glyphs: barGlyphs(io.env) } : undefined;
   const table = { headers, everyResource: Array.isArray(options.resources), bars };
-  io.out((withNodes ? renderTopNodes : renderTopPools)(sorted, table, makeStyle(io.color)));
+  io.out((withNodes ? renderTopNodes : renderTopPools)(found, table, makeStyle(io.color)));
   return EXIT.done;
 }

@@ -43,17 +43,10 @@ export default class Top extends BaseCommand<typeof Top> {
 
   protected async execute(flags: FlagsOf<typeof Top>, args: ArgsOf<typeof Top>, deps: Deps): Promise<number> {
     const { showTop } = await import('../cli/show-top.ts');
-    const { nodes, output, selector } = flags;
+    const { nodes, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
     const resources = resourcesOf(flags.resources);
-    return showTop(
-      {
-        options: { names: args.name ?? [], selector, pods: !flags['no-pods'], nodes, resources },
-        sortBy: flags['sort-by'],
-        output,
-        headers: !flags['no-headers'],
-      },
-      deps,
-    );
+    const options = { names: args.name ?? [], selector, pods: !noPods, nodes, resources, sortBy };
+    return showTop({ options, output, headers: !flags['no-headers'] }, deps);
   }
 }
 

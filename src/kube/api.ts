@@ -53,13 +53,13 @@ export class Api {
   }
 
   /**
-   * Reads page by page and keeps only what `map` returns of each item. While one page is read the next is on its way. A
+   * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read the next is on its way. A
    * token that expired starts it over, once.
    * @param onRestart told of that, for a `map` that keeps something itself
    */
   async list<Item, T>(
     resource: Resource,
-    map: (item: Item) => T,
+    map: (item: Item) => T | undefined,
     query: Query = {},
     onRestart = () => {},
   ): Promise<T[]> {
@@ -82,7 +82,10 @@ export class Api {
         continue;
       }
       const { items: found, metadata } = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
-      for (const item of (found ?? []) as unknown[]) items.push(read === undefined ? map(item as Item) : (item as T));
+      for (const item of (found ?? []) as unknown[]) {
+        const kept = read === undefined ? map(item as Item) : (item as T);
+        if (kept !== undefined) items.push(kept);
+      }
       if (!metadata?.continue) return items;
       page = (await ahead) ?? ask(metadata.continue);
     }

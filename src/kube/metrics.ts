@@ -5,32 +5,34 @@ import type { ResourceList } from '../nodepool/types.ts';
 import type { Usage } from '../operations/demand-port.ts';
 import type { Answer } from './answer.ts';
 import { parseStatus } from './errors.ts';
-import { pathOf, type Resource } from './resource.ts';
+import { requestPage, UnreadableError } from './page.ts';
+import { decodeNodeMetrics, type NodeMetrics } from './protobuf/node-metrics.ts';
+import type { Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
 
+/** There are no pages of it. */
 const NODE_METRICS: Resource = {
   group: 'metrics.k8s.io',
   version: 'v1beta1',
   plural: 'nodes',
   kind: 'NodeMetrics',
+  decode: decodeNodeMetrics,
 };
-
-interface NodeMetrics {
-  metadata?: { name?: string };
-  usage?: ResourceList;
-}
 
 /** @param signal ends the wait: then, as on any failure, the result says so */
 export async function nodeUsage(transport: Transport, signal: AbortSignal): Promise<Usage> {
+  const byNode = new Map<string, ResourceList>();
+  const keep = (item: object) => note(byNode, item);
   try {
-    return toUsage(await transport.request({ path: pathOf(NODE_METRICS), signal }));
+    const { answer, page } = await requestPage(transport, NODE_METRICS, {}, { signal, keep });
+    return page === undefined ? toUsage(answer) : { kind: 'served', byNode };
   } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
+    if (!(error instanceof NodepoolError) && !(error instanceof UnreadableError)) throw error;
     return { kind: 'failed', reason: signal.aborted ? 'it did not answer in time' : error.message };
   }
 }
 
-/** 404 is the API server's own answer, for a group that it does not have. */
+/** Of an answer in JSON, or a refusal. 404 is the API server's own answer, for a group that it does not have. */
 export function toUsage({ status, text }: Pick<Answer, 'status' | 'text'>): Usage {
   if (status === 404) return { kind: 'absent' };
   if (status !== 200) {
@@ -40,11 +42,15 @@ export function toUsage({ status, text }: Pick<Answer, 'status' | 'text'>): Usag
   const items = itemsOf(text);
   if (items === undefined) return { kind: 'failed', reason: 'the answer is no list' };
   const byNode = new Map<string, ResourceList>();
-  for (const { metadata, usage } of items) byNode.set(metadata?.name ?? '', usage ?? {});
+  for (const item of items) note(byNode, item);
   return { kind: 'served', byNode };
 }
 
-function itemsOf(text: string): NodeMetrics[] | undefined {
+function note(byNode: Map<string, ResourceList>, { metadata, usage }: NodeMetrics): void {
+  byNode.set(metadata?.name ?? '', usage ?? {});
+}
+
+function itemsOf(text: string): object[] | undefined {
   try {
     const body: unknown = JSON.parse(text);
     if (!isObject(body) || !('kind' in body)) return undefined;

@@ -25,7 +25,10 @@ export interface PageOptions {
   signal?: AbortSignal | undefined;
   /** Gets what the list says of itself as soon as it is there: in protobuf, before the items. */
   onMeta?: ((meta: ListMeta) => void) | undefined;
-  /** What is kept of an item in protobuf, at once: held for a page's time, 500 of them would outlive the youngest heap. */
+  /**
+   * What is kept of an item in protobuf, at once: held for a page's time, 500 of them would outlive the youngest heap.
+   * Undefined: nothing.
+   */
   keep?: (item: object) => unknown;
 }
 
@@ -49,7 +52,8 @@ export async function requestPage(
   const onItem = (raw: Uint8Array) => {
     const item = decode(raw);
     try {
-      items.push(keep(item));
+      const kept = keep(item);
+      if (kept !== undefined) items.push(kept);
     } catch (error) {
       bug ??= { error };
     }

@@ -14,10 +14,8 @@ const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
 
 export async function podsOn(api: Api, nodes: readonly string[]): Promise<PlacedPod[]> {
   const meant = new Set(nodes);
-  const list = async (fieldSelector: string): Promise<PlacedPod[]> => {
-    const pods = await api.list(TOLERATING_PODS, (pod: Wire<V1Pod>) => placed(pod, meant), { fieldSelector });
-    return pods.filter(pod => pod !== undefined);
-  };
+  const list = (fieldSelector: string): Promise<PlacedPod[]> =>
+    api.list(TOLERATING_PODS, (pod: Wire<V1Pod>) => placed(pod, meant), { fieldSelector });
   if (meant.size > MOST_LISTS) return list('spec.nodeName!=');
   return (await Promise.all([...meant].map(node => list(`spec.nodeName=${node}`)))).flat();
 }

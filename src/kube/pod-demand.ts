@@ -1,9 +1,10 @@
 /** What the pods on each node ask for. A page of pods is added up as it comes; the pods are not kept. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { addAmounts, quantityReader } from '../nodepool/amounts.ts';
+import type { NodeLoad } from '../nodepool/capacity.ts';
 import { podLimits, podRequests } from '../nodepool/pod-resources.ts';
 import { QuantityError } from '../nodepool/quantity.ts';
-import type { Demand, NodeDemand } from '../operations/demand-port.ts';
+import type { Demand } from '../operations/demand-port.ts';
 import type { Api } from './api.ts';
 import { PLACED } from './pods.ts';
 import { decodePodDemand } from './protobuf/pod-demand.ts';
@@ -21,13 +22,13 @@ export async function podDemand(api: Api): Promise<Demand> {
   const startOver = () => {
     sums = demandSums();
   };
-  await api.list<WirePod, void>(DEMANDING_PODS, pod => sums.add(pod), PLACED, startOver);
+  await api.list(DEMANDING_PODS, (pod: WirePod) => sums.add(pod), PLACED, startOver);
   return sums;
 }
 
 /** Adds pods up, each to the node that it is on. */
 export function demandSums(): Demand & { add(pod: WirePod): void } {
-  const byNode = new Map<string, NodeDemand>();
+  const byNode = new Map<string, NodeLoad>();
   const problems: string[] = [];
   const read = quantityReader();
   return {

@@ -28,24 +28,38 @@ export function quantityReader(): ReadQuantity {
 /** @throws QuantityError */
 export function toAmounts(list: ResourceList | undefined, read: ReadQuantity): Amounts {
   const amounts: Amounts = new Map();
-  if (list !== undefined) for (const name of Object.keys(list)) amounts.set(name, read(list[name] ?? '0'));
+  addList(amounts, list, read);
   return amounts;
 }
 
 /** Adds each of `more` to `total`. */
 export function addAmounts(total: Amounts, more: Amounts): void {
-  for (const [name, quantity] of more) {
-    const before = total.get(name);
-    total.set(name, before === undefined ? quantity : addQuantities(before, quantity));
-  }
+  for (const [name, quantity] of more) addOne(total, name, quantity);
+}
+
+/** The same of a list as the API has it, without a Map of its own. @throws QuantityError */
+export function addList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
+  if (list !== undefined) for (const name of Object.keys(list)) addOne(total, name, read(list[name] ?? '0'));
 }
 
 /** Raises each in `total` to that of `other`, where that is greater. */
 export function raiseAmounts(total: Amounts, other: Amounts): void {
-  for (const [name, quantity] of other) {
-    const before = total.get(name);
-    if (before === undefined || compareQuantities(quantity, before) > 0) total.set(name, quantity);
-  }
+  for (const [name, quantity] of other) raiseOne(total, name, quantity);
+}
+
+/** The same to those of a list as the API has it. @throws QuantityError */
+export function raiseToList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
+  if (list !== undefined) for (const name of Object.keys(list)) raiseOne(total, name, read(list[name] ?? '0'));
+}
+
+function addOne(total: Amounts, name: string, quantity: Quantity): void {
+  const before = total.get(name);
+  total.set(name, before === undefined ? quantity : addQuantities(before, quantity));
+}
+
+function raiseOne(total: Amounts, name: string, quantity: Quantity): void {
+  const before = total.get(name);
+  if (before === undefined || compareQuantities(quantity, before) > 0) total.set(name, quantity);
 }
 
 /** What is left of a when b is taken from it; nothing is left where b is more. */

@@ -18,7 +18,7 @@ export interface Figures {
 export type Measure = keyof Figures;
 export const MEASURES: readonly Measure[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
 
-/** What the pods on a node ask for, together. */
+/** What the pods on a node ask for, together: those that are bound to it and have not ended. */
 export interface NodeLoad {
   pods: number;
   requests: Amounts;
@@ -48,7 +48,7 @@ export interface Reading {
 /** One resource on one node. */
 export function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
-    const text = list?.[resource];
+    const text = list && textIn(list, resource);
     if (text === undefined) return undefined;
     try {
       return read(text);
@@ -67,6 +67,11 @@ export function figuresOf(resource: string, { node, load, used }: NodeFacts, { r
     used: quantityOf('usage of', used),
     free: requested && (takesPods(node) ? leftOf(allocatable, requested) : ZERO),
   };
+}
+
+/** A name that somebody typed may be that of a method which all objects have. */
+function textIn(list: ResourceList, resource: string): string | undefined {
+  return Object.hasOwn(list, resource) ? list[resource] : undefined;
 }
 
 /** Every pod takes one of the places for pods, whatever it asks for. */
@@ -122,9 +127,10 @@ export class Tally {
     this.nodes += nodes.length;
     for (const node of nodes) if (takesPods(node)) this.schedulable += 1;
     const lists = nodes.map(({ allocatable }) => allocatable);
-    const sums = sumResourceLists(lists, (place, problem) => onProblem(`node ${nodes[place]?.name}: ${problem}`));
+    const tell = (place: number, problem: string) => onProblem(`node ${nodes[place]?.name}: ${problem}`);
+    const sums = sumResourceLists(lists, tell, [...this.figures.keys()]);
     for (const [resource, before] of this.figures) {
-      const allocatable = addQuantities(before.allocatable, read(sums[resource] ?? '0'));
+      const allocatable = addQuantities(before.allocatable, read(textIn(sums, resource) ?? '0'));
       this.figures.set(resource, { ...before, allocatable });
     }
   }
@@ -139,8 +145,9 @@ export class Tally {
   }
 }
 
-/** How many hundredths of what is allocatable; undefined where that is nothing, or the quantity is not known. */
+/** How many hundredths of what is allocatable; undefined where that is nothing, and of what is not known or no number holds. */
 export function percentOf(quantity: Quantity | undefined, { allocatable }: Figures): number | undefined {
   if (quantity === undefined || allocatable.unscaled <= 0n) return undefined;
-  return (quantityToNumber(quantity) / quantityToNumber(allocatable)) * 100;
+  const percent = (quantityToNumber(quantity) / quantityToNumber(allocatable)) * 100;
+  return Number.isFinite(percent) ? percent : undefined;
 }

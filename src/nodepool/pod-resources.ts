@@ -4,7 +4,16 @@
  *
  * Not counted: devices that stand for a node's own resources (DRANodeAllocatableResources, alpha and off in 1.36).
  */
-import { type Amounts, addAmounts, type ReadQuantity, raiseAmounts, toAmounts, ZERO } from './amounts.ts';
+import {
+  type Amounts,
+  addAmounts,
+  addList,
+  type ReadQuantity,
+  raiseAmounts,
+  raiseToList,
+  toAmounts,
+  ZERO,
+} from './amounts.ts';
 import { addQuantities } from './quantity.ts';
 import type { ResourceList } from './types.ts';
 
@@ -51,14 +60,15 @@ type Kind = 'requests' | 'limits';
 /** The pod's requests, its overhead included. @throws QuantityError */
 export function podRequests(pod: DemandingPod, read: ReadQuantity): Amounts {
   const total = podAmounts(pod, 'requests', read);
-  addAmounts(total, toAmounts(pod.spec?.overhead, read));
+  addList(total, pod.spec?.overhead, read);
   return total;
 }
 
 /** The pod's limits; its overhead counts where there is a limit. @throws QuantityError */
 export function podLimits(pod: DemandingPod, read: ReadQuantity): Amounts {
   const total = podAmounts(pod, 'limits', read);
-  for (const [name, quantity] of toAmounts(pod.spec?.overhead, read)) {
+  if (pod.spec?.overhead === undefined) return total;
+  for (const [name, quantity] of toAmounts(pod.spec.overhead, read)) {
     const limit = total.get(name);
     if (limit !== undefined && limit.unscaled !== 0n) total.set(name, addQuantities(limit, quantity));
   }
@@ -70,10 +80,11 @@ function podAmounts(pod: DemandingPod, kind: Kind, read: ReadQuantity): Amounts 
   const infeasible = isResizeInfeasible(pod);
   const total = containerAmounts(pod, kind, infeasible, read);
   const { spec, status } = pod;
-  const own = toAmounts(spec?.resources?.[kind], read);
-  if (own.size === 0) return total;
-  const live = status?.resources === undefined ? own : effective(own, kind, status, infeasible, read);
-  for (const name of own.keys()) if (isPodLevel(name)) total.set(name, live.get(name) ?? ZERO);
+  const asked = spec?.resources?.[kind];
+  if (asked === undefined) return total;
+  const own =
+    status?.resources === undefined ? toAmounts(asked, read) : effective(asked, kind, status, infeasible, read);
+  for (const name of Object.keys(asked)) if (isPodLevel(name)) total.set(name, own.get(name) ?? ZERO);
   return total;
 }
 
@@ -84,24 +95,24 @@ function containerAmounts(
   infeasible: boolean,
   read: ReadQuantity,
 ): Amounts {
-  const amountsOf = ({ name, resources }: Container, statuses: ContainerStatus[] | undefined): Amounts => {
-    const amounts = toAmounts(resources?.[kind], read);
+  // There are a hundred thousand pods: no Map for a container where its list can be added as it is.
+  const add = (sum: Amounts, { name, resources }: Container, statuses: ContainerStatus[] | undefined) => {
+    const asked = resources?.[kind];
     const live = statuses?.find(candidate => candidate.name === name);
-    return live?.resources === undefined ? amounts : effective(amounts, kind, live, infeasible, read);
+    if (live?.resources === undefined) addList(sum, asked, read);
+    else addAmounts(sum, effective(asked, kind, live, infeasible, read));
   };
   const total: Amounts = new Map();
-  for (const container of spec?.containers ?? []) addAmounts(total, amountsOf(container, status?.containerStatuses));
+  for (const container of spec?.containers ?? []) add(total, container, status?.containerStatuses);
   if (spec?.initContainers === undefined) return total;
   const sidecars: Amounts = new Map();
   const peak: Amounts = new Map();
   for (const container of spec.initContainers) {
     if (container.restartPolicy === 'Always') {
-      const amounts = amountsOf(container, status?.initContainerStatuses);
-      addAmounts(total, amounts);
-      addAmounts(sidecars, amounts);
+      for (const sum of [total, sidecars]) add(sum, container, status?.initContainerStatuses);
     } else {
       // What it was given once it ran does not count: only sidecars can be resized.
-      const amounts = amountsOf(container, undefined);
+      const amounts = toAmounts(container.resources?.[kind], read);
       addAmounts(amounts, sidecars);
       raiseAmounts(peak, amounts);
     }
@@ -112,15 +123,15 @@ function containerAmounts(
 
 /** While a resize is under way the most of what was asked for, set aside and in use; a refused one counts for nothing. */
 function effective(
-  asked: Amounts,
+  asked: ResourceList | undefined,
   kind: Kind,
   { allocatedResources, resources }: Pick<ContainerStatus, 'allocatedResources' | 'resources'>,
   infeasible: boolean,
   read: ReadQuantity,
 ): Amounts {
-  const amounts: Amounts = new Map(infeasible ? [] : asked);
-  raiseAmounts(amounts, toAmounts(resources?.[kind], read));
-  if (kind === 'requests') raiseAmounts(amounts, toAmounts(allocatedResources, read));
+  const amounts = toAmounts(infeasible ? undefined : asked, read);
+  raiseToList(amounts, resources?.[kind], read);
+  if (kind === 'requests') raiseToList(amounts, allocatedResources, read);
   return amounts;
 }
 

@@ -47,22 +47,26 @@ export function sumQuantities(texts: readonly string[]): string {
  * The sums by resource. What is no quantity is left out.
  *
  * @param onProblem told of that: the list's place among the lists, and a sentence that names the resource and the value
+ * @param only the resources that are meant; else all
  */
 export function sumResourceLists(
   lists: Iterable<ResourceList>,
   onProblem: (place: number, problem: string) => void,
+  only?: readonly string[],
 ): ResourceList {
   const sums = new Map<string, Sum>();
   let place = 0;
   for (const list of lists) {
-    for (const name of Object.keys(list)) {
+    for (const name of only ?? Object.keys(list)) {
+      const text = Object.hasOwn(list, name) ? list[name] : undefined;
+      if (text === undefined) continue;
       let sum = sums.get(name);
       if (sum === undefined) {
         sum = new Sum();
         sums.set(name, sum);
       }
-      const problem = tryToAdd(sum, list[name] ?? '0');
-      if (problem !== undefined) onProblem(place, `allocatable ${name} ${JSON.stringify(list[name])}: ${problem}`);
+      const problem = tryToAdd(sum, text);
+      if (problem !== undefined) onProblem(place, `allocatable ${name} ${JSON.stringify(text)}: ${problem}`);
     }
     place += 1;
   }

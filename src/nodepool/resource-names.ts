@@ -16,7 +16,7 @@ export function inResourceOrder(resources: Iterable<string>): string[] {
   return [...FIRST.filter(name => names.delete(name)), ...[...names].toSorted()];
 }
 
-/** What is shown unless somebody asks for others. @param offered those that some node has any of */
+/** What is shown unless somebody asks for others. @param offered those that there are any of */
 export function usualResources(offered: Iterable<string>): string[] {
   return inResourceOrder([...FIRST, ...[...offered].filter(isAccelerator)]);
 }

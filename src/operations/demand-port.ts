@@ -1,17 +1,10 @@
 /** What is asked of a cluster about pods and usage. src/kube implements it. */
-import type { Amounts } from '../nodepool/amounts.ts';
+import type { NodeLoad } from '../nodepool/capacity.ts';
 import type { ResourceList } from '../nodepool/types.ts';
-
-/** What the pods on one node ask for: those that are bound to it and have not ended. */
-export interface NodeDemand {
-  pods: number;
-  requests: Amounts;
-  limits: Amounts;
-}
 
 export interface Demand {
   /** By the node's name; a node without pods has none. */
-  byNode: ReadonlyMap<string, NodeDemand>;
+  byNode: ReadonlyMap<string, NodeLoad>;
   /** Pods that are counted and whose amounts cannot be read, each a sentence. */
   problems: string[];
 }

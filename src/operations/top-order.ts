@@ -2,14 +2,17 @@
 import { type Figures, MEASURES, type Measure, percentOf, type Tally } from '../nodepool/capacity.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { compareQuantities } from '../nodepool/quantity.ts';
+import { isAccelerator, usualResources } from '../nodepool/resource-names.ts';
 import { suggest } from '../nodepool/suggest.ts';
+import type { Choice } from './top-resources.ts';
 
 export type SortKey =
   | { by: 'name' }
   | { by: 'nodes' }
   | { by: 'figure'; resource: string; measure: Measure | 'percent' };
 
-const NEXT = 'write name, nodes, RESOURCE (most of it requested first) or RESOURCE.MEASURE, as cpu.free';
+const NEXT =
+  'write name, nodes, RESOURCE (most of it requested first) or RESOURCE.MEASURE, as cpu.free, of one shown or in --resources';
 
 /**
  * `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`; a resource alone means its percent, or what is allocatable where
@@ -35,6 +38,12 @@ export function parseSortKey(text: string, resources: readonly string[], pods: b
     throw new NodepoolError('usage', `--sort-by: --no-pods leaves ${measure} unknown`, 'leave out --no-pods');
   }
   return { by: 'figure', resource, measure };
+}
+
+/** Throws as parseSortKey() where no cluster could make it a key: nothing need be read for that. */
+export function checkSortKey(text: string, choice: Choice, pods: boolean): void {
+  if (typeof choice !== 'string') parseSortKey(text, choice, pods);
+  else if (choice === 'usual' && !isAccelerator(text)) parseSortKey(text, usualResources([]), pods);
 }
 
 /** The most first, the unknown last; what is equal stays as it is, by name. */

@@ -14,8 +14,10 @@ export function chooseResources(
   demand: Demand | undefined,
 ): { resources: string[]; warnings: string[] } {
   const { known, offered } = resourcesOf(nodes);
-  if (choice === 'usual') return { resources: usualResources(offered), warnings: [] };
-  const asked = new Set([...(demand?.byNode.values() ?? [])].flatMap(({ requests }) => [...requests.keys()]));
+  const asked = new Set<string>();
+  for (const { requests } of demand?.byNode.values() ?? []) for (const name of requests.keys()) asked.add(name);
+  // Where a device plugin died a node has none of what its pods hold.
+  if (choice === 'usual') return { resources: usualResources([...offered, ...asked]), warnings: [] };
   if (choice === 'all') return { resources: inResourceOrder([...offered, ...asked]), warnings: [] };
   const unknown = choice.filter(name => !known.has(name) && !asked.has(name));
   const warnings = unknown.map(name => {

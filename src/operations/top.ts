@@ -9,6 +9,7 @@ import type { Demand, DemandPort, Usage } from './demand-port.ts';
 import { getPools } from './get.ts';
 import { poolNotFound } from './load-view.ts';
 import type { PoolsPort } from './ports.ts';
+import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
 export interface TopOptions {
@@ -21,6 +22,8 @@ export interface TopOptions {
   /** Whether each node is wanted too. */
   nodes: boolean;
   resources: Choice;
+  /** See parseSortKey(). */
+  sortBy: string;
 }
 
 export interface TopDeps {
@@ -44,9 +47,9 @@ export interface TopNode {
 }
 
 export interface Top {
-  /** By name; nodes of no pool last, where there are any. */
+  /** In the order asked for: by name, nodes of no pool last, where there are any. */
   pools: TopPool[];
-  /** By pool and name. Empty unless they were asked for. */
+  /** The same: by pool and name. Empty unless they were asked for. */
   nodes: TopNode[];
   /** Of all pools in here. */
   total: Tally;
@@ -61,36 +64,49 @@ export interface Top {
 /** How much longer than for the rest is waited for what is nice to have. */
 const USAGE_WAIT_MS = 5_000;
 
-/** Throws NodepoolError: a pool that is not there, a selector that is none, a cluster that refuses. */
+/** Throws NodepoolError: a pool that is not there, a selector or a key that is none, a cluster that refuses. */
 export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
-  const { names, selector } = options;
+  checkSortKey(options.sortBy, options.resources, options.pods);
   const noUsage = new AbortController();
   const usageAsked = options.pods ? deps.demand.nodeUsage(noUsage.signal) : undefined;
-  const [pools, nodes, demand, selected] = await Promise.all([
-    deps.cluster.listPools(),
-    deps.cluster.listNodes(),
+  // Pods take longest: a wrong name is known before they are all here.
+  const [{ view, nodes, pools }, demand] = await Promise.all([
+    meantPools(options, deps),
     options.pods ? deps.demand.podDemand() : undefined,
-    selector === undefined
-      ? undefined
-      : getPools({ names, selector, fieldSelector: undefined, ignoreNotFound: false }, deps),
   ]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
   const usage = await usageAsked;
   cancel();
-  const view = new View(pools, nodes, []);
-  const known = pools.map(({ metadata }) => metadata.name).toSorted();
-  const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(missing);
-  const wanted = selected?.pools.map(({ metadata }) => metadata.name) ?? (names.length > 0 ? names : known);
   const { resources, warnings } = chooseResources(options.resources, nodes, demand);
+  const key = parseSortKey(options.sortBy, resources, options.pods);
   const table = new Table(resources, demand, usage, options.nodes);
-  for (const name of [...new Set(wanted)].toSorted()) table.add(name, view.members(name));
-  if (names.length === 0 && selector === undefined) {
+  for (const name of pools) table.add(name, view.members(name));
+  if (options.names.length === 0 && options.selector === undefined) {
     const free = nodes.filter(node => view.claim(node.name)?.owner === undefined);
     if (free.length > 0) table.add(undefined, free);
   }
-  warnings.push(...(demand?.problems ?? []), ...table.problems);
-  return { pools: table.pools, nodes: table.nodes, total: table.total, resources, usage, warnings };
+  for (const problem of demand?.problems ?? []) warnings.push(problem);
+  for (const problem of table.problems) warnings.push(problem);
+  const { total } = table;
+  return { pools: sortTop(table.pools, key), nodes: sortTop(table.nodes, key), total, resources, usage, warnings };
+}
+
+/** Pools and nodes, and the names of the pools that are meant, in order. Throws as top(). */
+async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
+  const [all, nodes, selected] = await Promise.all([
+    deps.cluster.listPools(),
+    deps.cluster.listNodes(),
+    selector === undefined
+      ? undefined
+      : getPools({ names, selector, fieldSelector: undefined, ignoreNotFound: false }, deps),
+  ]);
+  // As loadView(): what the reading left behind would stand beside what comes now.
+  globalThis.gc?.();
+  const known = all.map(({ metadata }) => metadata.name);
+  const missing = names.filter(name => !known.includes(name));
+  if (missing.length > 0) throw poolNotFound(missing);
+  const meant = selected?.pools.map(({ metadata }) => metadata.name) ?? (names.length > 0 ? names : known);
+  return { view: new View(all, nodes, []), nodes, pools: [...new Set(meant)].toSorted() };
 }
 
 /** Adds up node after node. */

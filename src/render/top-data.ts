@@ -34,7 +34,7 @@ function figuresJson(figures: Figures) {
   const known = MEASURES.flatMap(measure => {
     const quantity = figures[measure];
     if (quantity === undefined) return [];
-    return [[measure, { quantity: formatQuantity(quantity), value: quantityToNumber(quantity) }] as const];
+    return [[measure, { quantity: formatQuantity(quantity), value: numberOf(quantity) }] as const];
   });
   return {
     ...Object.fromEntries(known),
@@ -42,6 +42,12 @@ function figuresJson(figures: Figures) {
     limitsPercent: rounded(percentOf(figures.limits, figures)),
     usedPercent: rounded(percentOf(figures.used, figures)),
   };
+}
+
+/** Undefined for what is beyond all numbers: JSON has no word for it. */
+function numberOf(quantity: Quantity): number | undefined {
+  const value = quantityToNumber(quantity);
+  return Number.isFinite(value) ? value : undefined;
 }
 
 /** To hundredths. */
@@ -85,5 +91,5 @@ function figureRows(head: string[], { figures }: Tally): string[][] {
 }
 
 function quantityCells(quantity: Quantity | undefined): string[] {
-  return quantity === undefined ? ['', ''] : [formatQuantity(quantity), String(quantityToNumber(quantity))];
+  return quantity === undefined ? ['', ''] : [formatQuantity(quantity), String(numberOf(quantity) ?? '')];
 }

@@ -4,7 +4,7 @@ import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
 import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
 import type { Top, TopNode } from '../operations/top.ts';
 import { type BarGlyphs, bar } from './bar.ts';
-import { NONE, nodeStatusText } from './cells.ts';
+import { NONE, nodeStatusText, shorten } from './cells.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -22,6 +22,8 @@ export interface TopTableOptions {
 const WIDEST_BAR = 20;
 const NARROWEST_BAR = 5;
 const GAP = 2;
+/** Characters of an amount: one that is beyond all numbers has thousands of digits. */
+const WIDEST_AMOUNT = 24;
 /** Percent of what is allocatable. */
 const [FILLING, FULL] = [80, 95];
 
@@ -120,7 +122,7 @@ function columnsOf(usage: Top['usage'], style: Style): Column[] {
 }
 
 function amount(quantity: Quantity | undefined, resource: string): string {
-  return quantity === undefined ? NONE : displayQuantity(resource, formatQuantity(quantity));
+  return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), WIDEST_AMOUNT);
 }
 
 /** Whole percents, cut off as `kubectl describe node` does. */

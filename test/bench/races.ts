@@ -61,6 +61,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
   const most: Limits = held ? { ratio: 0.6, rss: 110 } : {};
   const done = /^pool-0 +200 .*\(unchanged\)/;
   const same = /^$/;
+  const top = /^POOL +NODES +RESOURCE +ALLOC\npool-0 +(\d+)\/\1 +cpu +\d/;
   return {
     title: 'Every node read, nothing to do',
     peer: contender('kubectl get nodes', [...kubectl, 'get', 'nodes'], env, /^NAME +STATUS .*\nnode-/),
@@ -68,6 +69,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
       contender(`${EXECUTABLE}: reconcile`, [...executable, 'reconcile'], env, done, most),
       contender(`${EXECUTABLE}: diff`, [...executable, 'diff'], env, same, most),
       contender(`${EXECUTABLE}: nodes`, [...executable, 'nodes'], env, /^NAME +STATUS +POOL .*\nnode-/, most),
+      contender(`${EXECUTABLE}: top --no-pods`, [...executable, 'top', '--no-pods'], env, top, most),
       ...(npm ? [contender(`${NPM}: reconcile`, [...npm, 'reconcile'], env, done)] : []),
       ...(npm ? [contender(`${NPM}: diff`, [...npm, 'diff'], env, same)] : []),
     ],

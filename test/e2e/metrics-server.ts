@@ -6,9 +6,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { PROTOBUF } from '../../src/kube/protobuf/objects.ts';
 import { serverCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
+import { encode, envelope } from '../unit/kube/protobuf/encode.ts';
 import { eventually } from './watching.ts';
 
 const SERVICES = '/api/v1/namespaces/default/services';
@@ -31,11 +33,15 @@ export async function startMetricsServer(cluster: ControlPlane, usage: NodeUsage
   const api = raw(cluster);
   const { authority, ca } = cluster;
   const state: Omit<MetricsServer, 'stop'> = { usage, mood: 'answers' };
-  const server = createServer(serverCertificate(authority, ['metrics.default.svc']), ({ url = '' }, response) => {
-    if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerNodes(state, response);
-    else if (url.startsWith(`/apis/${GROUP_VERSION}`)) answer(response, 200, RESOURCES);
-    else answer(response, 404, {});
-  });
+  const server = createServer(
+    serverCertificate(authority, ['metrics.default.svc']),
+    ({ url = '', headers }, response) => {
+      const inProtobuf = headers.accept?.includes(PROTOBUF) ?? false;
+      if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerNodes(state, inProtobuf, response);
+      else if (url.startsWith(`/apis/${GROUP_VERSION}`)) answer(response, 200, RESOURCES);
+      else answer(response, 404, {});
+    },
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -76,8 +82,17 @@ const RESOURCES = {
   resources: [{ name: 'nodes', singularName: '', namespaced: false, kind: 'NodeMetrics', verbs: ['get', 'list'] }],
 };
 
-function answerNodes({ usage, mood }: Omit<MetricsServer, 'stop'>, response: ServerResponse): void {
+function answerNodes(
+  { usage, mood }: Omit<MetricsServer, 'stop'>,
+  inProtobuf: boolean,
+  response: ServerResponse,
+): void {
   if (mood === 'hangs') return;
+  if (mood === 'answers' && inProtobuf) {
+    response.writeHead(200, { 'content-type': PROTOBUF });
+    response.end(protobufOf(usage));
+    return;
+  }
   const timestamp = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   const items = Object.entries(usage).map(([name, used]) => {
     return { metadata: { name, creationTimestamp: timestamp }, timestamp, window: '10.1s', usage: used };
@@ -86,6 +101,18 @@ function answerNodes({ usage, mood }: Omit<MetricsServer, 'stop'>, response: Ser
     answer(response, 200, { kind: 'NodeMetricsList', apiVersion: GROUP_VERSION, metadata: {}, items });
   else
     answer(response, 500, { kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'no scrape yet', code: 500 });
+}
+
+/** With labels, as metrics-server copies them from the node. */
+function protobufOf(usage: NodeUsage): Buffer {
+  const items = Object.entries(usage).map(([name, used]) => {
+    const amounts = Object.entries(used).map(([resource, quantity]) =>
+      encode({ 1: resource, 2: encode({ 1: quantity }) }),
+    );
+    const labels = [encode({ 1: 'kubernetes.io/hostname', 2: name })];
+    return encode({ 1: encode({ 1: name, 11: labels }), 4: amounts });
+  });
+  return envelope('NodeMetricsList', encode({ 1: encode({}), 2: items }), GROUP_VERSION);
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {

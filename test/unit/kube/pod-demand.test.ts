@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { demandSums, type WirePod } from '../../../src/kube/pod-demand.ts';
+import type { Api } from '../../../src/kube/api.ts';
+import { demandSums, podDemand, type WirePod } from '../../../src/kube/pod-demand.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
 
 function pod(node: string, cpu: string): WirePod {
@@ -17,4 +18,19 @@ test('sums by node; a pod that cannot be read counts as a pod, and is told', () 
   });
   assert.deepEqual(said, ['a 3 cpu=1100m cpu=1100m', 'b 1 cpu=1 cpu=1']);
   assert.deepEqual(sums.problems, ['pod team/on-a: quantity with an exponent above 10000']);
+});
+
+test('a list that is read from the start again counts no pod twice', async () => {
+  const list: Api['list'] = async (_resource, map, _query, onRestart) => {
+    const read = (one: WirePod) => map(one as never);
+    read(pod('a', '1'));
+    onRestart?.();
+    for (const one of [pod('a', '1'), pod('b', '2')]) read(one);
+    return [];
+  };
+  const { byNode } = await podDemand({ list } as Partial<Api> as Api);
+  assert.deepEqual(
+    [...byNode].map(([name, { pods }]) => `${name} ${pods}`),
+    ['a 1', 'b 1'],
+  );
 });

@@ -1,8 +1,9 @@
 /** Pools, nodes, pods' sums and usage as the ports give them, for `top` and its screens. */
 import { systemClock } from '../../../src/controller/clock.ts';
+import type { NodeLoad } from '../../../src/nodepool/capacity.ts';
 import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
-import type { NodeDemand, Usage } from '../../../src/operations/demand-port.ts';
+import type { Usage } from '../../../src/operations/demand-port.ts';
 import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
 import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
@@ -10,11 +11,11 @@ import { aNode, aPool } from '../nodepool/fixtures.ts';
 export interface TopWorld {
   pools: NodePool[];
   nodes: Node[];
-  demand: Record<string, NodeDemand>;
+  demand: Record<string, NodeLoad>;
   usage: Usage;
 }
 
-export function demandOf(pods: number, requests: ResourceList, limits: ResourceList = {}): NodeDemand {
+export function demandOf(pods: number, requests: ResourceList, limits: ResourceList = {}): NodeLoad {
   const amounts = (list: ResourceList) =>
     new Map(Object.entries(list).map(([name, text]): [string, Quantity] => [name, parseQuantity(text)]));
   return { pods, requests: amounts(requests), limits: amounts(limits) };
@@ -62,7 +63,16 @@ export function depsOf({ pools, nodes, demand, usage }: TopWorld): TopDeps {
   };
 }
 
+/** `top` without a flag. */
+export const PLAIN: TopOptions = {
+  names: [],
+  selector: undefined,
+  pods: true,
+  nodes: false,
+  resources: 'usual',
+  sortBy: 'name',
+};
+
 export function topOf(world: TopWorld, options: Partial<TopOptions> = {}): Promise<Top> {
-  const all: TopOptions = { names: [], selector: undefined, pods: true, nodes: false, resources: 'usual', ...options };
-  return top(all, depsOf(world));
+  return top({ ...PLAIN, ...options }, depsOf(world));
 }

@@ -3,11 +3,11 @@ import { describe, test } from 'node:test';
 import type { Figures, Tally } from '../../../src/nodepool/capacity.ts';
 import type { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
-import { top } from '../../../src/operations/top.ts';
-import { parseSortKey, sortTop } from '../../../src/operations/top-order.ts';
+import { type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
+import { parseSortKey } from '../../../src/operations/top-order.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode } from '../nodepool/fixtures.ts';
-import { depsOf, topOf, topWorld } from './top-world.ts';
+import { demandOf, depsOf, PLAIN, topOf, topWorld } from './top-world.ts';
 
 /** `allocatable requested limits used free`, `-` for what is not known. */
 function said({ figures }: Tally, resource: string): string {
@@ -40,10 +40,7 @@ describe('sums', () => {
   test('without pods only what is allocatable is known, and pods are not asked for', async () => {
     const deps = depsOf(topWorld());
     const never = () => Promise.reject(new Error('asked'));
-    const found = await top(
-      { names: [], selector: undefined, pods: false, nodes: false, resources: 'usual' },
-      { ...deps, demand: { podDemand: never, nodeUsage: never } },
-    );
+    const found = await top({ ...PLAIN, pods: false }, { ...deps, demand: { podDemand: never, nodeUsage: never } });
     assert.equal(said(found.total, 'cpu'), '47640m - - - -');
     assert.equal(found.usage, undefined);
   });
@@ -80,7 +77,7 @@ describe('sums', () => {
 
   test('a quantity that is none counts as nothing and is told', async () => {
     const world = topWorld({ demand: {} });
-    const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi' } });
+    const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi', 'not/shown': '1e99999' } });
     const nodes = [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })];
     for (const pods of [true, false]) {
       const { total, warnings } = await topOf({ ...world, pools: [], nodes }, { pods });
@@ -122,29 +119,41 @@ describe('what is chosen', () => {
     world.nodes.push(aNode({ name: 'x', allocatable: { 'example.com/fuse': '9', 'ephemeral-storage': '1Gi' } }));
     assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
     assert.equal(await resources('all'), 'cpu memory pods ephemeral-storage example.com/fuse nvidia.com/gpu');
+    world.nodes.push(aNode({ name: 'y', allocatable: { 'amd.com/gpu': '0', 'example.com/none': '0' } }));
+    assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
+    // The device plugin died, and a pod holds devices still.
+    world.demand.y = demandOf(1, { 'amd.com/gpu': '1', 'example.com/none': '1' });
+    assert.equal(await resources('usual'), 'cpu memory pods amd.com/gpu nvidia.com/gpu');
+    const all = 'cpu memory pods amd.com/gpu ephemeral-storage example.com/fuse example.com/none nvidia.com/gpu';
+    assert.equal(await resources('all'), all);
+    assert.deepEqual((await topOf(world, { sortBy: 'amd.com/gpu' })).resources, [
+      'cpu',
+      'memory',
+      'pods',
+      'amd.com/gpu',
+      'nvidia.com/gpu',
+    ]);
     assert.equal(await resources(['hugepages-1Gi', 'cpu', 'cpu']), 'hugepages-1Gi cpu');
   });
 
   test('a resource that nobody knows is nothing, with a word about it', async () => {
-    const { total, warnings } = await topOf(topWorld(), { resources: ['nvidia.com/gpus', 'xyz', 'nvidia.com/gpu'] });
-    assert.equal(said(total, 'nvidia.com/gpus'), '0 0 0 - 0');
-    assert.deepEqual(warnings, [
-      'no node has the resource "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?',
-      'no node has the resource "xyz"',
-    ]);
+    for (const pods of [true, false]) {
+      const resources = ['nvidia.com/gpus', 'constructor', 'nvidia.com/gpu'];
+      const { total, warnings } = await topOf(topWorld(), { resources, pods });
+      const none = pods ? '0 0 0 - 0' : '0 - - - -';
+      assert.deepEqual([said(total, 'nvidia.com/gpus'), said(total, 'constructor')], [none, none]);
+      assert.deepEqual(warnings, [
+        'no node has the resource "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?',
+        'no node has the resource "constructor"',
+      ]);
+    }
   });
 });
 
 describe('order', () => {
   async function sorted(key: string, options: { nodes?: boolean; pods?: boolean } = {}): Promise<string> {
-    const { nodes: each = false, pods = true } = options;
-    const found = await topOf(topWorld(), { nodes: each, pods });
-    const sortKey = parseSortKey(key, found.resources, pods);
-    if (each)
-      return sortTop(found.nodes, sortKey)
-        .map(({ node }) => node.name)
-        .join(' ');
-    return names(sortTop(found.pools, sortKey));
+    const { pools, nodes } = await topOf(topWorld(), { ...options, sortBy: key });
+    return options.nodes ? nodes.map(({ node }) => node.name).join(' ') : names(pools);
   }
 
   test('by name, by nodes, by figures: the most first, the unknown last', async () => {
@@ -175,6 +184,33 @@ describe('order', () => {
   });
 });
 
+test('a pool that is not there is told before all pods are read', { timeout: 10_000 }, async () => {
+  const { demand, ...deps } = depsOf(topWorld());
+  const endless = { ...demand, podDemand: () => new Promise<never>(() => {}) };
+  const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, demand: endless });
+  await assert.rejects(found, { message: 'nodepool "gqu" not found' });
+});
+
+test('a key that is none anywhere is told before anything is read', async () => {
+  const refused = (options: Partial<TopOptions>, message: RegExp) =>
+    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), { message });
+  await refused({ sortBy: 'cpuu' }, /^--sort-by: "cpuu" is not shown; did you mean "cpu"\?$/);
+  await refused({ sortBy: 'cpu.fre' }, /^--sort-by: "fre" is no measure$/);
+  await refused({ sortBy: 'cpu', resources: ['memory'] }, /^--sort-by: "cpu" is not shown/);
+  const read = (options: Partial<TopOptions>) =>
+    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), TypeError);
+  await read({ sortBy: 'nvidia.com/gpu.free' });
+  await read({ sortBy: 'example.com/fuse', resources: 'all' });
+});
+
+test('a hundred thousand pods that cannot be read', async () => {
+  const { demand, ...deps } = depsOf(topWorld());
+  const problems = Array.from({ length: 200_000 }, (_, index) => `pod ${index}`);
+  const podDemand = async () => ({ ...(await demand.podDemand()), problems });
+  const { warnings } = await top(PLAIN, { ...deps, demand: { ...demand, podDemand } });
+  assert.equal(warnings.length, problems.length);
+});
+
 test('usage is waited for 5 s longer than for the rest, and no more', async () => {
   const clock = new FakeClock();
   const deps = depsOf(topWorld());
@@ -185,8 +221,7 @@ test('usage is waited for 5 s longer than for the rest, and no more', async () =
       signal.addEventListener('abort', () => resolve({ kind: 'failed', reason: 'late' }));
     });
   };
-  const options = { names: [], selector: undefined, pods: true, nodes: false, resources: 'usual' as const };
-  const found = top(options, { ...deps, clock, demand: { ...deps.demand, nodeUsage } });
+  const found = top(PLAIN, { ...deps, clock, demand: { ...deps.demand, nodeUsage } });
   await new Promise(resolve => setImmediate(resolve));
   await clock.advance(4_999);
   assert.equal(asked?.aborted, false);

@@ -6,7 +6,7 @@ import { renderTopNodes, renderTopPools } from '../../../src/render/top.ts';
 import { topCsv, topJson } from '../../../src/render/top-data.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { aNode } from '../nodepool/fixtures.ts';
-import { topOf, topWorld } from '../operations/top-world.ts';
+import { demandOf, topOf, topWorld } from '../operations/top-world.ts';
 import { colored, plain } from './fixtures.ts';
 
 const SHOWN = { headers: true, everyResource: false, bars: undefined };
@@ -169,6 +169,18 @@ describe('data', () => {
       resources: { cpu: { allocatable: { quantity: '15820m', value: 15.82 } } },
     });
     assert.equal('pool' in nodes[5], false);
+  });
+
+  test('an amount beyond all numbers: exact in data, cut in the table, without a number and a percent', async () => {
+    const top = await topOf(topWorld({ demand: { w1: demandOf(1, { cpu: `1${'0'.repeat(400)}` }) } }), {
+      names: ['worker'],
+      resources: ['cpu'],
+    });
+    const { requested, requestedPercent } = JSON.parse(topJson(top, false)).pools[0].resources.cpu;
+    assert.deepEqual([requested.value, requestedPercent], [undefined, undefined]);
+    assert.equal(BigInt(requested.quantity.replace(/E$/, '0'.repeat(18))), 10n ** 400n);
+    assert.match(renderTopPools(top, SHOWN, plain), /^worker {2}2\/3 {4}cpu {7}12 {5}10{22}… {2}<none> {2}0 {7}4$/m);
+    assert.match(topCsv(top, { withNodes: false, headers: false }), /^worker,3,2,cpu,12,12,10{382}E,,0,0,/);
   });
 
   test('CSV of pools', async () => {

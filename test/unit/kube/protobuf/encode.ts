@@ -17,8 +17,8 @@ export function encode(fields: Fields): Uint8Array {
 }
 
 /** As an object stands alone: the magic bytes, its kind, its message. */
-export function envelope(kind: string, raw: Uint8Array): Buffer {
-  const unknown = encode({ 1: encode({ 1: 'v1', 2: kind }), 2: raw, 3: '', 4: '' });
+export function envelope(kind: string, raw: Uint8Array, apiVersion = 'v1'): Buffer {
+  const unknown = encode({ 1: encode({ 1: apiVersion, 2: kind }), 2: raw, 3: '', 4: '' });
   return Buffer.concat([Buffer.from('k8s\0'), unknown]);
 }
 

@@ -1,0 +1,20 @@
+/**
+ * What metrics.k8s.io says of a node, in protobuf: its name and what it uses, of a message that has all labels of the
+ * node. Numbers: generated.proto of k8s.io/metrics, metrics/v1beta1.
+ */
+import type { ResourceList } from '../../nodepool/types.ts';
+import type { DecodeObject } from './objects.ts';
+import { around, decode, message, type Schema, text } from './schema.ts';
+
+/** A v1beta1 NodeMetrics, cut down to what is used. */
+export interface NodeMetrics {
+  metadata?: { name?: string };
+  usage?: ResourceList;
+}
+
+const NODE_METRICS: Schema = {
+  1: { name: 'metadata', read: message({ 1: { name: 'name', read: text } }) },
+  4: { name: 'usage', read: around(text), repeated: 'map' },
+};
+
+export const decodeNodeMetrics: DecodeObject<NodeMetrics> = raw => decode(NODE_METRICS, raw);

@@ -1,0 +1,108 @@
+/**
+ * What `top` says is free is what Kubernetes' own scheduler gives away: beside its controller manager, with kwok as the
+ * kubelets.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { raw } from '../cluster/raw.ts';
+import { container, createHeavyRuntime } from './many-pods.ts';
+import { verbsOf } from './verbs.ts';
+import { eventually } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const START_MS = 900_000;
+const TEST_MS = 120_000;
+const PODS = '/api/v1/namespaces/default/pods';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
+const MI = 2 ** 20;
+
+/** Sidecars, an init container that is more than what runs later, and overhead. */
+const BASE = {
+  runtimeClassName: 'heavy',
+  initContainers: [
+    container('side', { cpu: '50m', memory: '10Mi' }, {}, { restartPolicy: 'Always' }),
+    container('init', { cpu: '300m' }),
+  ],
+  containers: [container('main', { cpu: '100m', memory: '60Mi' })],
+};
+/** What is asked for once more and once more: thousandths of a cpu, and bytes. */
+const [CPU, MEMORY] = [130, 100 * MI];
+const FILL = { containers: [container('main', { cpu: `${CPU}m`, memory: `${MEMORY}` })] };
+
+interface Pod {
+  spec: { nodeName?: string };
+  status: { phase: string; conditions?: { reason?: string }[] };
+}
+type Free = Record<'cpu' | 'memory' | 'pods', { free: { value: number } }>;
+
+describe('top on a full cluster', () => {
+  let controllers: Controllers | undefined;
+  // Hooks run in the order in which they are written: this one before the control plane's end.
+  after(async () => controllers?.stop());
+  const world = useWorld();
+  const { ok } = verbsOf(world.cluster);
+  before(
+    async () => {
+      await ensureBinaries(CONTROLLER_BINARIES);
+      controllers = await startControllers(world.cluster());
+    },
+    { timeout: START_MS },
+  );
+  const api = () => raw(world.cluster());
+
+  async function deploy(app: string, replicas: number, spec: object): Promise<void> {
+    const labels = { app };
+    const template = { metadata: { labels }, spec };
+    await api().expect('POST', DEPLOYMENTS, {
+      metadata: { name: app },
+      spec: { replicas, selector: { matchLabels: labels }, template },
+    });
+  }
+
+  /** The node of each that runs, `none` for what the scheduler has refused, `?` for what is under way. */
+  async function places(app: string): Promise<string[]> {
+    const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
+    const found = items.map(({ spec, status }) => {
+      if (status.phase === 'Running') return spec.nodeName ?? '?';
+      return status.conditions?.some(({ reason }) => reason === 'Unschedulable') ? 'none' : '?';
+    });
+    return found.sort();
+  }
+
+  async function settled(app: string, replicas: number): Promise<string[]> {
+    let found: string[] = [];
+    await eventually(`${app} is placed`, async () => {
+      found = await places(app);
+      return found.length === replicas && !found.includes('?');
+    });
+    return found;
+  }
+
+  test('as many pods fit as there is room for by its figures', { timeout: TEST_MS }, async () => {
+    // Each is short of something else: of cpu, of memory, of places for pods; the last takes none.
+    await world.nodes(
+      { name: 'f-1', labels: role('full'), allocatable: { cpu: '2', memory: '8Gi' } },
+      { name: 'f-2', labels: role('full'), allocatable: { cpu: '8', memory: '1200Mi' } },
+      { name: 'f-3', labels: role('full'), allocatable: { cpu: '8', memory: '8Gi', pods: '7' } },
+      { name: 'f-4', labels: role('full'), unschedulable: true },
+    );
+    await world.pool('full');
+    await createHeavyRuntime(world.cluster());
+    await deploy('base', 6, BASE);
+    const base = await settled('base', 6);
+    assert.ok(!base.includes('none') && !base.includes('f-4'), base.join());
+
+    const { nodes } = JSON.parse(await ok(['top', 'full', '--nodes', '-o', 'json']));
+    const fits = (nodes as { name: string; resources: Free }[]).flatMap(({ name, resources }) => {
+      const { cpu, memory, pods } = resources;
+      const room = [Math.round(cpu.free.value * 1000) / CPU, memory.free.value / MEMORY, pods.free.value];
+      return Array.from({ length: Math.floor(Math.min(...room)) }, () => name);
+    });
+    assert.deepEqual([...new Set(fits)], ['f-1', 'f-2', 'f-3']);
+    const replicas = fits.length + 2;
+    await deploy('fill', replicas, FILL);
+    assert.deepEqual(await settled('fill', replicas), [...fits, 'none', 'none']);
+  });
+});
