@@ -3,7 +3,10 @@ import type { Readable, Writable } from 'node:stream';
 import { Box, render, Text, useInput, usePaste } from 'ink';
 import { createElement as h } from 'react';
 import type { Clock } from '../controller/clock.ts';
+import type { CordonResult } from '../operations/cordon.ts';
 import type { LiveView } from '../operations/view.ts';
+import { cordonLine } from '../render/cordon.ts';
+import { formatError } from '../render/error.ts';
 import type { Style } from '../render/style.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Key, keysOf } from './keys.ts';
@@ -29,8 +32,7 @@ export interface RunOptions {
   clock: Clock;
   now: () => Date;
   style: Style;
-  /** Cordons or uncordons. What it throws is shown. */
-  cordon(target: Target): Promise<'written' | 'unchanged'>;
+  cordon(target: Target): Promise<CordonResult>;
 }
 
 export interface Running {
@@ -114,17 +116,14 @@ export function runView(options: RunOptions): Running {
 
   function cordon(target: Target): void {
     const { node, unschedulable } = target;
-    const word = unschedulable ? 'cordon' : 'uncordon';
-    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node} …`);
-    options.cordon(target).then(
-      how => say(how === 'written' ? `Node ${node} ${word}ed` : `Node ${node} was ${word}ed already`, false),
-      (error: unknown) => say(`Cannot ${word} node ${node}: ${error instanceof Error ? error.message : error}`, true),
-    );
-  }
-
-  function say(text: string, isError: boolean): void {
-    state = tell(state, text, isError);
-    draw();
+    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
+    // What it throws is a bug, and ends the program as any other.
+    void options.cordon(target).then(result => {
+      const line = cordonLine(result, unschedulable, '');
+      const isError = line.to === 'error';
+      state = tell(state, isError ? formatError([line.message], line.next) : line.text, isError);
+      draw();
+    });
   }
 
   // Before Ink's own listener: it would draw the old screen in the new size.
