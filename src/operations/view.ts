@@ -10,7 +10,7 @@ import { Store } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { Feed } from '../reconciler/feed.ts';
-import { View } from '../reconciler/view.ts';
+import { looksSame, View } from '../reconciler/view.ts';
 import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.ts';
 
 /** Why a resource is not followed right now. */
@@ -90,7 +90,8 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   });
   nodes.subscribe(event => {
     feed.node(event);
-    changed();
+    // Thousands of nodes have a heartbeat in every second.
+    if (event.type !== 'updated' || !looksSame(event.old.object, event.item.object)) changed();
   });
   events.subscribe(changed);
 

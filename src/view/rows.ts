@@ -64,13 +64,14 @@ export function nodeRows(view: View, pool: string): NodeRow[] {
   return [...rows, ...lost];
 }
 
-/** Those of one pool, or of all; not those of an earlier pool of that name. Through core/v1 others write at any length. */
+/** Those of one pool, or of all; not those of an earlier pool of that name. */
 export function eventRows({ view, events }: Pick<LiveView, 'view' | 'events'>, pool: string | undefined): EventRow[] {
   const rows: EventRow[] = [];
   for (const [key, event] of events()) {
     if (pool !== undefined && event.pool !== pool) continue;
     const uid = pool === undefined ? undefined : view.pool(pool)?.metadata.uid;
     if (uid !== undefined && event.poolUid && event.poolUid !== uid) continue;
+    // Through core/v1 others write at any length.
     const [reason, type] = [shorten(event.reason, REASON_WIDTH), shorten(event.type, REASON_WIDTH)];
     const [note, reporter] = [shorten(event.note.trim(), MESSAGE_WIDTH), shorten(event.reporter, REASON_WIDTH)];
     rows.push({ key, event: { ...event, pool: shorten(event.pool, NAME_WIDTH), reason, type, note, reporter } });

@@ -148,7 +148,7 @@ test('without permission to write it says which, as a whole', async t => {
     said.replaceAll('\n', ' '),
     /error: unable to cordon node "gpu-1": cannot patch Node "gpu-1": user "reader" lacks the permission; next: ask for a role with verb patch on nodes$/,
   );
-  terminal.type('{esc}e');
+  terminal.type('e');
   await terminal.shows(/^events: .*forbidden/m);
 });
 

@@ -89,9 +89,10 @@ test('a message too long for its line stands over the last lines, as a whole', (
   const text = `error: unable to cordon node "ip-10-0-12-34.eu-central-1.compute.internal": ${'no permission '.repeat(6)}end`;
   const desk = new Desk(fixture(), { columns: 40, rows: 12 });
   desk.state = tell(desk.state, text, true);
-  const [rule = '', ...lines] = desk.text().trimEnd().split('\n').slice(6);
-  assert.equal(rule, '─'.repeat(40));
-  assert.equal(lines.join(' ').replaceAll(/\s+/g, ''), text.replaceAll(/\s+/g, ''));
+  const lines = desk.text().split('\n');
+  const rule = lines.indexOf('─'.repeat(40));
+  assert.ok(rule > 3);
+  assert.equal(lines.slice(rule + 1).join('').replaceAll(' ', ''), text.replaceAll(' ', ''));
   assert.doesNotMatch(desk.type('j').text(), /unable/);
   desk.state = tell(desk.state, 'short', true);
   assert.match(desk.text(), /^short\n\? help/m);
@@ -153,7 +154,7 @@ test('a megabyte of a message takes no longer, and is cut', () => {
   const desk = new Desk({ ...fixture(), events, outages });
   const start = performance.now();
   assert.match(desk.type('e', 'enter').text(), /Message: +節 /);
-  assert.match(desk.type('G').text(), /節 …$/m);
+  assert.match(desk.type('G').text(), /節…$/m);
   assert.ok(performance.now() - start < 1_000);
 });
 
