@@ -81,7 +81,9 @@ kubectl nodepool edit batch --label queue=nightly`);
   await sh('kubectl nodepool reconcile');
   // A second younger: the pool that was there first keeps its nodes.
   await sleep(1_100);
-  await sh(`kubectl nodepool create trial --node-selector cloud.example.com/accelerator=nvidia --taint team=ml:NoSchedule`);
+  await sh(
+    `kubectl nodepool create trial --node-selector cloud.example.com/accelerator=nvidia --taint team=ml:NoSchedule`,
+  );
   await sh('kubectl nodepool reconcile', [3]);
   await picture(
     'get',

@@ -76,4 +76,4 @@ metadata: {name: etl}
 spec:
   maxUnavailable: 1
   selector: {matchLabels: {app: etl}}
-`
+`;

@@ -36,12 +36,12 @@ export function drawPicture({ title, description, columns, lines }: Picture): st
   const height = TITLE + lines.length * LINE + 2 * PADDING;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" fill="${TEXT}" role="img" aria-labelledby="title description">`,
-    `<title id="title">${escape(title)}</title>`,
-    `<desc id="description">${escape(description)}</desc>`,
+    `<title id="title">${escaped(title)}</title>`,
+    `<desc id="description">${escaped(description)}</desc>`,
     `<style>${STYLE}</style>`,
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${GROUND}" stroke="${EDGE}"/>`,
     `<path d="M0.5 ${TITLE}H${width - 0.5}" stroke="${EDGE}"/>`,
-    `<text class="title" x="${PADDING}" y="23">$ ${escape(title)}</text>`,
+    `<text class="title" x="${PADDING}" y="23">$ ${escaped(title)}</text>`,
     ...lines.flatMap((runs, row) => runs.flatMap(run => drawRun(run, TITLE + PADDING + row * LINE))),
     '</svg>\n',
   ].join('\n');
@@ -78,7 +78,7 @@ function drawText(piece: string, x: number, top: number, fill: string, { bold, d
   const classes = [...(bold ? ['bold'] : []), ...(dim ? ['dim'] : [])].join(' ');
   const look = classes === '' ? '' : ` class="${classes}"`;
   const width = round(widthOf(piece) * CELL);
-  return `<text x="${round(x)}" y="${top + BASE}" textLength="${width}" lengthAdjust="spacingAndGlyphs"${look}${fill}>${escape(piece)}</text>`;
+  return `<text x="${round(x)}" y="${top + BASE}" textLength="${width}" lengthAdjust="spacingAndGlyphs"${look}${fill}>${escaped(piece)}</text>`;
 }
 
 function box(x: number, y: number, width: number, height: number): string {
@@ -95,6 +95,6 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -3,7 +3,9 @@ import type { CordonResult } from '../operations/cordon.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** A line for stdout, for stderr, or an error: who prints knows how. */
-export type NodeLine = { to: 'out' | 'err'; text: string } | { to: 'error'; message: string; next?: string | undefined };
+export type NodeLine =
+  | { to: 'out' | 'err'; text: string }
+  | { to: 'error'; message: string; next?: string | undefined };
 
 /** @param suffix follows what is said, as ` (dry run)` */
 export function cordonLine(result: CordonResult, unschedulable: boolean, suffix: string): NodeLine {

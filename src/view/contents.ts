@@ -28,11 +28,7 @@ export interface Setting {
   style: Style;
 }
 
-export function contentsOf(
-  place: Place,
-  live: Pick<LiveView, 'view' | 'events'>,
-  setting: Setting,
-): Contents {
+export function contentsOf(place: Place, live: Pick<LiveView, 'view' | 'events'>, setting: Setting): Contents {
   const { width, now, style } = setting;
   const { view } = live;
   const all = totals(view);

@@ -52,6 +52,7 @@ const FRAMES_PER_SECOND = 30;
 export function runView(options: RunOptions): Running {
   const { live, clock, now, style } = options;
   const stdout = options.stdout as NodeJS.WriteStream;
+  const stdin = options.stdin as NodeJS.ReadStream;
   let state = initialState;
   let isOver = false;
   let known: { at: string; contents: Contents } | undefined;
@@ -126,10 +127,12 @@ export function runView(options: RunOptions): Running {
     });
   }
 
+  // Ink does so after its first frame: a key that comes in between would be echoed into it.
+  stdin.setRawMode(true);
   // Before Ink's own listener: it would draw the old screen in the new size.
   stdout.on('resize', draw);
   const instance = render(element(), {
-    stdin: options.stdin as NodeJS.ReadStream,
+    stdin,
     stdout,
     alternateScreen: true,
     interactive: true,
@@ -159,7 +162,7 @@ export function runView(options: RunOptions): Running {
       stdout.off('resize', draw);
       instance.unmount();
     },
-    ended: instance.waitUntilExit(),
+    ended: instance.waitUntilExit().finally(() => stdin.setRawMode(false)),
   };
   return running;
 }

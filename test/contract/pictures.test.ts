@@ -57,7 +57,8 @@ test('what is wrong with XML is found', () => {
 
 /** Where it is not well-formed: XML without declarations, comments and CDATA, which pictures do not need. */
 function problemOf(xml: string): string | undefined {
-  const TOKEN = /<\/([a-z]+)>|<([a-z]+)((?: [\w:-]+="(?:[^"<&]|&(?:amp|lt|gt|quot);)*")*)(\/?)>|((?:[^<&]|&(?:amp|lt|gt);)+)/giy;
+  const TOKEN =
+    /<\/([a-z]+)>|<([a-z]+)((?: [\w:-]+="(?:[^"<&]|&(?:amp|lt|gt|quot);)*")*)(\/?)>|((?:[^<&]|&(?:amp|lt|gt);)+)/giy;
   const open: string[] = [];
   let roots = 0;
   while (TOKEN.lastIndex < xml.length) {

@@ -21,7 +21,9 @@ test('pools, a small terminal, help, and the shell again', { skip }, async t => 
   const { dir, kubeconfig } = cluster();
   const env = { PATH: process.env.PATH, HOME: dir, KUBECONFIG: kubeconfig, NO_COLOR: '1', LANG: 'C.UTF-8' };
   const tmux = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(TMUX, ['-u', '-S', join(dir, 'tmux'), '-f', '/dev/null', ...args], { env });
+    const { code, stdout, stderr } = await run(TMUX, ['-u', '-S', join(dir, 'tmux'), '-f', '/dev/null', ...args], {
+      env,
+    });
     assert.equal(code, 0, `tmux ${args.join(' ')}: ${stderr}`);
     return stdout.trimEnd();
   };
@@ -40,12 +42,12 @@ test('pools, a small terminal, help, and the shell again', { skip }, async t => 
   t.after(() => tmux('kill-server'));
   await tmux('set-option', '-g', 'status', 'off');
   await tmux('resize-window', '-x', '80', '-y', '24');
-  assertScreen('pools', await shows(/^>gpu .*\n[^]*q quit/m));
+  assertScreen('pools', await shows(/^>gpu .*\n[\s\S]*q quit/m));
   await tmux('resize-window', '-x', '60', '-y', '15');
-  assertScreen('pools-60x15', await shows(/GPUS$[^]*^>gpu [^]*filter$/m));
+  assertScreen('pools-60x15', await shows(/GPUS$[\s\S]*^>gpu [\s\S]*filter$/m));
   await tmux('send-keys', '?');
   await tmux('resize-window', '-x', '60', '-y', '12');
-  assertScreen('help-60x12', await shows(/^Help \(lines 1-7 [^]*scroll$/m));
+  assertScreen('help-60x12', await shows(/^Help \(lines 1-7 [\s\S]*scroll$/m));
   await tmux('send-keys', 'Escape');
   await shows(/^>gpu /m);
   await tmux('send-keys', 'q');

@@ -50,7 +50,7 @@ test('filter, sorting and help', async t => {
   terminal.resize(60, 12);
   assertScreen('help-60x12', await terminal.settled());
   terminal.type('{end}');
-  await terminal.shows(/^Help \(lines 11-17 of 17\)[^]*not ready/m);
+  await terminal.shows(/^Help \(lines 11-17 of 17\)[\s\S]*not ready/m);
   terminal.type('q');
   await terminal.shows(/^>worker-1 /m);
 });

@@ -39,7 +39,10 @@ test('text stands at its cells, escaped; what fills its cell is drawn', async ()
   const [left, top] = [16, 52];
   assert.ok(svg.includes(`<rect x="${left}" y="${top + 2}" width="16.8" height="14" fill="#3fb950"/>`), svg);
   assert.ok(svg.includes(`<rect x="32.8" y="${top + 2}" width="4.2" height="14" fill="#3fb950"/>`), svg);
-  assert.ok(svg.includes(`<rect x="41.2" y="${top + 2}" width="8.4" height="14" fill="#3fb950" fill-opacity="0.25"/>`), svg);
+  assert.ok(
+    svg.includes(`<rect x="41.2" y="${top + 2}" width="8.4" height="14" fill="#3fb950" fill-opacity="0.25"/>`),
+    svg,
+  );
   assert.match(svg, /<text x="66.4" y="65" textLength="25.2" lengthAdjust="spacingAndGlyphs">a&lt;b<\/text>/);
   assert.match(svg, /<text x="108.4" y="65" textLength="25.2" lengthAdjust="spacingAndGlyphs" class="dim">日c<\/text>/);
 });

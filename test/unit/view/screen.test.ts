@@ -5,7 +5,7 @@ import { View } from '../../../src/reconciler/view.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { tell } from '../../../src/view/state.ts';
-import { Desk, fixture, node, pool, role } from './fixture.ts';
+import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
 /** Places and moods, by the keys that lead there. */
 const WAYS: readonly string[][] = [
@@ -92,7 +92,13 @@ test('a message too long for its line stands over the last lines, as a whole', (
   const lines = desk.text().split('\n');
   const rule = lines.indexOf('─'.repeat(40));
   assert.ok(rule > 3);
-  assert.equal(lines.slice(rule + 1).join('').replaceAll(' ', ''), text.replaceAll(' ', ''));
+  assert.equal(
+    lines
+      .slice(rule + 1)
+      .join('')
+      .replaceAll(' ', ''),
+    text.replaceAll(' ', ''),
+  );
   assert.doesNotMatch(desk.type('j').text(), /unable/);
   desk.state = tell(desk.state, 'short', true);
   assert.match(desk.text(), /^short\n\? help/m);
@@ -137,8 +143,8 @@ test('wide characters: the selected line is as wide as the screen, and no wider'
   assert.ok(event);
   const note = '节点池已更新 👩‍👩‍👧 '.repeat(8);
   for (const columns of [30, 79, 80, 200]) {
-    const of = { ...fixture(), events: [['e', { ...event, note }] as const] };
-    const desk = new Desk(of, { columns, rows: 12 }).type('e');
+    const small: Fixture = { ...fixture(), events: [['e', { ...event, note }]] };
+    const desk = new Desk(small, { columns, rows: 12 }).type('e');
     desk.style = makeStyle(true);
     const line = desk.lines().find(text => text.startsWith('\u001b[7m')) ?? '';
     assert.equal(widthOf(stripVTControlCharacters(line)), columns);

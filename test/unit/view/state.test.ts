@@ -167,7 +167,7 @@ test('help: it scrolls, any other key closes it and does nothing else; q and Ctr
   assert.match(desk.text(), /Help \(lines 1-7 of 17\)/);
   assert.doesNotMatch(desk.text(), /asks first/);
   assert.match(desk.type('j').text(), /cordon, uncordon the node; asks first/);
-  assert.match(desk.type('G').text(), /Help \(lines 11-17 of 17\)[^]*not ready/);
+  assert.match(desk.type('G').text(), /Help \(lines 11-17 of 17\)[\s\S]*not ready/);
   for (const key of ['q', 'c', 'E', 'S', 'enter', 'escape', '?']) {
     const again = new Desk().type('?', key);
     assert.deepEqual([again.effects, again.state.places.length, again.selected], [[], 1, 'gpu'], key);
