@@ -21,9 +21,9 @@ import { ROOT } from './root.ts';
 
 const FOLDER = join(ROOT, 'docs/pictures');
 /** Wide enough for the tables, and narrow enough to be read on a page. */
-const COLUMNS = 100;
+const COLUMNS = 106;
 const ROWS = 45;
-const VIEW_ROWS = 18;
+const VIEW_ROWS = 14;
 /** A drain waits for its budget. */
 const MOST_MS = 180_000;
 
