@@ -115,8 +115,8 @@ async function withPods({ sh, picture }: Studio): Promise<void> {
   );
   await picture(
     'drain',
-    'kubectl nodepool drain batch --yes',
-    'The nodes of a pool are cordoned, then emptied one after the other. Pods that a PodDisruptionBudget holds back are named with it, and go when it lets them.',
+    'kubectl nodepool drain batch --parallel 2 --yes',
+    'The nodes of a pool are cordoned, then emptied two at a time. Pods that a PodDisruptionBudget holds back are named with it, and go when it lets them.',
   );
 }
 
