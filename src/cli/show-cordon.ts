@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cordonNodes, findNodes } from '../operations/cordon.ts';
 import type { DryRun } from '../operations/ports.ts';
-import { cordonLine } from '../render/drain.ts';
+import { cordonLine } from '../render/cordon.ts';
 import type { Deps } from './factory.ts';
 import { dryRunSuffix } from './flags.ts';
 import { printLine } from './print-line.ts';

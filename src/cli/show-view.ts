@@ -1,8 +1,10 @@
 /** `view`: joins what is followed with the screen, and gives the terminal back however it ends. */
-
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
-import { createLiveView, setUnschedulable } from '../operations/view.ts';
+import { cordonNode } from '../operations/cordon.ts';
+import type { PoolsPort } from '../operations/ports.ts';
+import { createLiveView, type LiveView } from '../operations/view.ts';
 import { makeStyle } from '../render/style.ts';
 import type { Running } from '../view/run.ts';
 import { warningLine } from './error-line.ts';
@@ -23,11 +25,12 @@ export async function showView(verbosity: number, { io, connect, progress }: Dep
     if (!io.stderrIsTTY) write(level, text);
     else if (running === undefined && level === 'warning') io.err(warningLine(text));
   };
-  const connection = await connect({ log, isTerminalTaken: () => running !== undefined });
+  const isTerminalTaken = () => running !== undefined;
+  const { cluster, pools, watch, follow, clusterName } = await connect({ log, isTerminalTaken });
   const spinner = await progress('Reading pools and nodes');
   const live = createLiveView({
-    watch: connection.watch(),
-    follow: connection.follow,
+    watch: watch(),
+    follow,
     clock: systemClock,
     now: io.now,
     random: Math.random,
@@ -35,22 +38,17 @@ export async function showView(verbosity: number, { io, connect, progress }: Dep
     onChange: () => running?.changed(),
   });
   try {
-    // Reflectors try for ever: what a person has to mend (no access, no definition) is said at once instead.
-    await connection.pools.list();
-    const [{ runView }] = await Promise.all([import('../view/run.ts'), live.start()]).finally(() => spinner.stop());
+    const { runView } = await started(pools, live).finally(() => spinner.stop());
     running = runView({
       stdin: io.stdin,
       stdout: io.stdout,
       live,
-      clusterName: connection.clusterName,
+      clusterName,
       clock: systemClock,
       now: io.now,
       style: makeStyle(io.color),
-      cordon: ({ node: name, uid, unschedulable }) =>
-        setUnschedulable(
-          { name, uid, unschedulable },
-          { cluster: connection.cluster, clock: systemClock, random: Math.random },
-        ),
+      cordon: ({ node, unschedulable }) =>
+        cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) }),
     });
     const end = untilStopped(running);
     await running.ended.finally(end);
@@ -59,6 +57,14 @@ export async function showView(verbosity: number, { io, connect, progress }: Dep
     leaveSoon();
     await live.stop();
   }
+}
+
+/** What draws the screen, once there is something to show. */
+async function started(pools: Pick<PoolsPort, 'list'>, live: LiveView): Promise<typeof import('../view/run.ts')> {
+  // Reflectors try for ever: what a person has to mend (no access, no definition) is said at once instead.
+  await pools.list();
+  const [run] = await Promise.all([import('../view/run.ts'), live.start()]);
+  return run;
 }
 
 /** Signals end it; what nobody caught is told on the screen that was there before. Returns what takes that back. */

@@ -56,7 +56,7 @@ export function isMissingObject(answer: Answer): boolean {
 }
 
 /** The server's own words: of what is no Status, as a proxy's page, the first line. */
-export function reasonOf({ text }: Pick<Answer, 'text'>, status: Status | undefined): string {
+export function reasonOf({ text }: Pick<Answer, 'text'>, status = parseStatus(text)): string {
   return status?.message || text.trim().split('\n', 1)[0] || 'no reason given';
 }
 

@@ -1,7 +1,7 @@
 /** Lists and watches of one resource for a reflector (controller/source.ts): what happened comes back as values. */
 import type { Failure, Source, WatchOptions } from '../controller/source.ts';
 import { type Answer, toAnswer } from './answer.ts';
-import { parseStatus } from './errors.ts';
+import { reasonOf } from './errors.ts';
 import { requestPage, type WirePage } from './page.ts';
 import { readFrames } from './protobuf/frames.ts';
 import { decodeWatchEvent, isProtobuf } from './protobuf/objects.ts';
@@ -66,9 +66,9 @@ function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOpt
   };
 }
 
-function refused({ status, text, headers }: Answer): Failure {
-  const message = parseStatus(text)?.message || text.trim().split('\n', 1)[0] || 'no reason given';
-  return { kind: 'refused', status, message, retryAfterMs: retryAfterMs(headers) };
+function refused(answer: Answer): Failure {
+  const { status, headers } = answer;
+  return { kind: 'refused', status, message: reasonOf(answer), retryAfterMs: retryAfterMs(headers) };
 }
 
 function broken(error: unknown): Failure {

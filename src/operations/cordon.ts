@@ -14,11 +14,15 @@ export interface CordonOptions {
   unschedulable: boolean;
 }
 
-export interface CordonDeps {
+export interface CordonNodeDeps {
   /** Its writes are dry with `server`. */
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes' | 'getNode' | 'patchNode'>;
+  cluster: Pick<ClusterPort, 'getNode' | 'patchNode'>;
   dryRun: DryRun;
   sleep: (ms: number) => Promise<void>;
+}
+
+export interface CordonDeps extends CordonNodeDeps {
+  cluster: Pick<ClusterPort, 'listPools' | 'listNodes' | 'getNode' | 'patchNode'>;
 }
 
 export type CordonResult =
@@ -44,8 +48,11 @@ export function cordonNodes(nodes: readonly Node[], unschedulable: boolean, deps
   return nodes.map(node => cordonNode(node, unschedulable, deps));
 }
 
-/** A refusal is a value. */
-export async function cordonNode(node: Node, unschedulable: boolean, deps: CordonDeps): Promise<CordonResult> {
+/**
+ * A refusal is a value.
+ * @param node as it was seen last: another one that has its name by now is left alone, and `gone` is the answer
+ */
+export async function cordonNode(node: Node, unschedulable: boolean, deps: CordonNodeDeps): Promise<CordonResult> {
   try {
     return await setUnschedulable(node, unschedulable, deps);
   } catch (error) {
@@ -57,20 +64,22 @@ export async function cordonNode(node: Node, unschedulable: boolean, deps: Cordo
 async function setUnschedulable(
   node: Node,
   unschedulable: boolean,
-  { cluster, dryRun, sleep }: CordonDeps,
+  { cluster, dryRun, sleep }: CordonNodeDeps,
 ): Promise<CordonResult> {
+  const { name, uid } = node;
   let current: Node | undefined = node;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-    if (current === undefined) return { kind: 'gone', node: node.name };
-    if (current.unschedulable === unschedulable) return { kind: 'already', node: node.name };
-    if (dryRun === 'client') return { kind: 'changed', node: node.name };
-    const { name, resourceVersion }: Node = current;
-    const write = await cluster.patchNode(name, { resourceVersion, unschedulable });
-    if (write.kind === 'written') return { kind: 'changed', node: name };
-    if (write.kind === 'conflict') await sleep(conflictDelay(attempt, Math.random()));
-    current = write.kind === 'gone' ? undefined : await cluster.getNode(name);
+    if (current?.uid !== uid) return { kind: 'gone', node: name };
+    if (current.unschedulable === unschedulable) return { kind: 'already', node: name };
+    if (dryRun === 'client') return { kind: 'changed', node: name };
+    const { resourceVersion }: Node = current;
+    const { kind } = await cluster.patchNode(name, { resourceVersion, unschedulable });
+    if (kind === 'written') return { kind: 'changed', node: name };
+    if (kind === 'gone') return { kind: 'gone', node: name };
+    await sleep(conflictDelay(attempt, Math.random()));
+    current = await cluster.getNode(name);
   }
-  throw new NodepoolError('cluster', 'somebody else keeps changing it', 'run the command again');
+  throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
 }
 
 function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {

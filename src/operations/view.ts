@@ -1,19 +1,16 @@
 /**
  * What the dashboard looks at, kept like the cluster: pools, nodes and events about pools, each followed by a reflector,
- * and whether the server can be reached. Nothing is written here but spec.unschedulable of a node, when asked to.
+ * and whether the server can be reached. Nothing is written here.
  */
 import type { Clock } from '../controller/clock.ts';
-import { sleep } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
 import type { Failure, Source } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
-import { conflictDelay } from '../reconciler/conflict-delay.ts';
 import { Feed } from '../reconciler/feed.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
+import { looksSame, View } from '../reconciler/view.ts';
 import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.ts';
 
 /** Why a resource is not followed right now. */
@@ -26,7 +23,6 @@ export interface Outage {
 
 export interface LiveView {
   view: View;
-  nodes(): Iterable<Node>;
   /** Events about pools, by a key of their own. */
   events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
   outages(): Outage[];
@@ -51,8 +47,6 @@ export interface LiveViewDeps {
 
 /** Without these there is nothing to show; their resources as RBAC names them. */
 const NEEDED: Readonly<Record<string, string>> = { nodepools: 'nodepools.nodes.lailin.xyz', nodes: 'nodes' };
-/** A node that somebody else changes this many times in a row between our read and our write is an error. */
-const MOST_ATTEMPTS = 10;
 
 export function createLiveView(deps: LiveViewDeps): LiveView {
   const { watch, follow, onChange, now } = deps;
@@ -96,15 +90,13 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   });
   nodes.subscribe(event => {
     feed.node(event);
-    changed();
+    // Thousands of nodes have a heartbeat in every second.
+    if (event.type !== 'updated' || !looksSame(event.old.object, event.item.object)) changed();
   });
   events.subscribe(changed);
 
   return {
     view,
-    *nodes() {
-      for (const { object } of nodes.store.items()) yield object;
-    },
     *events() {
       for (const { key, object } of events.store.items()) if (object !== undefined) yield [key, object] as const;
     },
@@ -118,37 +110,6 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
       await Promise.all([pools.stop(), nodes.stop(), events.stop()]);
     },
   };
-}
-
-export interface CordonDeps {
-  cluster: Pick<ClusterPort, 'getNode' | 'patchNode'>;
-  clock: Clock;
-  random: () => number;
-}
-
-/**
- * Cordons or uncordons one node: reads it, and writes if it differs, guarded by what was read.
- * @param uid of the node that was meant: another one of that name is left alone
- * @returns `unchanged` when it already was so. Throws NodepoolError when the node is gone or keeps changing.
- */
-export async function setUnschedulable(
-  { name, uid, unschedulable }: { name: string; uid: string; unschedulable: boolean },
-  { cluster, clock, random }: CordonDeps,
-): Promise<'written' | 'unchanged'> {
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-    const node = await cluster.getNode(name);
-    if (node?.uid !== uid) throw gone(name);
-    if (node.unschedulable === unschedulable) return 'unchanged';
-    const { kind } = await cluster.patchNode(name, { resourceVersion: node.resourceVersion, unschedulable });
-    if (kind === 'written') return 'written';
-    if (kind === 'gone') throw gone(name);
-    await sleep(clock, conflictDelay(attempt, random()));
-  }
-  throw new NodepoolError('cluster', `node ${name} keeps changing`, 'try again');
-}
-
-function gone(name: string): NodepoolError {
-  return new NodepoolError('cluster', `node ${name} is gone`);
 }
 
 /** The same source; tells of every failure, and with undefined of every sign of life. */

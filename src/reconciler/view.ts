@@ -291,7 +291,7 @@ function isAlikeButStatus(before: NodePool | undefined, after: NodePool): boolea
 }
 
 /** Whether no pool could tell the two apart. */
-function looksSame(a: Node | undefined, b: Node): boolean {
+export function looksSame(a: Node | undefined, b: Node): boolean {
   if (a === undefined) return false;
   if (isSame(a, b)) return true;
   const { resourceVersion: _a, ...before } = a;

@@ -1,16 +1,11 @@
-/** What is said of nodes that are closed, opened and drained, in kubectl's words where it has some. */
-import type { CordonResult } from '../operations/cordon.ts';
+/** What is said of a drain, in kubectl's words where it has some. */
 import type { DrainEvent } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import { shorten } from './cells.ts';
+import { cordonLine, type NodeLine, unable } from './cordon.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
-
-/** A line for stdout, for stderr, or an error: who prints knows how. */
-export type DrainLine =
-  | { to: 'out' | 'err'; text: string }
-  | { to: 'error'; message: string; next?: string | undefined };
 
 export interface DrainWords {
   /** Pods are deleted, not evicted. */
@@ -25,24 +20,8 @@ const REASON_WIDTH = 1000;
 /** Nodes under way that are named in the spinner's line. */
 const MOST_NODES = 2;
 
-/** `node/x cordoned`; nothing of a node that is gone. */
-export function cordonLine(result: CordonResult, unschedulable: boolean, suffix: string): DrainLine {
-  const verb = unschedulable ? 'cordon' : 'uncordon';
-  const name = sanitizeLine(result.node);
-  switch (result.kind) {
-    case 'changed':
-      return { to: 'out', text: `node/${name} ${verb}ed${suffix}` };
-    case 'already':
-      return { to: 'out', text: `node/${name} already ${verb}ed${suffix}` };
-    case 'gone':
-      return { to: 'err', text: `node/${name} is gone` };
-    case 'failed':
-      return unable(verb, name, result.error);
-  }
-}
-
 /** What happens to a single pod is for people who watch without a spinner. */
-export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainWords): DrainLine {
+export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainWords): NodeLine {
   switch (event.kind) {
     case 'cordon':
       return cordonLine(event.result, true, suffix);
@@ -59,14 +38,6 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'failed':
       return unable('drain', event.node, event.error);
   }
-}
-
-function unable(
-  verb: string,
-  node: string,
-  { message, next }: { message: string; next: string | undefined },
-): DrainLine {
-  return { to: 'error', message: `unable to ${verb} node "${node}": ${message}`, next };
 }
 
 /** The spinner's line: `Draining worker: 2/5 nodes; node-3 4/10 pods, 2 wait for …`. */

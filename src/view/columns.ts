@@ -60,8 +60,8 @@ export function poolColumns(rows: readonly PoolRow[], width: number, style: Styl
     {
       title: 'CORDONED',
       letter: 'D',
-      cell: ({ counts: { cordoned } }) => (cordoned > 0 ? { text: String(cordoned), paint: style.yellow } : '0'),
-      value: ({ counts }) => counts.cordoned,
+      cell: ({ cordoned }) => (cordoned > 0 ? { text: String(cordoned), paint: style.yellow } : '0'),
+      value: ({ cordoned }) => cordoned,
       descending: true,
       align: 'right',
       rank: 8,
@@ -109,7 +109,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
       title: 'LAST SEEN',
       letter: 'L',
       cell: ({ event: { lastSeen, count } }, now) => `${formatAge(lastSeen, now)}${count > 1 ? ` x${count}` : ''}`,
-      value: ({ event }) => -Date.parse(event.lastSeen),
+      value: ({ event }) => -Date.parse(event.lastSeen) || 0,
       rank: 1,
     },
     {
@@ -124,7 +124,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
     {
       title: 'MESSAGE',
       letter: 'M',
-      cell: ({ event }) => event.note.trim(),
+      cell: ({ event }) => event.note,
       value: ({ event }) => event.note,
       rank: 0,
       gives: true,

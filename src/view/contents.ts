@@ -5,7 +5,7 @@ import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.t
 import { type ListOptions, listLines, select } from './list.ts';
 import { eventRows, nodeRows, poolRows, type Totals, totals } from './rows.ts';
 import type { Place, Scene } from './state.ts';
-import { eventText, fieldLines, nodeText } from './texts.ts';
+import { eventText, fieldLines, helpLines, nodeText } from './texts.ts';
 
 export type Contents = { totals: Totals } & (
   | { kind: 'text'; lines: string[] }
@@ -28,14 +28,10 @@ export interface Setting {
   style: Style;
 }
 
-export function contentsOf(
-  place: Place,
-  live: Pick<LiveView, 'view' | 'nodes' | 'events'>,
-  setting: Setting,
-): Contents {
+export function contentsOf(place: Place, live: Pick<LiveView, 'view' | 'events'>, setting: Setting): Contents {
   const { width, now, style } = setting;
   const { view } = live;
-  const all = totals(live);
+  const all = totals(view);
   const text = (fields: Parameters<typeof fieldLines>[0]) =>
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
@@ -66,6 +62,8 @@ export function contentsOf(
         ? text([['Event', 'the server has forgotten it']])
         : text(eventText(found.event, now, style));
     }
+    case 'help':
+      return { kind: 'text', totals: all, lines: helpLines(width) };
   }
 }
 

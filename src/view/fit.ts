@@ -4,6 +4,8 @@ import type { Cell } from '../render/table.ts';
 import { widthOf } from '../render/width.ts';
 
 const graphemes = new Intl.Segmenter();
+/** UTF-16 units that stand in one column at most: a family of emoji has 25 in two. */
+const MOST_UNITS = 64;
 
 /** As much of the text as there is room for, with an ellipsis where it was cut. */
 export function cut(text: string, width: number): string {
@@ -23,8 +25,9 @@ export function fit(cell: Cell, width: number, align: 'left' | 'right' = 'left')
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let rest = sanitizeLine(text);
-  while (widthOf(rest) > width && width > 0) {
+  while (width > 0) {
     const most = head(rest, width) || (graphemes.segment(rest).containing(0)?.segment ?? rest);
+    if (most === rest) break;
     const space = rest.charAt(most.length) === ' ' ? most.length : most.lastIndexOf(' ');
     const line = space > 0 ? rest.slice(0, space) : most;
     lines.push(line);
@@ -33,10 +36,10 @@ export function wrap(text: string, width: number): string[] {
   return rest === '' && lines.length > 0 ? lines : [...lines, rest];
 }
 
-/** What of the text fits, whole characters alone. A line of a screen is short: what is far behind is not looked at. */
+/** What of the text fits, whole characters alone. What is far behind is not looked at: the text may be a megabyte. */
 function head(text: string, width: number): string {
   let [taken, used] = ['', 0];
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemes.segment(text.slice(0, width * MOST_UNITS))) {
     used += widthOf(segment);
     if (used > width) break;
     taken += segment;

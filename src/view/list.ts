@@ -76,7 +76,7 @@ export function listLines<Row extends Keyed>(
     lines: rows.map((row, i) => {
       const texts = cells[i] ?? [];
       // What is inverted has no colours of its own.
-      if (row.key === selected) return style.inverse(style.bold(line(MARK, texts.map(textOf)).padEnd(width)));
+      if (row.key === selected) return style.inverse(style.bold(fit(line(MARK, texts.map(textOf)), width)));
       return line(NO_MARK, texts);
     }),
   };

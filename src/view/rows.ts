@@ -5,12 +5,18 @@ import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { View } from '../reconciler/view.ts';
+import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../render/cells.ts';
 import type { NodeCounts } from './bar.ts';
+
+/** The longest that the server lets a name be. */
+const NAME_WIDTH = 253;
 
 export interface PoolRow {
   key: string;
   pool: NodePool;
   counts: NodeCounts;
+  /** Ready or not: it says for how many somebody has to think of uncordon. */
+  cordoned: number;
   size: number;
   allocatable: ResourceList;
 }
@@ -30,6 +36,7 @@ export interface EventRow {
 export interface Totals {
   nodes: number;
   counts: NodeCounts;
+  cordoned: number;
   /** Nodes that no pool owns. */
   unassigned: number;
   allocatable: ResourceList;
@@ -40,8 +47,7 @@ export function poolRows(view: View): PoolRow[] {
     const pool = view.pool(name);
     if (pool === undefined) return [];
     const members = view.members(name);
-    const allocatable = sum(members);
-    return [{ key: name, pool, counts: count(members), size: members.length, allocatable }];
+    return [{ key: name, pool, ...summary(members), size: members.length }];
   });
 }
 
@@ -64,15 +70,19 @@ export function eventRows({ view, events }: Pick<LiveView, 'view' | 'events'>, p
   for (const [key, event] of events()) {
     if (pool !== undefined && event.pool !== pool) continue;
     const uid = pool === undefined ? undefined : view.pool(pool)?.metadata.uid;
-    if (uid === undefined || !event.poolUid || event.poolUid === uid) rows.push({ key, event });
+    if (uid !== undefined && event.poolUid && event.poolUid !== uid) continue;
+    // Through core/v1 others write at any length.
+    const [reason, type] = [shorten(event.reason, REASON_WIDTH), shorten(event.type, REASON_WIDTH)];
+    const [note, reporter] = [shorten(event.note.trim(), MESSAGE_WIDTH), shorten(event.reporter, REASON_WIDTH)];
+    rows.push({ key, event: { ...event, pool: shorten(event.pool, NAME_WIDTH), reason, type, note, reporter } });
   }
   return rows;
 }
 
-export function totals({ view, nodes }: Pick<LiveView, 'view' | 'nodes'>): Totals {
-  const all = [...nodes()];
+export function totals(view: View): Totals {
+  const all = [...view.nodes()];
   const unassigned = all.filter(({ name }) => view.claim(name)?.owner === undefined).length;
-  return { nodes: all.length, counts: count(all), unassigned, allocatable: sum(all) };
+  return { nodes: all.length, ...summary(all), unassigned };
 }
 
 /** For sorting; what is no quantity, or not there, is 0. */
@@ -93,16 +103,16 @@ export function gpuOf(list: ResourceList): string | undefined {
     .find(name => amount(list, name) > 0);
 }
 
-function count(nodes: readonly Node[]): NodeCounts {
+function summary(nodes: readonly Node[]): Pick<PoolRow, 'counts' | 'cordoned' | 'allocatable'> {
   const ready = nodes.filter(node => node.ready);
   const open = ready.filter(node => !node.unschedulable).length;
-  return { open, cordoned: ready.length - open, notReady: nodes.length - ready.length };
-}
-
-/** What cannot be read is left out: `doctor` and the pool's status say which it is. */
-function sum(nodes: readonly Node[]): ResourceList {
-  return sumResourceLists(
-    nodes.map(({ allocatable }) => allocatable),
-    () => {},
-  );
+  return {
+    counts: { open, cordoned: ready.length - open, notReady: nodes.length - ready.length },
+    cordoned: nodes.filter(node => node.unschedulable).length,
+    // What cannot be read is left out: `doctor` and the pool's status say which it is.
+    allocatable: sumResourceLists(
+      nodes.map(({ allocatable }) => allocatable),
+      () => {},
+    ),
+  };
 }

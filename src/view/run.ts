@@ -3,7 +3,10 @@ import type { Readable, Writable } from 'node:stream';
 import { Box, render, Text, useInput, usePaste } from 'ink';
 import { createElement as h } from 'react';
 import type { Clock } from '../controller/clock.ts';
+import type { CordonResult } from '../operations/cordon.ts';
 import type { LiveView } from '../operations/view.ts';
+import { cordonLine } from '../render/cordon.ts';
+import { formatError } from '../render/error.ts';
 import type { Style } from '../render/style.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Key, keysOf } from './keys.ts';
@@ -29,8 +32,7 @@ export interface RunOptions {
   clock: Clock;
   now: () => Date;
   style: Style;
-  /** Cordons or uncordons. What it throws is shown. */
-  cordon(target: Target): Promise<'written' | 'unchanged'>;
+  cordon(target: Target): Promise<CordonResult>;
 }
 
 export interface Running {
@@ -50,6 +52,7 @@ const FRAMES_PER_SECOND = 30;
 export function runView(options: RunOptions): Running {
   const { live, clock, now, style } = options;
   const stdout = options.stdout as NodeJS.WriteStream;
+  const stdin = options.stdin as NodeJS.ReadStream;
   let state = initialState;
   let isOver = false;
   let known: { at: string; contents: Contents } | undefined;
@@ -114,23 +117,22 @@ export function runView(options: RunOptions): Running {
 
   function cordon(target: Target): void {
     const { node, unschedulable } = target;
-    const word = unschedulable ? 'cordon' : 'uncordon';
-    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node} …`);
-    options.cordon(target).then(
-      how => say(how === 'written' ? `Node ${node} ${word}ed` : `Node ${node} was ${word}ed already`, false),
-      (error: unknown) => say(`Cannot ${word} node ${node}: ${error instanceof Error ? error.message : error}`, true),
-    );
+    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
+    // What it throws is a bug, and ends the program as any other.
+    void options.cordon(target).then(result => {
+      const line = cordonLine(result, unschedulable, '');
+      const isError = line.to === 'error';
+      state = tell(state, isError ? formatError([line.message], line.next) : line.text, isError);
+      draw();
+    });
   }
 
-  function say(text: string, isError: boolean): void {
-    state = tell(state, text, isError);
-    draw();
-  }
-
+  // Ink does so after its first frame: a key that comes in between would be echoed into it.
+  stdin.setRawMode(true);
   // Before Ink's own listener: it would draw the old screen in the new size.
   stdout.on('resize', draw);
   const instance = render(element(), {
-    stdin: options.stdin as NodeJS.ReadStream,
+    stdin,
     stdout,
     alternateScreen: true,
     interactive: true,
@@ -160,7 +162,7 @@ export function runView(options: RunOptions): Running {
       stdout.off('resize', draw);
       instance.unmount();
     },
-    ended: instance.waitUntilExit(),
+    ended: instance.waitUntilExit().finally(() => stdin.setRawMode(false)),
   };
   return running;
 }

@@ -1,16 +1,15 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, so that a test can look at it. */
 import type { LiveView, Outage } from '../operations/view.ts';
-import { troubleOf } from '../render/cells.ts';
+import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import { widthOf } from '../render/width.ts';
 import { formatDuration } from '../render/time.ts';
+import { widthOf } from '../render/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
 import { fit, wrap } from './fit.ts';
 import { gpuOf } from './rows.ts';
-import { isText, placeOf, type State } from './state.ts';
-import { helpLines } from './texts.ts';
+import { isText, type Place, placeOf, type State } from './state.ts';
 
 export interface Size {
   columns: number;
@@ -43,17 +42,19 @@ export function screenLines(state: State, contents: Contents, size: Size, facts:
   const frame = isTall ? [titleLine(width, facts), totalsLine(contents, width, style)] : [];
   const lines = [
     ...frame,
-    ...(isTall ? [placeLine(state, contents, width, style)] : []),
+    ...(isTall ? [placeLine(placeOf(state), contents, { width, page }, style)] : []),
     ...fill(body, page + (isText(placeOf(state)) ? 0 : 1)),
     messageLine(state, contents, width, facts),
     ...(isTall ? [hintLine(state, width, style)] : []),
   ];
-  return fill(overlay(state, lines, width), rows);
+  const box = boxLines(state, width, style);
+  // Without its rule where there is no room for all of it.
+  const over = box.length <= rows ? box : box.slice(1, rows + 1);
+  return [...fill(lines, rows - over.length), ...over];
 }
 
 function bodyLines(state: State, contents: Contents, width: number, page: number, { now, style }: Facts): string[] {
   const place = placeOf(state);
-  if (state.mode.kind === 'help') return helpLines(width);
   if (contents.kind === 'text') return contents.lines.slice(place.top, place.top + page);
   const { selected, sort, top } = place;
   const options = { selected, sort, width, now, style };
@@ -73,18 +74,18 @@ function titleLine(width: number, { clusterName, live, now, style }: Facts): str
 
 function outageText({ since, message, resource }: Outage, now: Date): string {
   const age = since === undefined ? 'no data' : `data ${formatDuration(now.getTime() - since)} old`;
-  return `${age}: ${resource}: ${message}`;
+  return `${age}: ${resource}: ${shorten(message, MESSAGE_WIDTH)}`;
 }
 
 /** All nodes of the cluster in one bar, and what they can give together. */
 function totalsLine({ totals }: Contents, width: number, style: Style): string {
-  const { nodes, counts, unassigned, allocatable } = totals;
+  const { nodes, counts, cordoned, unassigned, allocatable } = totals;
   const resource = (name: string) => displayQuantity(name, allocatable[name] ?? '0');
   const gpu = gpuOf(allocatable);
   const parts = [
     `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`,
     ...(counts.notReady > 0 ? [`${counts.notReady} not ready`] : []),
-    ...(counts.cordoned > 0 ? [`${counts.cordoned} cordoned`] : []),
+    ...(cordoned > 0 ? [`${cordoned} cordoned`] : []),
     ...(unassigned > 0 ? [`${unassigned} in no pool`] : []),
     `cpu ${resource('cpu')}`,
     `memory ${resource('memory')}`,
@@ -95,16 +96,25 @@ function totalsLine({ totals }: Contents, width: number, style: Style): string {
   return fit({ text, paint: shown => paintBar(shown, style) }, width);
 }
 
-/** Where one is: `Pools (3)`, `Pools > gpu > Nodes (2 of 12) /a`. */
-function placeLine(state: State, contents: Contents, width: number, style: Style): string {
-  const { kind, pool, subject, filter } = placeOf(state);
-  const count = contents.kind === 'text' ? '' : countText(contents.keys.length, contents.total);
+/** Where one is: `Pools (3)`, `Pools > gpu > Nodes (2 of 12) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
+function placeLine(
+  { kind, pool, subject, filter, top }: Place,
+  contents: Contents,
+  { width, page }: { width: number; page: number },
+  style: Style,
+): string {
+  const count =
+    contents.kind === 'text'
+      ? linesText(top, page, contents.lines.length)
+      : countText(contents.keys.length, contents.total);
+  const of = pool === undefined ? [] : [pool];
   const trail = {
     pools: [`Pools${count}`],
-    nodes: ['Pools', pool ?? '', `Nodes${count}`],
-    node: ['Pools', pool ?? '', subject ?? ''],
-    events: ['Pools', ...(pool === undefined ? [] : [pool]), `Events${count}`],
-    event: ['Pools', ...(pool === undefined ? [] : [pool]), 'Event'],
+    nodes: ['Pools', ...of, `Nodes${count}`],
+    node: ['Pools', ...of, `${subject ?? ''}${count}`],
+    events: ['Pools', ...of, `Events${count}`],
+    event: ['Pools', ...of, `Event${count}`],
+    help: [`Help${count}`],
   }[kind];
   const text = `${trail.join(' > ')}${filter === '' ? '' : `  /${filter}`}`;
   return fit({ text, paint: style.cyan }, width);
@@ -114,13 +124,17 @@ function countText(shown: number, total: number): string {
   return shown === total ? ` (${total})` : ` (${shown} of ${total})`;
 }
 
+/** Nothing of a text that is there as a whole. */
+function linesText(top: number, page: number, length: number): string {
+  return length <= page ? '' : ` (lines ${top + 1}-${Math.min(top + page, length)} of ${length})`;
+}
+
 /** What was said last; else why the selected pool is not as it should be; else why there are no events. */
 function messageLine(state: State, contents: Contents, width: number, { live, style }: Facts): string {
   const { message, mode } = state;
   const place = placeOf(state);
   if (mode.kind === 'filter') return fit(`/${tail(place.filter, width - 2)}█`, width);
-  if (message !== undefined)
-    return fit({ text: message.text, paint: message.isError ? style.red : style.yellow }, width);
+  if (message !== undefined) return fit({ text: message.text, paint: paintOf(message, style) }, width);
   if (place.kind === 'events') {
     const outage = live.outages().find(({ resource }) => resource === 'events');
     if (outage !== undefined) return fit({ text: `events: ${outage.message}`, paint: style.red }, width);
@@ -140,30 +154,38 @@ function tail(text: string, width: number): string {
 function hintLine(state: State, width: number, style: Style): string {
   const place = placeOf(state);
   const hints =
-    state.mode.kind === 'help'
-      ? ['any key: back']
-      : state.mode.kind === 'filter'
-        ? ['enter: keep the filter', 'esc: without it']
-        : {
-            pools: ['? help', 'q quit', 'enter nodes', 'e events', '/ filter', 'N S C M … sort'],
-            nodes: ['? help', 'esc back', 'c cordon', 'u uncordon', 'enter details', 'e events', '/ filter', 'q quit'],
-            node: ['? help', 'esc back', 'c cordon', 'u uncordon', 'e events', 'q quit'],
-            events: ['? help', 'esc back', 'enter whole', '/ filter', 'q quit'],
-            event: ['? help', 'esc back', 'q quit'],
-          }[place.kind];
+    state.mode.kind === 'filter'
+      ? ['enter: keep the filter', 'esc: without it']
+      : {
+          pools: ['? help', 'q quit', 'enter nodes', 'e events', '/ filter', 'N S C M … sort'],
+          nodes: ['? help', 'esc back', 'c cordon', 'u uncordon', 'enter details', 'e events', '/ filter', 'q quit'],
+          node: ['? help', 'esc back', 'c cordon', 'u uncordon', 'e events', 'q quit'],
+          events: ['? help', 'esc back', 'enter whole', '/ filter', 'q quit'],
+          event: ['? help', 'esc back', 'q quit'],
+          help: ['any key: back', '↑ ↓ scroll'],
+        }[place.kind];
   return fit({ text: asManyAs(hints, width), paint: style.dim }, width);
 }
 
-/** The question, over the last lines: all of it, however long the name is, as far as there is room. */
-function overlay(state: State, lines: string[], width: number): string[] {
-  if (state.mode.kind !== 'confirm') return lines;
-  const { node, unschedulable } = state.mode.target;
-  const what = unschedulable
-    ? `Cordon node ${node}? It gets no new pods; those on it stay.`
-    : `Uncordon node ${node}? It gets new pods again.`;
-  const box = ['─'.repeat(width), ...wrap(what, width), 'y yes   any other key no'].map(line => fit(line, width));
-  const shown = box.slice(0, lines.length);
-  return [...lines.slice(0, lines.length - shown.length), ...shown];
+/** What stands over the last lines, as far as there is room: the question, or a message too long for its line. */
+function boxLines({ mode, message }: State, width: number, style: Style): string[] {
+  if (mode.kind === 'confirm') {
+    const { node, unschedulable } = mode.target;
+    const what = unschedulable
+      ? `Cordon node ${node.name}? It gets no new pods; those on it stay.`
+      : `Uncordon node ${node.name}? It gets new pods again.`;
+    return box([...wrap(what, width), 'y yes   any other key no'], width, text => text);
+  }
+  if (mode.kind === 'filter' || message === undefined || widthOf(message.text) <= width) return [];
+  return box(wrap(message.text, width), width, paintOf(message, style));
+}
+
+function box(lines: readonly string[], width: number, paint: (text: string) => string): string[] {
+  return ['─'.repeat(width), ...lines.map(text => fit({ text, paint }, width))];
+}
+
+function paintOf({ isError }: { isError: boolean }, style: Style): (text: string) => string {
+  return isError ? style.red : style.yellow;
 }
 
 /** The first parts, whole ones alone: a word cut in half helps nobody. */

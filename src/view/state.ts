@@ -2,11 +2,12 @@
  * Where the user is and what he is doing: a pure function of the keys, over the names of the rows that are there. What
  * has to be done outside (quit, cordon) comes back as an effect.
  */
+import type { Node } from '../nodepool/types.ts';
 import type { Key } from './keys.ts';
 
 /** One screen of those that lie on each other; esc takes the topmost away. */
 export interface Place {
-  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event';
+  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'help';
   /** The pool it is about; of events, undefined means those of all pools. */
   pool: string | undefined;
   /** Of a node the name, of an event its key. */
@@ -27,12 +28,12 @@ export interface Sort {
 }
 
 export interface Target {
-  node: string;
-  uid: string;
+  /** As it was when the question was asked. */
+  node: Node;
   unschedulable: boolean;
 }
 
-export type Mode = { kind: 'browse' } | { kind: 'filter' } | { kind: 'help' } | { kind: 'confirm'; target: Target };
+export type Mode = { kind: 'browse' } | { kind: 'filter' } | { kind: 'confirm'; target: Target };
 
 export interface State {
   /** The last is shown. Never empty. */
@@ -52,7 +53,7 @@ export interface Scene {
   page: number;
   /** The columns' letters, and whether the first press sorts from the largest. */
   sorts: ReadonlyMap<string, { descending: boolean }>;
-  node(name: string): { uid: string; unschedulable: boolean } | undefined;
+  node(name: string): Node | undefined;
 }
 
 const START: Place = {
@@ -73,7 +74,7 @@ export function placeOf({ places }: State): Place {
 }
 
 export function isText({ kind }: Place): boolean {
-  return kind === 'node' || kind === 'event';
+  return kind === 'node' || kind === 'event' || kind === 'help';
 }
 
 /** What a key makes of the state. Call settle() after it, with the scene of the place that is shown then. */
@@ -82,8 +83,6 @@ export function press(before: State, key: Key, scene: Scene): { state: State; ef
   if (key === 'ctrl-l') return { state: before, effect: { kind: 'redraw' } };
   const state = { ...before, message: undefined };
   switch (state.mode.kind) {
-    case 'help':
-      return { state: browse(state) };
     case 'filter':
       return { state: typeFilter(state, key) };
     case 'confirm': {
@@ -93,7 +92,9 @@ export function press(before: State, key: Key, scene: Scene): { state: State; ef
         : { state: tell(browse(state), 'Nothing was changed') };
     }
     case 'browse':
-      return key === 'q' ? { state, effect: { kind: 'quit' } } : { state: act(state, key, scene) };
+      return key === 'q' && placeOf(state).kind !== 'help'
+        ? { state, effect: { kind: 'quit' } }
+        : { state: act(state, key, scene) };
   }
 }
 
@@ -122,6 +123,8 @@ function act(state: State, key: Key, scene: Scene): State {
   const place = placeOf(state);
   const moved = move(place, key, scene);
   if (moved !== undefined) return withPlace(state, moved);
+  // Who reads it tries keys: what is no way to scroll leads back, and does nothing else.
+  if (place.kind === 'help') return back(state, key);
   const sort = isText(place) ? undefined : scene.sorts.get(key);
   if (sort !== undefined) {
     const descending = place.sort.by === key ? !place.sort.descending : sort.descending;
@@ -130,7 +133,7 @@ function act(state: State, key: Key, scene: Scene): State {
   switch (key) {
     case '?':
     case 'h':
-      return { ...state, mode: { kind: 'help' } };
+      return push(state, { kind: 'help' });
     case '/':
       return isText(place) ? state : { ...state, mode: { kind: 'filter' } };
     case 'escape':
@@ -215,13 +218,12 @@ function ask(state: State, scene: Scene, unschedulable: boolean): State {
   const { kind, selected, subject } = placeOf(state);
   if (kind !== 'nodes' && kind !== 'node')
     return tell(state, 'Only nodes can be cordoned: press enter on their pool first');
-  const name = kind === 'node' ? subject : selected;
-  const node = name === undefined ? undefined : scene.node(name);
-  if (name === undefined || node === undefined) return state;
+  const node = scene.node((kind === 'node' ? subject : selected) ?? '');
+  if (node === undefined) return state;
   if (node.unschedulable === unschedulable) {
-    return tell(state, `Node ${name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
+    return tell(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
   }
-  return { ...state, mode: { kind: 'confirm', target: { node: name, uid: node.uid, unschedulable } } };
+  return { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } };
 }
 
 function push(state: State, place: Partial<Place>): State {

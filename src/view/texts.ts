@@ -52,7 +52,7 @@ export function eventText(event: PoolEventRecord, now: Date, style: Style): Fiel
     ['Last seen', formatTimeAndAge(event.lastSeen, now)],
     ...(count > 1 ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as Field] : []),
     ['From', event.reporter || NONE],
-    ['Message', event.note.trim()],
+    ['Message', event.note],
   ];
 }
 

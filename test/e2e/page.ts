@@ -15,6 +15,7 @@ import { type RunResult, run } from '../cluster/run.ts';
 import { eventually } from './watching.ts';
 
 const CONSOLE = /(?<=^```console\n).*?(?=^```$)/gms;
+const SCREEN = /(?<=^```text\n).*?(?=^```$)/gms;
 const FILE = /^```yaml\n# (\S+\.yaml)\n(.*?)^```$/gms;
 /** Where the pages' reader is at home. */
 const HOME = '/home/ann';
@@ -99,6 +100,20 @@ export async function followPage(page: string, sh: Shell, meanwhile: Meanwhile =
   }
   if (process.env.UPDATE_PAGES === '1') await writeFile(join(ROOT, page), updated + before.slice(end));
   else assert.equal(happened.join('\n'), said.join('\n'), `${page} differs: see the head of test/e2e/page.ts`);
+}
+
+/** Compares a page's `text` blocks, in order, with what a terminal showed; `UPDATE_PAGES=1` writes them. */
+export async function followScreens(page: string, screens: readonly string[]): Promise<void> {
+  const before = await readPage(page);
+  const said = [...before.matchAll(SCREEN)].map(([block]) => normal(block));
+  const isUpdate = process.env.UPDATE_PAGES === '1' && said.length === screens.length;
+  if (!isUpdate) assert.deepEqual(said, screens.map(normal), `${page} differs: see the head of test/e2e/page.ts`);
+  let at = 0;
+  const updated = before.replace(SCREEN, block => {
+    const screen = screens[at++] ?? '';
+    return normal(block) === normal(screen) ? block : `${screen.trimEnd()}\n`;
+  });
+  if (isUpdate) await writeFile(join(ROOT, page), updated);
 }
 
 /** Fails unless it ends with one of these codes. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import pty from '@lydell/node-pty';
-import xterm from '@xterm/headless';
+import xterm, { type IBuffer } from '@xterm/headless';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { productCommand } from '../cluster/product.ts';
 import { eventually } from './watching.ts';
@@ -10,6 +10,8 @@ import { eventually } from './watching.ts';
 export interface Terminal {
   /** The lines that are shown, without spaces at their ends. */
   screen(): string;
+  /** What is shown, cell by cell. */
+  buffer(): IBuffer;
   /** All that the program has written, escapes and all. */
   written(): string;
   /** Whether the screen is the one that programs take for themselves. */
@@ -19,6 +21,8 @@ export interface Terminal {
   resize(columns: number, rows: number): void;
   /** Waits until the screen matches; gives it. */
   shows(what: RegExp): Promise<string>;
+  /** The screen once nothing has changed on it for a while. */
+  settled(): Promise<string>;
   pid: number;
   /** The exit code, and the signal if one ended it. */
   exit: Promise<{ exitCode: number; signal?: number }>;
@@ -38,6 +42,9 @@ const KEYS: Readonly<Record<string, string>> = {
   '{ctrl-c}': '\u0003',
   '{ctrl-l}': '\u000c',
 };
+
+/** Longer than the dashboard waits before it draws what is new. */
+const STILL_MS = 600;
 
 interface Options {
   columns?: number;
@@ -88,13 +95,15 @@ export function openCommand(
   const screen = () => {
     const { active } = emulator.buffer;
     return Array.from({ length: emulator.rows }, (_, row) =>
-      active.getLine(active.baseY + row)?.translateToString(true),
+      // A line keeps what it had when the terminal was wider.
+      active.getLine(active.baseY + row)?.translateToString(true, 0, emulator.cols),
     )
       .map(line => (line ?? '').trimEnd())
       .join('\n');
   };
   return {
     screen,
+    buffer: () => emulator.buffer.active,
     written: () => written,
     isAlternate: () => emulator.buffer.active.type === 'alternate',
     type: keys => child.write(keys.replaceAll(/\{[a-z-]+\}/g, key => KEYS[key] ?? key)),
@@ -107,6 +116,18 @@ export function openCommand(
         throw new Error(`${error.message}\n${screen()}`, { cause: error });
       });
       return screen();
+    },
+    async settled() {
+      let last = '';
+      let since = performance.now();
+      await eventually('the screen stands still', () => {
+        if (screen() !== last) {
+          last = screen();
+          since = performance.now();
+        }
+        return performance.now() - since > STILL_MS;
+      });
+      return last;
     },
     pid: child.pid,
     exit,

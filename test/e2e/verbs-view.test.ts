@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { assertScreen, openCommand, openTerminal } from './terminal.ts';
 import { verbsOf } from './verbs.ts';
+import { smallCluster } from './view-world.ts';
 import { eventually } from './watching.ts';
 import { role, useWorld } from './world.ts';
 
@@ -13,26 +15,8 @@ const world = useWorld();
 const { cluster } = world;
 const { refused } = verbsOf(cluster);
 
-/** Two pools that fight for a node, one that is cordoned, one that is not ready, one in no pool. */
-async function smallCluster(): Promise<void> {
-  const gpu = { 'nvidia.com/gpu': '8' };
-  await world.nodes(
-    { name: 'gpu-1', labels: { ...role('gpu'), ...role('spare') }, allocatable: gpu },
-    { name: 'gpu-2', labels: role('gpu'), allocatable: gpu, unschedulable: true },
-    { name: 'worker-1', labels: role('worker') },
-    { name: 'worker-2', labels: role('worker'), ready: false },
-    { name: 'worker-3', labels: role('worker') },
-    { name: 'other' },
-  );
-  await world.pool('gpu', { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }] });
-  await world.pool('worker', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  await world.pool('spare', {}, { younger: true });
-  await world.reconcile();
-}
-
 test('pools, a pool, a node, its events, and the way back', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   assertScreen('pools', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m));
   terminal.type('{down}');
@@ -52,7 +36,7 @@ test('pools, a pool, a node, its events, and the way back', async t => {
 });
 
 test('filter, sorting and help', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
   terminal.type('/Wor');
@@ -62,29 +46,39 @@ test('filter, sorting and help', async t => {
   terminal.type('S');
   await terminal.shows(/STATUS↑[\s\S]* worker-2 [\s\S]*>worker-1 /);
   terminal.type('?');
-  assertScreen('help', await terminal.shows(/any key: back/));
+  assertScreen('help', await terminal.shows(/^Help$/m));
+  terminal.resize(60, 12);
+  assertScreen('help-60x12', await terminal.settled());
+  terminal.type('{end}');
+  await terminal.shows(/^Help \(lines 11-17 of 17\)[\s\S]*not ready/m);
+  terminal.type('q');
+  await terminal.shows(/^>worker-1 /m);
 });
 
 test('a terminal that becomes small, and large again: lines are never broken', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   const before = await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m);
+  const written = terminal.written().length;
+  terminal.type('{ctrl-l}');
+  await eventually('ctrl-l draws all anew', () => / worker /.test(terminal.written().slice(written)));
+  assert.deepEqual(withoutAges(await terminal.settled()), withoutAges(before));
   terminal.resize(60, 15);
-  assertScreen('pools-60x15', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m).then(() => settled(terminal.screen)));
+  assertScreen('pools-60x15', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m).then(() => terminal.settled()));
   terminal.type('{enter}c');
   assertScreen('cordon-60x15', await terminal.shows(/Cordon node gpu-1\?/));
   terminal.type('n');
   terminal.resize(30, 6);
-  await settled(terminal.screen);
+  await terminal.settled();
   terminal.type('{esc}');
-  assertScreen('pools-30x6', await terminal.shows(/^>gpu /m).then(() => settled(terminal.screen)));
+  assertScreen('pools-30x6', await terminal.shows(/^>gpu /m).then(() => terminal.settled()));
   terminal.resize(80, 24);
-  const after = await settled(terminal.screen);
+  const after = await terminal.settled();
   assert.deepEqual(withoutAges(after), withoutAges(before));
 });
 
-test('live: what others do is there without a key, and nothing is written while nothing happens', async t => {
-  await smallCluster();
+test('live: what others do is there without a key', async t => {
+  await smallCluster(world);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^ worker .* 2\/3 /m);
   await world.nodes({ name: 'worker-4', labels: role('worker') });
@@ -97,7 +91,7 @@ test('live: what others do is there without a key, and nothing is written while 
 });
 
 test('cordon and uncordon: asks, names the node, and writes that field alone', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
   terminal.type('G{enter}');
@@ -111,7 +105,7 @@ test('cordon and uncordon: asks, names the node, and writes that field alone', a
   terminal.type('c');
   await terminal.shows(/^Cordon node worker-1\?/m);
   terminal.type('y');
-  await terminal.shows(/Node worker-1 cordoned/);
+  await terminal.shows(/^node\/worker-1 cordoned$/m);
   await terminal.shows(/^>worker-1 +Ready,SchedulingDisabled/m);
   const cordoned = await world.node('worker-1');
   assert.equal(cordoned.spec.unschedulable, true);
@@ -120,7 +114,7 @@ test('cordon and uncordon: asks, names the node, and writes that field alone', a
   terminal.type('u');
   await terminal.shows(/^Uncordon node worker-1\?/m);
   terminal.type('y');
-  await terminal.shows(/Node worker-1 uncordoned/);
+  await terminal.shows(/^node\/worker-1 uncordoned$/m);
   const after = await world.node('worker-1');
   const still = ({ metadata: { resourceVersion: _, ...metadata }, ...rest }: typeof after) => {
     const { managedFields: _managed, ...meta } = metadata as typeof metadata & { managedFields?: unknown };
@@ -129,8 +123,37 @@ test('cordon and uncordon: asks, names the node, and writes that field alone', a
   assert.deepEqual(still(after), still(before));
 });
 
+test('without permission to write it says which, as a whole', async t => {
+  await smallCluster(world);
+  const verbs = ['get', 'list', 'watch'];
+  const rules = [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs },
+    { apiGroups: [''], resources: ['nodes'], verbs },
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
+  const subjects = [{ kind: 'User', name: 'reader', apiGroup: 'rbac.authorization.k8s.io' }];
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const metadata = { name: 'reader' };
+  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata, rules });
+  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, { metadata, roleRef, subjects });
+  const mayRead = async () => (await cli(cluster(), ['get', '--as', 'reader'])).code === 0;
+  await eventually('it may read', mayRead);
+  const terminal = openTerminal(t, cluster(), ['view', '--as', 'reader'], { env: { NO_COLOR: '1' } });
+  await terminal.shows(/^>gpu /m);
+  terminal.type('{enter}c');
+  await terminal.shows(/^Cordon node gpu-1\?/m);
+  terminal.type('y');
+  const said = await terminal.shows(/^error: /m);
+  assert.match(
+    said.replaceAll('\n', ' '),
+    /error: unable to cordon node "gpu-1": cannot patch Node "gpu-1": user "reader" lacks the permission; next: ask for a role with verb patch on nodes$/,
+  );
+  terminal.type('e');
+  await terminal.shows(/^events: .*forbidden/m);
+});
+
 test("a cluster's text cannot drive the terminal", async t => {
-  await smallCluster();
+  await smallCluster(world);
   const uid = (await world.getPool('gpu'))?.metadata.uid;
   await raw(cluster()).expect('POST', '/api/v1/namespaces/default/events', {
     metadata: { name: 'gpu.escape', namespace: 'default' },
@@ -152,7 +175,7 @@ test("a cluster's text cannot drive the terminal", async t => {
 });
 
 test('colour: where the terminal takes it, and none with NO_COLOR', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const colored = openTerminal(t, cluster(), ['view']);
   await colored.shows(/^>gpu .*\n[\s\S]*q quit/m);
   assert.match(colored.written(), /\u001b\[32m█+/);
@@ -162,7 +185,7 @@ test('colour: where the terminal takes it, and none with NO_COLOR', async t => {
 });
 
 test('the terminal is as it was after q, Ctrl-C and signals', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const line = [...productCommand(), 'view'].map(word => JSON.stringify(word)).join(' ');
   const ends: [string, (terminal: ReturnType<typeof openCommand>) => void][] = [
     ['q', terminal => terminal.type('q')],
@@ -189,7 +212,7 @@ test('the terminal is as it was after q, Ctrl-C and signals', async t => {
 });
 
 test('a server that goes away, and comes back', async t => {
-  await smallCluster();
+  await smallCluster(world);
   const terminal = openTerminal(t, cluster(), ['view'], { columns: 120, env: { NO_COLOR: '1' } });
   await terminal.shows(/ live$/m);
   await cluster().stopApiserver();
@@ -212,27 +235,14 @@ test('without a terminal, a pool or permission it says what to do', async t => {
   const bob = await kubeconfigFor(cluster(), 'bob');
   const barred = openTerminal(t, cluster(), ['view', '--kubeconfig', bob], { columns: 200 });
   assert.equal((await barred.exit).exitCode, 1);
-  await barred.shows(/cannot list nodepools: user "bob" lacks/);
+  await barred.shows(/^error: cannot list nodepools: user "bob" lacks/m);
+  assert.doesNotMatch(barred.screen(), /Reading/);
   assert.equal(barred.isAlternate(), false);
   const empty = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await empty.shows(/^ No pools$/m);
   empty.type('{enter}jGceq');
   assert.equal((await empty.exit).exitCode, 0);
 });
-
-/** The screen once nothing changes on it for a while. */
-async function settled(screen: () => string): Promise<string> {
-  let last = '';
-  let since = performance.now();
-  await eventually('the screen stands still', () => {
-    if (screen() !== last) {
-      last = screen();
-      since = performance.now();
-    }
-    return performance.now() - since > 600;
-  });
-  return last;
-}
 
 function withoutAges(screen: string): string {
   return screen.replaceAll(/ +\d+s$/gm, '');

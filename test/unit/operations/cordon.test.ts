@@ -64,6 +64,16 @@ test('after a conflict the node is read anew: somebody else may have done it', a
   assert.equal(writes.at(-1), 'b {"resourceVersion":"2","unschedulable":true}');
 });
 
+test('another node that has the name by now is left alone', async () => {
+  const nodes = [makeNode('a')];
+  const { writes, cordon } = world(nodes, () => {
+    nodes[0] = makeNode('a', { uid: 'another', resourceVersion: '2' });
+    return CONFLICT;
+  });
+  assert.deepEqual(await cordon(), [{ kind: 'gone', node: 'a' }]);
+  assert.equal(writes.length, 1);
+});
+
 test('what fails is told and stops nothing; a node that is gone is no failure', async () => {
   const nodes = ['a', 'b', 'c', 'd'].map(name => makeNode(name));
   const refusal = new NodepoolError('cluster', 'cannot patch nodes');

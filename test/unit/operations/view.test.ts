@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
-import { createLiveView, setUnschedulable } from '../../../src/operations/view.ts';
-import type { NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
+import { createLiveView } from '../../../src/operations/view.ts';
 import { FakeClock, settle } from '../controller/fake-clock.ts';
 import { added, BROKEN, deleted, ENDED, FakeSource, initialEnd, modified, refused } from '../controller/fake-source.ts';
 import { node, pool } from '../view/fixture.ts';
@@ -75,19 +74,21 @@ test('it starts when pools and nodes are there; events may come later, and those
   assert.ok(news() > (before[0] ?? 0) && live.version() > (before[1] ?? 0));
 });
 
-test('what changes is in the view, and is news', async () => {
+test('what changes is in the view, and is news; a heartbeat is none', async () => {
   const { live, nodes, news } = await started();
   const before = news();
-  nodes.watches[1]?.send(added('b', 5), modified('a', 6), deleted('a', 7));
+  nodes.watches[1]?.send(modified('a', 5));
+  assert.deepEqual([news() - before, live.view.node('a')?.resourceVersion], [0, '5']);
+  nodes.watches[1]?.send(added('b', 6), deleted('a', 7));
   assert.deepEqual(
-    [...live.nodes()].map(({ name }) => name),
+    [...live.view.nodes()].map(({ name }) => name),
     ['b'],
   );
   assert.deepEqual(
     live.view.members('p').map(({ name }) => name),
     ['b'],
   );
-  assert.equal(news() - before, 3);
+  assert.equal(news() - before, 2);
 });
 
 test('a broken watch is an outage, with the time of the last sign of life, until the server agrees to the next', async () => {
@@ -133,56 +134,4 @@ test('without permission for nodes it does not start; without permission for eve
     live.outages().map(({ resource }) => resource),
     ['events'],
   );
-});
-
-/** A server that answers the writes of a node as it is told, in order. */
-function server(reads: (Node | undefined)[], writes: NodeWrite['kind'][]) {
-  const sent: string[] = [];
-  const after = (_ms: number, callback: () => void) => {
-    queueMicrotask(callback);
-    return () => {};
-  };
-  const deps = {
-    cluster: {
-      getNode: async () => (reads.length > 1 ? reads.shift() : reads[0]),
-      async patchNode(_name: string, { resourceVersion, ...patch }: NodePatch): Promise<NodeWrite> {
-        assert.deepEqual(Object.keys(patch), ['unschedulable']);
-        sent.push(`${resourceVersion} ${patch.unschedulable}`);
-        const kind = writes.shift() ?? 'conflict';
-        return kind === 'written' ? { kind, node: node('n') } : { kind };
-      },
-    },
-    clock: { now: () => 0, after },
-    random: () => 0,
-  };
-  return { deps, sent };
-}
-
-const meant = { name: 'n', uid: 'uid-n', unschedulable: true };
-
-test('cordon: guarded by what was read; read again after a conflict', async () => {
-  const { deps, sent } = server(
-    [node('n', { resourceVersion: '7' }), node('n', { resourceVersion: '9' })],
-    ['conflict', 'written'],
-  );
-  assert.equal(await setUnschedulable(meant, deps), 'written');
-  assert.deepEqual(sent, ['7 true', '9 true']);
-});
-
-test('cordon: no write for what is so already, for another node of that name, for none', async () => {
-  const already = server([node('n', { unschedulable: true })], []);
-  assert.equal(await setUnschedulable(meant, already.deps), 'unchanged');
-  for (const read of [node('n', { uid: 'another' }), undefined]) {
-    const { deps, sent } = server([read], []);
-    await assert.rejects(setUnschedulable(meant, deps), /node n is gone/);
-    assert.deepEqual(sent, []);
-  }
-  assert.deepEqual(already.sent, []);
-  await assert.rejects(setUnschedulable(meant, server([node('n')], ['gone']).deps), /node n is gone/);
-});
-
-test('cordon: a node that changes all the time is an error, after a while', async () => {
-  const { deps, sent } = server([node('n')], []);
-  await assert.rejects(setUnschedulable(meant, deps), /node n keeps changing/);
-  assert.equal(sent.length, 10);
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { NodeDrain } from '../../../src/operations/drain-node.ts';
-import { cordonLine, drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
+import { cordonLine } from '../../../src/render/cordon.ts';
+import { drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
 import { colored, plain } from './fixtures.ts';
 
 const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cut, fit, widthOf, wrap } from '../../../src/view/fit.ts';
+import { widthOf } from '../../../src/render/width.ts';
+import { cut, fit, wrap } from '../../../src/view/fit.ts';
 
 test('fit: exactly so wide, whatever the text', () => {
   const texts = [
@@ -40,6 +41,16 @@ test('wrap: at spaces, else anywhere; nothing is lost', () => {
   assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
   assert.deepEqual(wrap('abcdefgh', 3), ['abc', 'def', 'gh']);
   assert.deepEqual(wrap('日本語', 4), ['日本', '語']);
+  assert.deepEqual(wrap('ab  cd', 2), ['ab', 'cd']);
+  assert.deepEqual(wrap('ab', 0), ['ab']);
   // A character that is wider than the screen still goes by.
   assert.deepEqual(wrap('日本', 1), ['日', '本']);
+});
+
+test('wrap: a megabyte is no reason to wait', () => {
+  const start = performance.now();
+  const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
+  // A tenth of a second; minutes when each line looks at all the rest.
+  assert.ok(performance.now() - start < 5_000);
+  assert.equal(lines.join('').length, 999_000);
 });

@@ -60,7 +60,6 @@ const conflict = {
 
 export interface Fixture {
   view: View;
-  nodes: Node[];
   events: (readonly [string, PoolEventRecord])[];
   outages: Outage[];
 }
@@ -97,7 +96,6 @@ export function fixture(): Fixture {
   const spare = { pool: 'spare', poolUid: 'uid-spare', type: 'Warning', reason: 'NodeConflict', count: 3 };
   return {
     view: new View(pools, nodes, []),
-    nodes,
     events: [
       ['default/one', event({})],
       ['default/two', event({ ...spare, note: 'node gpu-1 belongs to pool gpu', lastSeen: '2026-11-21T11:59:30Z' })],
@@ -157,8 +155,8 @@ export class Desk {
   }
 
   #live() {
-    const { view, nodes, events, outages } = this.fixture;
-    return { view, nodes: () => nodes, events: () => events, outages: () => outages };
+    const { view, events, outages } = this.fixture;
+    return { view, events: () => events, outages: () => outages };
   }
 
   #contents() {

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { View } from '../../../src/reconciler/view.ts';
 import { makeStyle } from '../../../src/render/style.ts';
-import { widthOf } from '../../../src/view/fit.ts';
-import { Desk, fixture, node, pool, role } from './fixture.ts';
+import { widthOf } from '../../../src/render/width.ts';
+import { tell } from '../../../src/view/state.ts';
+import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
 /** Places and moods, by the keys that lead there. */
 const WAYS: readonly string[][] = [
@@ -84,6 +85,32 @@ test('what is wrong with the selected pool stands below the list', () => {
   assert.match(desk.type('j').text(), /^spare: NodeConflict: node gpu-1 belongs to pool gpu$/m);
 });
 
+test('a message too long for its line stands over the last lines, as a whole', () => {
+  const text = `error: unable to cordon node "ip-10-0-12-34.eu-central-1.compute.internal": ${'no permission '.repeat(6)}end`;
+  const desk = new Desk(fixture(), { columns: 40, rows: 12 });
+  desk.state = tell(desk.state, text, true);
+  const lines = desk.text().split('\n');
+  const rule = lines.indexOf('─'.repeat(40));
+  assert.ok(rule > 3);
+  assert.equal(
+    lines
+      .slice(rule + 1)
+      .join('')
+      .replaceAll(' ', ''),
+    text.replaceAll(' ', ''),
+  );
+  assert.doesNotMatch(desk.type('j').text(), /unable/);
+  desk.state = tell(desk.state, 'short', true);
+  assert.match(desk.text(), /^short\n\? help/m);
+});
+
+test('nodes that are cordoned are counted, Ready or not; the bar shows those that are Ready', () => {
+  const nodes = [node('a', { labels: role('p'), ready: false, unschedulable: true }), node('b', { labels: role('p') })];
+  const desk = new Desk({ ...fixture(), view: new View([pool('p', 200)], nodes, []) }, { columns: 120, rows: 12 });
+  assert.match(desk.text(), /2 nodes {2}1 not ready {2}1 cordoned /);
+  assert.match(desk.text(), /^>p +200 +█{10}░{10} +1\/2 +1 /m);
+});
+
 test('a lost connection: how old the data is, and why; events say so where they are shown', () => {
   const desk = new Desk();
   const since = Date.parse('2026-11-21T11:59:48Z');
@@ -111,6 +138,32 @@ test('every screen has as many lines as the terminal, and none is wider', () => 
   }
 });
 
+test('wide characters: the selected line is as wide as the screen, and no wider', () => {
+  const event = fixture().events[0]?.[1];
+  assert.ok(event);
+  const note = '节点池已更新 👩‍👩‍👧 '.repeat(8);
+  for (const columns of [30, 79, 80, 200]) {
+    const small: Fixture = { ...fixture(), events: [['e', { ...event, note }]] };
+    const desk = new Desk(small, { columns, rows: 12 }).type('e');
+    desk.style = makeStyle(true);
+    const line = desk.lines().find(text => text.startsWith('\u001b[7m')) ?? '';
+    assert.equal(widthOf(stripVTControlCharacters(line)), columns);
+  }
+});
+
+test('a megabyte of a message takes no longer, and is cut', () => {
+  const event = fixture().events[0]?.[1];
+  assert.ok(event);
+  const note = '節 '.repeat(500_000);
+  const events = [['e', { ...event, note }] as const];
+  const outages = [{ resource: 'nodes', message: note, since: undefined }];
+  const desk = new Desk({ ...fixture(), events, outages });
+  const start = performance.now();
+  assert.match(desk.type('e', 'enter').text(), /Message: +節 /);
+  assert.match(desk.type('G').text(), /節…$/m);
+  assert.ok(performance.now() - start < 1_000);
+});
+
 test('small screens show what matters most', () => {
   const lines = new Desk(fixture(), { columns: 30, rows: 6 }).lines().map(line => line.trimEnd());
   assert.deepEqual(lines.slice(0, 4), [
@@ -122,6 +175,7 @@ test('small screens show what matters most', () => {
   const narrow = new Desk(fixture(), { columns: 20, rows: 4 }).type('enter').lines();
   assert.deepEqual(narrow.slice(0, 3), [' NAME↑  STATUS      ', '>gpu-1  Ready       ', ' gpu-2  Ready,Sched…']);
   assert.match(new Desk(fixture(), { columns: 20, rows: 6 }).type('G', 'enter', 'c').text(), /Cordon node\nworker-1\?/);
+  assert.match(new Desk(fixture(), { columns: 60, rows: 2 }).type('G', 'enter', 'c').text(), /^Cordon node worker-1\?/);
 });
 
 test('without colour there are no escapes; with it the selected row is inverted', () => {
@@ -154,7 +208,7 @@ test('hostile text of the cluster reaches no terminal', () => {
     ['e', { ...event, pool: 'p', poolUid: '', note: evil, reason: evil, type: evil, reporter: evil }] as const,
   ];
   const outages = [{ resource: 'nodes', message: evil, since: undefined }];
-  const desk = new Desk({ view: new View([pool('p', 500, { status })], nodes, []), nodes, events, outages });
+  const desk = new Desk({ view: new View([pool('p', 500, { status })], nodes, []), events, outages });
   for (const keys of [[], ['enter'], ['enter'], ['escape', 'escape', 'e'], ['enter'], ['escape', '/'], [...evil]]) {
     const text = desk
       .type(...keys)
@@ -167,7 +221,7 @@ test('hostile text of the cluster reaches no terminal', () => {
 test('thousands of nodes are drawn while one waits for the next key', () => {
   const nodes = Array.from({ length: 5_000 }, (_, i) => node(`n${i}`, { labels: role(`p${i % 5}`) }));
   const pools = Array.from({ length: 5 }, (_, i) => pool(`p${i}`, 200));
-  const desk = new Desk({ ...fixture(), nodes, view: new View(pools, nodes, []) });
+  const desk = new Desk({ ...fixture(), view: new View(pools, nodes, []) });
   desk.type('enter', 'C').lines();
   const start = performance.now();
   desk.type('j').lines();

@@ -9,7 +9,7 @@ function many(count: number): Desk {
   const nodes = Array.from({ length: count }, (_, i) =>
     node(`n${String(i).padStart(2, '0')}`, { labels: role('big') }),
   );
-  return new Desk({ ...fixture(), nodes, view: new View([pool('big', 200)], nodes, []) }).type('enter');
+  return new Desk({ ...fixture(), view: new View([pool('big', 200)], nodes, []) }).type('enter');
 }
 
 test('the cursor: arrows, letters, pages, ends, and never beyond them', () => {
@@ -125,7 +125,8 @@ test('what is pasted goes into the filter alone, and its first line', () => {
 });
 
 test('cordon: asks with the name of the node, and only y is a yes', () => {
-  const target = { node: 'worker-1', uid: 'uid-worker-1', unschedulable: true };
+  const worker = fixture().view.node('worker-1');
+  const target = { node: worker, unschedulable: true };
   const at = () => new Desk().type('G', 'enter', 'c');
   assert.match(at().text(), /Cordon node worker-1\? .*\ny yes/);
   assert.deepEqual(at().type('y').effects, [{ kind: 'cordon', target }]);
@@ -139,9 +140,9 @@ test('cordon: asks with the name of the node, and only y is a yes', () => {
 
 test('uncordon; and what is so already, or is no node, is not asked about', () => {
   const desk = new Desk().type('enter', 'j', 'u', 'y');
-  assert.deepEqual(desk.effects, [
-    { kind: 'cordon', target: { node: 'gpu-2', uid: 'uid-gpu-2', unschedulable: false } },
-  ]);
+  const node = desk.fixture.view.node('gpu-2');
+  assert.ok(node?.unschedulable);
+  assert.deepEqual(desk.effects, [{ kind: 'cordon', target: { node, unschedulable: false } }]);
   assert.match(new Desk().type('enter', 'j', 'c').text(), /Node gpu-2 is already cordoned/);
   assert.match(new Desk().type('enter', 'u').text(), /Node gpu-1 is not cordoned/);
   assert.match(new Desk().type('c').text(), /press enter on their pool first/);
@@ -161,11 +162,17 @@ test('events: of the selected pool, of all; one as a whole', () => {
   assert.match(new Desk().type('enter', 'e').text(), /Pools > gpu > Events/);
 });
 
-test('help: any key closes it and does nothing else; q and Ctrl-C quit', () => {
-  const desk = new Desk().type('?');
-  assert.match(desk.text(), /cordon, uncordon the node; asks first/);
-  assert.deepEqual([desk.type('q').effects, desk.state.mode.kind], [[], 'browse']);
-  assert.deepEqual(desk.type('q').effects, [{ kind: 'quit' }]);
+test('help: it scrolls, any other key closes it and does nothing else; q and Ctrl-C quit', () => {
+  const desk = new Desk(fixture(), { columns: 80, rows: 12 }).type('?');
+  assert.match(desk.text(), /Help \(lines 1-7 of 17\)/);
+  assert.doesNotMatch(desk.text(), /asks first/);
+  assert.match(desk.type('j').text(), /cordon, uncordon the node; asks first/);
+  assert.match(desk.type('G').text(), /Help \(lines 11-17 of 17\)[\s\S]*not ready/);
+  for (const key of ['q', 'c', 'E', 'S', 'enter', 'escape', '?']) {
+    const again = new Desk().type('?', key);
+    assert.deepEqual([again.effects, again.state.places.length, again.selected], [[], 1, 'gpu'], key);
+  }
+  assert.deepEqual(desk.type('q', 'q').effects, [{ kind: 'quit' }]);
   for (const keys of [['ctrl-c'], ['/', 'ctrl-c'], ['?', 'ctrl-c'], ['enter', 'c', 'ctrl-c']]) {
     assert.deepEqual(new Desk().type(...keys).effects, [{ kind: 'quit' }], keys.join(' '));
   }
@@ -176,6 +183,7 @@ test('a text scrolls by lines and pages, and no further than its end', () => {
   const desk = new Desk().type('enter', 'enter');
   desk.size = { columns: 30, rows: 12 };
   assert.match(desk.text(), /Name:/);
+  assert.match(desk.text(), /Pools > gpu > gpu-1 \(lines 1/);
   desk.type('G');
   assert.match(desk.text(), /node-role/);
   const { top } = placeOf(desk.state);

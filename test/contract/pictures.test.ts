@@ -1,0 +1,78 @@
+/** The pictures of the documentation: they are there, a browser may open them, and each names the command it shows. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { ROOT } from '../../scripts/root.ts';
+import { verbs } from '../../src/commands/index.ts';
+
+const FOLDER = 'docs/pictures';
+const MOST_BYTES = 40_000;
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const pictures = globSync(`${FOLDER}/*.svg`, { cwd: ROOT }).sort();
+const shown = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].flatMap(page =>
+  [...read(page).matchAll(/!\[([^\]]*)\]\(([^)\s]+)\)/g)].map(([, alt = '', link = '']) => {
+    return { page, alt, path: normalize(join(dirname(page), link)) };
+  }),
+);
+
+test('what pages show is there, and its text names the command', () => {
+  const ours = shown.filter(({ path }) => path.startsWith(FOLDER));
+  assert.notEqual(ours.length, 0);
+  for (const { page, alt, path } of ours) {
+    assert.ok(pictures.includes(path), `${page} shows ${path}, which is not there`);
+    assert.ok(alt.includes(`kubectl nodepool ${basename(path, '.svg')}`), `${page}: the text of ${path} is "${alt}"`);
+  }
+});
+
+test('each picture names the verb it shows, in its name and its title, and says what is seen', () => {
+  assert.notEqual(pictures.length, 0);
+  for (const path of pictures) {
+    const verb = basename(path, '.svg');
+    const svg = read(path);
+    assert.ok(verb in verbs, path);
+    assert.match(svg, new RegExp(`<title id="title">kubectl nodepool ${verb}\\b`), path);
+    assert.match(svg, /<desc id="description">[^<]{30,}<\/desc>/, path);
+    assert.match(svg, /aria-labelledby="title description"/, path);
+    assert.ok(svg.includes(`>$ kubectl nodepool ${verb}`), path);
+  }
+});
+
+test('each picture is small, is XML, runs nothing and loads nothing', () => {
+  for (const path of pictures) {
+    const svg = read(path);
+    assert.ok(svg.length < MOST_BYTES, `${path} has ${svg.length} bytes`);
+    assert.deepEqual(problemOf(svg), undefined, path);
+    assert.doesNotMatch(svg, /<script|<foreignObject|<!|\son\w+=|href|url\(|@import/i, path);
+    assert.doesNotMatch(svg, /NaN|undefined/, path);
+  }
+});
+
+test('what is wrong with XML is found', () => {
+  const broken = ['<a>', '<a></b>', '<a b=c/>', '<a b="<"/>', '<a>&nbsp;</a>', '<a/><b/>', 'text', '<a b="1" b="2"/>'];
+  for (const text of broken) assert.notEqual(problemOf(text), undefined, text);
+  assert.equal(problemOf('<a b="1 &amp; 2"><c/>&lt;\n</a>\n'), undefined);
+});
+
+/** Where it is not well-formed: XML without declarations, comments and CDATA, which pictures do not need. */
+function problemOf(xml: string): string | undefined {
+  const TOKEN =
+    /<\/([a-z]+)>|<([a-z]+)((?: [\w:-]+="(?:[^"<&]|&(?:amp|lt|gt|quot);)*")*)(\/?)>|((?:[^<&]|&(?:amp|lt|gt);)+)/giy;
+  const open: string[] = [];
+  let roots = 0;
+  while (TOKEN.lastIndex < xml.length) {
+    const at = TOKEN.lastIndex;
+    const [whole, closed, opened, attributes = '', isEmpty, text] = TOKEN.exec(xml) ?? [];
+    const here = `at ${at}: ${xml.slice(at, at + 40)}`;
+    if (whole === undefined) return here;
+    if (closed !== undefined && open.pop() !== closed) return here;
+    if (text !== undefined && open.length === 0 && text.trim() !== '') return here;
+    if (opened === undefined) continue;
+    const names = [...attributes.matchAll(/ ([\w:-]+)=/g)].map(([, name]) => name);
+    if (new Set(names).size < names.length) return here;
+    if (open.length === 0) roots += 1;
+    if (isEmpty === '') open.push(opened);
+  }
+  return open.length > 0 || roots !== 1 ? `${roots} roots, open: ${open.join(' ')}` : undefined;
+}

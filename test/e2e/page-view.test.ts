@@ -1,0 +1,24 @@
+/** The screens of docs/commands/view.md are real: UPDATE_PAGES=1 npm test -- page-view */
+import { test } from 'node:test';
+import { followScreens } from './page.ts';
+import { openTerminal } from './terminal.ts';
+import { smallCluster } from './view-world.ts';
+import { useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+
+test('the screens of the page', async t => {
+  await smallCluster(world);
+  // What is due on the nodes of this pool.
+  await world.edit('worker', { spec: { labels: { tier: 'silver' } } });
+  const terminal = openTerminal(t, cluster(), ['view'], { rows: 12, env: { NO_COLOR: '1' } });
+  await terminal.shows(/^>gpu /m);
+  terminal.type('{down}');
+  const pools = await terminal.shows(/^spare: NodeConflict/m);
+  terminal.type('{down}{enter}');
+  const nodes = await terminal.shows(/^>worker-1 .* due /m);
+  terminal.type('c');
+  const question = await terminal.shows(/^Cordon node worker-1\?/m);
+  await followScreens('docs/commands/view.md', [pools, nodes, question]);
+});
