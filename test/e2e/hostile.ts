@@ -120,6 +120,7 @@ export const LOOKS: readonly string[][] = [
     ['-o', 'jsonpath={.items[*].metadata.annotations}'],
     ['-o', 'jsonpath-as-json={.items[*].metadata.annotations}{.items[*].status}'],
     [EVIL],
+    [EVIL, '-v', '9'],
     ['gpu', '--context', EVIL],
     [`--${EVIL}`],
   ].map(args => ['get', ...args]),
