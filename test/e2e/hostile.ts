@@ -34,9 +34,9 @@ export function checkColored(text: string, what: string, options?: { bounded: bo
 
 /** Pool gpu with two nodes, pool other without, a free node with a pod; what others may write of them is hostile. */
 export async function seed(world: World, { pod }: Pods): Promise<void> {
-  const device = { [`example.com/${EVIL}`]: '1' };
+  const devices = { [`example.com/${EVIL}`]: '1', [`example.com/${'x'.repeat(9_000)}`]: '1' };
   await world.nodes(
-    { name: 'node-a', labels: role('gpu'), allocatable: device },
+    { name: 'node-a', labels: role('gpu'), allocatable: devices },
     { name: 'node-b', labels: role('gpu') },
     { name: 'node-c' },
   );
@@ -53,7 +53,7 @@ export async function seed(world: World, { pod }: Pods): Promise<void> {
   const condition = { type: 'Applied', status: 'False', reason: EVIL, message: MEGABYTE };
   // The definition has a list of what a status may be.
   const conditions = [condition, { ...condition, type: EVIL, message: EVIL }];
-  const allocatable = { ...device, cpu: EVIL, memory: MEGABYTE.slice(0, 50_000), [`example.com/${'x'.repeat(9_000)}`]: '1' };
+  const allocatable = { ...devices, cpu: EVIL, memory: MEGABYTE.slice(0, 50_000) };
   await api.expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/gpu/status', {
     status: { status: 500, conditions, allocatable },
   });
@@ -182,7 +182,7 @@ export const LOOKS: readonly string[][] = [
 
 /** Whether a command line prints data, of which nothing is cut. */
 export function isData(args: readonly string[]): boolean {
-  return args.some(word => /^(json|yaml|custom-columns=)/.test(word));
+  return args.some(word => /^(json|yaml|csv|custom-columns=)/.test(word));
 }
 
 /** What the values themselves are asked for: a pipe gets their bytes, a terminal what they look like. */
