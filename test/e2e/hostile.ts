@@ -95,7 +95,11 @@ async function holdLease(world: World): Promise<void> {
   await api.request('DELETE', `${leases}/kubectl-nodepool`);
   await api.expect('POST', leases, {
     metadata: { name: 'kubectl-nodepool' },
-    spec: { holderIdentity: MEGABYTE.slice(0, 200_000), leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z' },
+    spec: {
+      holderIdentity: MEGABYTE.slice(0, 200_000),
+      leaseDurationSeconds: 15,
+      renewTime: '2026-01-01T00:00:00.000000Z',
+    },
   });
 }
 

@@ -197,7 +197,11 @@ test('tables: extended resources, chosen resources, labels', async () => {
     all.join(' '),
     'NAME STATUS NODES READY CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES-1GI HUGEPAGES-2MI NVIDIA.COM/GPU TAINTS AGE LABELS',
   );
-  await refused(['get', '--resources', 'cpu,'], 2, /^error: --resources: "cpu," has an empty name; next: write it like/);
+  await refused(
+    ['get', '--resources', 'cpu,'],
+    2,
+    /^error: --resources: "cpu," has an empty name; next: write it like/,
+  );
 });
 
 test('flags that do not go together, and formats that are not there', async () => {

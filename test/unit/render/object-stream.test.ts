@@ -32,7 +32,10 @@ test('names', () => {
 test('as events: JSON in one line each, YAML with the object below; kubectl leaves managedFields in them', () => {
   assert.ok(a !== undefined && b !== undefined);
   const [json, yaml, name] = (['json', 'yaml', 'name'] as const).map(format => objectStream(format, true));
-  assert.equal(json?.(a, 'ADDED'), '{"type":"ADDED","object":{"kind":"NodePool","metadata":{"managedFields":[],"name":"a"}}}');
+  assert.equal(
+    json?.(a, 'ADDED'),
+    '{"type":"ADDED","object":{"kind":"NodePool","metadata":{"managedFields":[],"name":"a"}}}',
+  );
   const document = (of: string, type: string) =>
     `object:\n  kind: NodePool\n  metadata:\n    managedFields: []\n    name: ${of}\ntype: ${type}`;
   assert.equal(yaml?.(a, 'ADDED'), document('a', 'ADDED'));
