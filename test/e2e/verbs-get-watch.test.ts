@@ -22,7 +22,7 @@ test('templates, selectors and events: what kubectl prints, to the byte', async 
   await world.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await world.pool('other');
   const { kubectl } = await ensureBinaries(['kubectl']);
-  const line = 'jsonpath={.metadata.name} {.metadata.labels.team}{"\\n"}';
+  const line = 'jsonpath={.metadata.name} {.metadata.labels.team} {.metadata.managedFields[0].manager}{"\\n"}';
   const event = 'jsonpath={.type} {.object.metadata.name}{"\\n"}';
   /** Flags, and how many objects and headers there are at first and in the end. */
   const shapes: [string[], number, number][] = [
@@ -33,7 +33,6 @@ test('templates, selectors and events: what kubectl prints, to the byte', async 
     [['-w', '-o', 'name', '--output-watch-events'], 2, 6],
     [['-w', '-o', 'json', '--output-watch-events'], 2, 6],
     [['-w', '-o', 'yaml', '--output-watch-events'], 2, 6],
-    [['-w', '-o', 'jsonpath={.metadata.managedFields[0].manager}{"\\n"}'], 2, 6],
     [['--watch-only', '-o', event, '--output-watch-events'], 0, 4],
     [['--watch-only', '-o', 'name'], 0, 4],
     [['-w', '-o', event, '--output-watch-events', '-l', 'team=a'], 1, 4],
