@@ -38,15 +38,13 @@ test('templates, selectors and events: what kubectl prints, to the byte', async 
     [['-w', '-o', event, '--output-watch-events', '-l', 'team=a'], 1, 4],
     [['-w', '-o', line, '--field-selector', 'metadata.name=other'], 1, 2],
   ];
-  const pairs = shapes.map(([shape, first, last]) => ({
-    shape: shape.join(' '),
-    first,
-    last,
-    ours: follow(t, ...shape),
-    theirs: start(t, cluster(), [kubectl, 'get', 'nodepools', ...shape]),
-  }));
-  for (const { shape, first, ours, theirs } of pairs) {
+  const pairs: { shape: string; first: number; last: number; ours: Following; theirs: Following }[] = [];
+  // One pair after another: all at once they take longer to begin than is waited for.
+  for (const [args, first, last] of shapes) {
+    const [shape, ours] = [args.join(' '), follow(t, ...args)];
+    const theirs = start(t, cluster(), [kubectl, 'get', 'nodepools', ...args]);
     await eventually(`both begin: ${shape}`, () => told(ours) >= first && told(theirs) >= first);
+    pairs.push({ shape, first, last, ours, theirs });
   }
   // What is silent at first says nothing of when it has begun.
   const quiet = pairs.filter(({ first }) => first === 0);
