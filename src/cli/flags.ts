@@ -1,6 +1,7 @@
 /** The flags that every verb has, and the shapes of those that several share. */
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
+import { NodepoolError } from '../nodepool/errors.ts';
 import type { DryRun } from '../operations/ports.ts';
 
 /** The definition's name in messages, as kubectl writes it. */
@@ -70,6 +71,14 @@ export function dryRunSuffix(dryRun: DryRun): string {
 /** `-o json|yaml`. */
 export function outputFlag(summary: string) {
   return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
+}
+
+/** What `--resources` names, each once. Throws NodepoolError for an empty name. */
+export function parseResources(text: string): string[] | 'all' {
+  if (text === 'all') return 'all';
+  const names = text.split(',').map(name => name.trim());
+  if (!names.includes('')) return [...new Set(names)];
+  throw new NodepoolError('usage', `--resources: "${text}" has an empty name`, 'write it like cpu,nvidia.com/gpu');
 }
 
 export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not ask.' });

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
+import { oneLine } from '../render/error.ts';
 import { errorLine, type Shown } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
@@ -40,7 +41,7 @@ export function reportError(error: unknown, context: Context): number {
   const { usage, ...shown } = reportOf(error, context);
   const { message, next } = shown;
   const exit = usage ? EXIT.usage : errorExit;
-  const stack = verbosityOf(argv) >= 9 && error instanceof Error ? error.stack : undefined;
+  const stack = verbosityOf(argv) >= 9 && error instanceof Error ? stackOf(error) : undefined;
   if (wantsJsonLog(argv)) {
     const help = usage ? `see '${command} --help'` : undefined;
     createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
@@ -50,6 +51,11 @@ export function reportError(error: unknown, context: Context): number {
   if (usage) io.err(`See '${command} --help'.`);
   if (stack !== undefined) io.err(stack);
   return exit;
+}
+
+/** Its message may be others' text, and have lines that pass for ours. */
+function stackOf({ stack, message }: Error): string | undefined {
+  return stack?.replace(message, () => oneLine(message));
 }
 
 function reportOf(error: unknown, { version, flags }: Context): Report {

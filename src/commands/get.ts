@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
+import { namesArg, parseResources } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
 import type { PoolOutput } from '../cli/show-changes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -105,7 +105,7 @@ async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promis
   }
   const headers = !flags['no-headers'];
   if (output === '' || output === 'wide') {
-    const chosen = resources === 'all' ? 'all' : resources?.split(',').filter(Boolean);
+    const chosen = resources === undefined ? undefined : parseResources(resources);
     const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
     return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
   }

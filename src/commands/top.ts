@@ -1,8 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { namesArg, parseResources } from '../cli/flags.ts';
 
 export default class Top extends BaseCommand<typeof Top> {
   static override summary = 'Show what pools have, what their pods ask for, what they use and what is free.';
@@ -44,16 +43,8 @@ export default class Top extends BaseCommand<typeof Top> {
   protected async execute(flags: FlagsOf<typeof Top>, args: ArgsOf<typeof Top>, deps: Deps): Promise<number> {
     const { showTop } = await import('../cli/show-top.ts');
     const { nodes, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
-    const resources = resourcesOf(flags.resources);
+    const resources = flags.resources === undefined ? ('usual' as const) : parseResources(flags.resources);
     const options = { names: args.name ?? [], selector, pods: !noPods, nodes, resources, sortBy };
     return showTop({ options, output, headers: !flags['no-headers'] }, deps);
   }
-}
-
-function resourcesOf(text: string | undefined): string[] | 'all' | 'usual' {
-  if (text === undefined) return 'usual';
-  if (text === 'all') return 'all';
-  const names = text.split(',').map(name => name.trim());
-  if (!names.includes('')) return names;
-  throw new NodepoolError('usage', `--resources: "${text}" has an empty name`, 'write it like cpu,nvidia.com/gpu');
 }

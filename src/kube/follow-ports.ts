@@ -2,7 +2,7 @@
 import type { FollowPorts, RawPool } from '../operations/ports.ts';
 import type { WireEvent } from './event-body.ts';
 import { aboutPools, isOurs, toRecord } from './events.ts';
-import { withoutManagedFields, withSpec } from './node-pools.ts';
+import { withSpec } from './node-pools.ts';
 import { EVENTS, NODE_POOLS } from './resource.ts';
 import type { Transport } from './transport.ts';
 import { listWatch } from './watch.ts';
@@ -17,7 +17,7 @@ export function followPorts(transport: Transport): FollowPorts {
         transform(raw) {
           const pool = raw as RawPool;
           const isMeant = names.length === 0 || names.includes(pool.metadata.name);
-          return isMeant ? withoutManagedFields(withSpec(pool)) : undefined;
+          return isMeant ? withSpec(pool) : undefined;
         },
       };
     },

@@ -44,10 +44,15 @@ export function troubleOf(status: NodePoolStatus | undefined): { reason: string;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }
 
+/** What others write as they like, for a column that scripts find by counting words. */
+export function oneWord(text: string): string {
+  return shorten(text, REASON_WIDTH).replaceAll(' ', '_');
+}
+
 /** One resource of a list, for people; `<none>` when it is not there. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
   const quantity = Object.hasOwn(list, resource) ? list[resource] : undefined;
-  return quantity === undefined ? NONE : displayQuantity(resource, quantity);
+  return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
 }
 
 /** What a pool can give of a resource: `0` when it has no nodes, `<none>` when that is not known. */

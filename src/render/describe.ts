@@ -92,7 +92,8 @@ function allocatableTable({ status }: NodePool): Table {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([resource, quantity]) => {
       const shown = displayQuantity(resource, quantity);
-      return [resource, quantity, shown === quantity ? '' : `(${shown})`];
+      const cells = [resource, quantity, shown === quantity ? '' : `(${shown})`];
+      return cells.map(text => shorten(text, REASON_WIDTH));
     });
   return { columns: ['Resource', 'Total', ''], rows };
 }

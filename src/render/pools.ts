@@ -1,9 +1,10 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
+import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
-import { labelsText, NONE, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
+import { labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, growingTable } from './table.ts';
@@ -34,8 +35,6 @@ const TAINTS_WIDTH = 32;
 
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
-/** What comes first of `all`; the rest is in order of its names. */
-const FIRST = [...RESOURCES, STORAGE];
 
 /** What a pool has not been given yet by a reconcile shows as `<none>`. */
 export function renderPools(pools: NodePool[], options: PoolsTableOptions, style: Style): string {
@@ -89,14 +88,14 @@ function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
     { header: 'UNSCHEDULABLE', cell: ({ status }) => count(status?.unschedulableNodeCount) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
     { header: 'SELECTOR', cell: pool => labelsText(membershipSelector(pool)) },
-    { header: 'REASON', cell: ({ status }) => troubleOf(status)?.reason ?? NONE },
+    { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
     ...extended.map(resourceColumn),
   ];
 }
 
 function resourceColumn(name: string): Column {
   if (name === 'pods') return { header: 'PODS', cell: ({ status }) => podsCell(status) };
-  const header = name === STORAGE ? 'STORAGE' : name.toUpperCase();
+  const header = name === STORAGE ? 'STORAGE' : oneWord(name.toUpperCase());
   return { header, cell: ({ status }) => poolResource(status, name) };
 }
 
@@ -107,9 +106,7 @@ function labelColumn(label: string): Column {
 }
 
 function allResources(pools: NodePool[]): string[] {
-  const names = new Set(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
-  const rest = [...names].filter(name => !FIRST.includes(name)).toSorted();
-  return [...FIRST.filter(name => names.has(name)), ...rest];
+  return inResourceOrder(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
 }
 
 /** Devices and huge pages: what most pools do not have. */

@@ -1,4 +1,4 @@
-/** Objects as `kubectl get -o json|yaml|name` prints them, to the byte; managedFields are left out as there. */
+/** Objects as `kubectl get -o json|yaml|name` prints them, to the byte; managedFields are left out where it does so. */
 import { GROUP } from '../nodepool/types.ts';
 import { sanitizeJson, sanitizeLine } from './sanitize.ts';
 import { toYaml } from './yaml.ts';
@@ -27,12 +27,11 @@ export function listOrObject(objects: readonly Record<string, unknown>[], asList
   return { apiVersion: 'v1', items: objects, kind: 'List', metadata: { resourceVersion: '' } };
 }
 
-/** What a watch says of an object, in one line of JSON or as YAML; the name alone is the object's. */
+/** What a watch says of an object, in one line of JSON or as YAML, with managedFields; the name alone is the object's. */
 export function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat): string {
   if (format === 'name') return printName(object);
-  const shown = withoutManagedFields(object);
-  if (format === 'yaml') return toYaml({ object: shown, type });
-  return `{"type":${JSON.stringify(type)},"object":${printCompactJson(shown)}}`;
+  if (format === 'yaml') return toYaml({ object, type });
+  return `{"type":${JSON.stringify(type)},"object":${printCompactJson(object)}}`;
 }
 
 /** `nodepool.nodes.lailin.xyz/worker` */

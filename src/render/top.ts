@@ -4,7 +4,7 @@ import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
 import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
 import type { Top, TopNode } from '../operations/top.ts';
 import { type BarGlyphs, bar } from './bar.ts';
-import { NONE, nodeStatusText, shorten } from './cells.ts';
+import { NONE, nodeStatusText, oneWord, shorten } from './cells.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -83,7 +83,7 @@ function layOut(head: string[], lines: Line[], usage: Top['usage'], options: Top
   const names = [...head, 'RESOURCE', ...columns.map(({ header }) => header)];
   const rows = lines.map(({ head: first, resource, figures }) => [
     ...first,
-    resource,
+    oneWord(resource),
     ...columns.map(({ cell }) => cell(figures, resource)),
   ]);
   const shape = { headers: options.headers, dense: true };

@@ -79,6 +79,7 @@ export const LIST_TEMPLATES = [
   '{.kind[?(@.x)]}',
   '{"open}',
   '{"\\q"}',
+  '{"a\\\\" b"}',
   '{end}',
   '{unknown}',
   '{*}',

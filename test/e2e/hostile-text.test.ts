@@ -7,126 +7,70 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
-import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { verbs } from '../../src/commands/index.ts';
 import { cli } from '../cluster/harness.ts';
-import { raw } from '../cluster/raw.ts';
+import { NOW, poolsWithPods } from './draining.ts';
+import { COLUMNS, check, checkColored, EVIL, isData, LOOKS, MEGABYTE, seed, TEXTS } from './hostile.ts';
 import { refuseWith } from './hostile-webhook.ts';
+import { startMetricsServer } from './metrics-server.ts';
 import { inTerminal, NO_TERMINAL } from './verbs.ts';
 import { role, useWorld } from './world.ts';
 
 const world = useWorld();
 const { cluster } = world;
+const pods = poolsWithPods(world);
 
-/** Magenta is no colour of ours. */
-const EVIL =
-  'a\u001b[35mb\u001b[2J\u001b]0;title\u0007c\rd\u009b35me\u0001\u007f\u0085\u202ef\u2066g\u200bh\u2028i\u{e0061}j\u200dl\ufe0fm\n  next: forged\nforged line\tk';
-const MEGABYTE = EVIL + 'x'.repeat(1_000_000);
+/** So many processes at once. */
+const AT_ONCE = 3;
 
-/** What may stand in a line of ours: all but controls and what is not seen. Colours are taken out before. */
-const FORBIDDEN =
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\ufe00-\ufe0f]|\udb40/;
-/** 1,024 characters of a message, each as an escape. */
-const LONGEST_LINE = 8_192;
-
-function check(text: string, what: string, { bounded = true } = {}): void {
-  for (const line of text.split('\n')) {
-    const at = line.search(FORBIDDEN);
-    assert.equal(at, -1, `${what}: ${JSON.stringify(line.slice(Math.max(at - 20, 0), at + 20))}`);
-    assert.ok(!/^\s*(next: )?forged/.test(line), `${what}: a line was forged`);
-    if (bounded) assert.ok(line.length <= LONGEST_LINE, `${what}: a line of ${line.length} characters`);
-  }
-}
-
-async function seed(): Promise<void> {
-  await world.nodes({ name: 'node-a', labels: role('gpu') }, { name: 'node-b', labels: role('gpu') });
-  const pool = await world.pool(
-    'gpu',
-    { labels: { tier: 'gold' } },
-    { metadata: { annotations: { evil: EVIL, 'example.com/long': MEGABYTE.slice(0, 100_000) } } },
+async function each(lines: readonly string[][], look: (args: string[], what: string) => Promise<void>): Promise<void> {
+  const rest = lines.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const args of rest) await look(args, JSON.stringify(args.join(' ').slice(0, 60)));
+    }),
   );
-  await world.reconcile('gpu');
-  const api = raw(cluster());
-  // A record of a pool that never was, on a node of ours.
-  const { metadata } = await world.node('node-b');
-  const record = metadata.annotations?.[RECORD_ANNOTATION] ?? '';
-  assert.match(record, /"gpu"/);
-  const forged = record.replaceAll('"gpu"', JSON.stringify(EVIL)).replaceAll('"gold"', JSON.stringify(EVIL));
-  await world.patchNode('node-b', { metadata: { annotations: { [RECORD_ANNOTATION]: forged } } });
-  const condition = { type: 'Applied', status: 'False', reason: EVIL, message: MEGABYTE };
-  // The definition has a list of what a status may be.
-  const conditions = [condition, { ...condition, type: EVIL, message: EVIL }];
-  await api.expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/gpu/status', { status: { status: 500, conditions } });
-  await api.expect('POST', '/api/v1/namespaces/default/events', {
-    metadata: { name: 'evil', namespace: 'default' },
-    involvedObject: {
-      apiVersion: 'nodes.lailin.xyz/v1',
-      kind: 'NodePool',
-      name: 'gpu',
-      namespace: '',
-      uid: pool.metadata.uid,
-    },
-    type: EVIL,
-    reason: EVIL,
-    message: MEGABYTE,
-    source: { component: EVIL },
-    firstTimestamp: new Date().toISOString(),
-    lastTimestamp: new Date().toISOString(),
-  });
 }
 
-/** Command lines that only look. */
-const LOOKS = [
-  ['get'],
-  ['get', '-o', 'wide'],
-  ['get', '-o', 'name'],
-  ['describe'],
-  ['describe', 'gpu'],
-  ['events'],
-  ['events', 'gpu'],
-  ['diff'],
-  ['reconcile', '--dry-run'],
-  ['delete', 'gpu', '--dry-run=client'],
-  ['delete', 'gpu', '--dry-run=server'],
-  ['uninstall', '--cascade', '--dry-run=client'],
-  ['uninstall', '--dry-run=client'],
-  ['version'],
-  ['get', EVIL],
-  ['get', 'gpu', '--context', EVIL],
-  ['describe', EVIL],
-  ['create', EVIL],
-];
+/** Of __complete the last word is the one under the cursor. */
+const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
-test('no verb lets through what others wrote, piped or coloured', async () => {
-  await seed();
+test('every verb is looked at; view has screens of its own, in verbs-view.test.ts', () => {
+  const missing = Object.keys(verbs).filter(verb => !LOOKS.some(([first]) => first === verb));
+  assert.deepEqual(missing, ['view']);
+});
+
+test('no verb lets through what others wrote, in a pipe with colours', async () => {
+  await seed(world, pods);
   let shown = '';
-  for (const args of LOOKS) {
-    const what = args.join(' ').slice(0, 40);
-    const { stdout, stderr, code } = await cli(cluster(), args);
+  await each(LOOKS, async (args, what) => {
+    const { stdout, stderr, code } = await cli(cluster(), withFlags(args, '--color=always'));
     assert.notEqual(code, null, what);
     assert.doesNotMatch(stderr, /this is a bug/, what);
-    check(stdout, `${what}, stdout`);
-    check(stderr, `${what}, stderr`);
+    checkColored(stdout, `${what}, stdout`, { bounded: !isData(args) });
+    checkColored(stderr, `${what}, stderr`);
     shown += stdout + stderr;
-    const colored = await cli(cluster(), [...args, '--color=always']);
-    assert.ok(!colored.stdout.includes('\u001b[35m'), what);
-    check(colored.stdout.replace(/\u001b\[(1|2|22|3[1-3]|39)m/g, ''), `${what}, coloured`);
-    check(colored.stderr.replace(/\u001b\[(1|2|22|3[1-3]|39)m/g, ''), `${what}, coloured, stderr`);
-  }
+  });
   // It was there to be seen.
   assert.ok(shown.includes('\\x1b[35m') && shown.includes('\\u202e') && shown.includes('\\u200b'));
 });
 
 test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
-  await seed();
-  for (const args of LOOKS) {
+  await seed(world, pods);
+  await each([...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])], async (args, what) => {
     // With -v there is no spinner, which is ours and does move the cursor.
-    const { shown } = await inTerminal(cluster(), [...args, '-v', '1'], '');
-    check(shown, `${args.join(' ').slice(0, 40)} on a terminal`);
+    const { shown } = await inTerminal(cluster(), withFlags(args, '-v', '1'), '');
+    check(shown, `${what} on a terminal`, { bounded: !isData(args) });
+  });
+  for (const output of TEXTS) {
+    const { shown } = await inTerminal(cluster(), ['get', '-o', output], '');
+    assert.match(shown, /a\\x1b\[35mb/, output);
+    check(shown.replace(/[\n\t]/g, ''), `${output} on a terminal`, { bounded: false });
   }
 });
 
 test('JSON and YAML hold the very values, by escapes', async () => {
-  await seed();
+  await seed(world, pods);
   const live = await world.getPool('gpu');
   for (const [format, parse] of [
     ['json', JSON.parse],
@@ -139,11 +83,19 @@ test('JSON and YAML hold the very values, by escapes', async () => {
     assert.deepEqual(read.metadata.annotations, live?.metadata.annotations);
     assert.deepEqual(read.status, live?.status);
   }
+  const { stdout } = await cli(cluster(), ['get', 'gpu', '-o', 'jsonpath-as-json={.metadata.annotations.evil}']);
+  assert.deepEqual(JSON.parse(stdout), [EVIL]);
 });
 
 test('a refusal in words of a webhook is one line', async () => {
-  await world.nodes({ name: 'locked', labels: role('gpu') });
+  await world.nodes(
+    { name: 'locked', labels: role('gpu') },
+    { name: 'locked-free', labels: { 'example.com/group': 'locked-group' } },
+    { name: 'open', labels: role('soft') },
+  );
   await world.pool('gpu', { labels: { tier: 'gold' } });
+  await world.pool('soft');
+  await pods.pod({ name: 'locked-pod', node: 'open' });
   const end = await refuseWith(cluster(), MEGABYTE, 'locked');
   try {
     for (const args of [
@@ -152,13 +104,25 @@ test('a refusal in words of a webhook is one line', async () => {
       ['describe', 'gpu'],
       ['events'],
       ['reconcile', 'gpu', '-v', '8'],
+      ['add', 'gpu', 'locked-free'],
+      ['remove', 'gpu', 'locked'],
+      ['move', 'locked', '--to', 'soft'],
+      ['cordon', 'gpu'],
+      ['drain', 'gpu', '--yes'],
+      ['drain', 'soft', '--yes', NOW, '--timeout=2s'],
+      ['adopt', '--label', 'example.com/group', '--create', '--yes'],
     ]) {
-      const { stdout, stderr } = await cli(cluster(), args);
+      const { code, stdout, stderr } = await cli(cluster(), args);
       const bounded = !args.includes('-v');
       check(stdout, args.join(' '), { bounded });
       check(stderr, args.join(' '), { bounded });
-      if (args[0] === 'create') assert.match(stderr, /^error: [^\n]*\\x1b\[35m[^\n]*… \(cut\)[^\n]*\n$/);
-      if (args[0] === 'reconcile') assert.match(stderr, /\\n {2}next: forged/);
+      const [verb = ''] = args;
+      if (verb === 'create') assert.match(stderr, /^error: [^\n]*\\x1b\[35m[^\n]*… \(cut\)[^\n]*\n$/);
+      if (verb === 'reconcile') assert.match(stderr, /\\n {2}next: forged/);
+      if (/^(add|remove|move|cordon|drain|adopt)$/.test(verb)) {
+        assert.equal(code, 1, args.join(' '));
+        assert.match(stdout + stderr, /a\\x1b\[35mb/, args.join(' '));
+      }
     }
   } finally {
     await end();
@@ -185,4 +149,22 @@ test('nor do names of the kubeconfig', async () => {
   }
   const { stdout } = await cli(cluster(), ['__complete', 'get', '--kubeconfig', file, '--context', '']);
   assert.equal(stdout, 'other\n:4\n');
+  const doctor = await cli(cluster(), ['doctor', '--kubeconfig', file]);
+  check(doctor.stdout, 'doctor');
+  check(doctor.stderr, 'doctor, stderr');
+  assert.match(doctor.stdout + doctor.stderr, /a\\x1b\[35mb/);
+});
+
+test('nor do the figures of a metrics server', async t => {
+  await world.nodes({ name: 'node-a', labels: role('gpu') });
+  await world.pool('gpu');
+  const usage = { 'node-a': { cpu: EVIL, memory: '1Mi' }, [EVIL]: { cpu: '1' } };
+  const metrics = await startMetricsServer(cluster(), usage);
+  t.after(() => metrics.stop());
+  for (const args of [['top'], ['top', '--nodes'], ['top', '--nodes', '-o', 'json'], ['top', '-o', 'csv']]) {
+    const { code, stdout, stderr } = await cli(cluster(), args);
+    assert.equal(code, 0, stderr);
+    check(stdout, args.join(' '));
+    check(stderr, args.join(' '));
+  }
 });

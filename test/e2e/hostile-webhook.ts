@@ -11,7 +11,7 @@ interface Review {
   request: { uid: string; name: string };
 }
 
-/** Refuses to create pools and to change nodes whose name begins so. Resolves when it is in force; gives what ends it. */
+/** Refuses to create pools, to change nodes and to evict pods whose name begins so. Resolves when it is in force; gives what ends it. */
 export async function refuseWith(cluster: ControlPlane, message: string, prefix: string): Promise<() => Promise<void>> {
   const server = createServer(serverCertificate(cluster.authority, ['127.0.0.1']), (request, response) => {
     const chunks: Buffer[] = [];
@@ -43,6 +43,7 @@ export async function refuseWith(cluster: ControlPlane, message: string, prefix:
         },
         rules: [
           { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] },
+          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods/eviction'] },
           { apiGroups: ['nodes.lailin.xyz'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['nodepools'] },
         ],
       },

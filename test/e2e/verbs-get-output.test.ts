@@ -101,6 +101,7 @@ test('custom-columns and custom-columns-file', async () => {
   await pools();
   const file = join(cluster().dir, 'columns');
   await writeFile(file, 'NAME           STATUS\nmetadata.name  {.status.status}\n');
+  await writeFile(`${file}.half`, 'NAME\n');
   await same([
     ...COLUMNS.map(columns => ['-o', `custom-columns=${columns}`]),
     ...[['gpu'], ['odd', 'gpu'], ['-l', 'team=none'], ['missing'], ['gpu', 'missing'], ['--no-headers']].map(shape => [
@@ -110,6 +111,7 @@ test('custom-columns and custom-columns-file', async () => {
     ]),
     ['-o', `custom-columns-file=${file}`],
     ['-o', `custom-columns-file=${file}`, '--no-headers'],
+    ['-o', `custom-columns-file=${file}.half`],
   ]);
 });
 
@@ -194,6 +196,11 @@ test('tables: extended resources, chosen resources, labels', async () => {
   assert.equal(
     all.join(' '),
     'NAME STATUS NODES READY CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES-1GI HUGEPAGES-2MI NVIDIA.COM/GPU TAINTS AGE LABELS',
+  );
+  await refused(
+    ['get', '--resources', 'cpu,'],
+    2,
+    /^error: --resources: "cpu," has an empty name; next: write it like/,
   );
 });
 

@@ -14,34 +14,38 @@ const { cluster } = world;
 
 const follow = (t: TestContext, ...args: string[]) => start(t, cluster(), [...productCommand(), 'get', ...args]);
 const label = (name: string, labels: object) => world.edit(name, { metadata: { labels } });
+/** How many objects or rows it has printed: of YAML events the last line of each. */
+const told = ({ lines }: Following) => lines().filter(line => !/^(object:|---| )/.test(line)).length;
 const remove = (name: string) => raw(cluster()).expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${name}`);
 
 test('templates, selectors and events: what kubectl prints, to the byte', async t => {
   await world.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await world.pool('other');
   const { kubectl } = await ensureBinaries(['kubectl']);
-  const line = 'jsonpath={.metadata.name} {.metadata.labels.team}{"\\n"}';
+  const line = 'jsonpath={.metadata.name} {.metadata.labels.team} {.metadata.managedFields[0].manager}{"\\n"}';
   const event = 'jsonpath={.type} {.object.metadata.name}{"\\n"}';
-  /** Flags, and how many lines there are at first and in the end. */
+  /** Flags, and how many objects and headers there are at first and in the end. */
   const shapes: [string[], number, number][] = [
     [['-w', '-o', line], 2, 6],
     [['-w', '-o', 'custom-columns=NAME:.metadata.name,TEAM:.metadata.labels.team'], 3, 7],
     [['-w', '-o', 'custom-columns=A:.type,N:.object.metadata.name', '--output-watch-events'], 3, 7],
     [['-w', '-o', event, '--output-watch-events'], 2, 6],
     [['-w', '-o', 'name', '--output-watch-events'], 2, 6],
+    [['-w', '-o', 'json', '--output-watch-events'], 2, 6],
+    [['-w', '-o', 'yaml', '--output-watch-events'], 2, 6],
     [['--watch-only', '-o', event, '--output-watch-events'], 0, 4],
     [['--watch-only', '-o', 'name'], 0, 4],
     [['-w', '-o', event, '--output-watch-events', '-l', 'team=a'], 1, 4],
     [['-w', '-o', line, '--field-selector', 'metadata.name=other'], 1, 2],
   ];
-  const pairs = shapes.map(([shape, first, last]) => ({
-    shape: shape.join(' '),
-    first,
-    last,
-    ours: follow(t, ...shape),
-    theirs: start(t, cluster(), [kubectl, 'get', 'nodepools', ...shape]),
-  }));
-  for (const { first, ours, theirs } of pairs) await Promise.all([ours.has(first), theirs.has(first)]);
+  const pairs: { shape: string; first: number; last: number; ours: Following; theirs: Following }[] = [];
+  // One pair after another: all at once they take longer to begin than is waited for.
+  for (const [args, first, last] of shapes) {
+    const [shape, ours] = [args.join(' '), follow(t, ...args)];
+    const theirs = start(t, cluster(), [kubectl, 'get', 'nodepools', ...args]);
+    await eventually(`both begin: ${shape}`, () => told(ours) >= first && told(theirs) >= first);
+    pairs.push({ shape, first, last, ours, theirs });
+  }
   // What is silent at first says nothing of when it has begun.
   const quiet = pairs.filter(({ first }) => first === 0);
   for (let more = 0; quiet.some(({ ours, theirs }) => ours.stdout() === '' || theirs.stdout() === ''); more++) {
@@ -54,8 +58,8 @@ test('templates, selectors and events: what kubectl prints, to the byte', async 
   await remove('other');
   await remove('gpu');
   for (const { shape, last, ours, theirs } of pairs) {
-    await eventually(`kubectl is told all: ${shape}`, () => theirs.lines().length >= last);
-    await eventually(`so are we: ${shape}`, () => ours.lines().length >= last);
+    await eventually(`kubectl is told all: ${shape}`, () => told(theirs) >= last);
+    await eventually(`so are we: ${shape}`, () => told(ours) >= last);
   }
   for (const { shape, ours, theirs } of pairs) {
     // Those that are silent at first may have begun one change apart.

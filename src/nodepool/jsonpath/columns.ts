@@ -26,7 +26,9 @@ export function parseColumns(spec: string): Column[] {
  * @throws JsonPathError
  */
 export function parseColumnsFile(text: string): Column[] {
-  const [headers, paths] = text.split('\n', 2).map(line => line.split(/\s+/).filter(word => word !== ''));
+  // The newline that ends the first line begins no second one.
+  const lines = text.replace(/\n$/, '').split('\n', 2);
+  const [headers, paths] = lines.map(line => line.split(/\s+/).filter(word => word !== ''));
   if (text === '' || headers === undefined) throw incomplete('header');
   if (paths === undefined) throw incomplete('spec');
   if (headers.length !== paths.length) {

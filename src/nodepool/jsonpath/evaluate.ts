@@ -151,9 +151,10 @@ function children(value: unknown): unknown[] {
 /** Everything that has something in it, from outside in. */
 function descend(values: unknown[]): unknown[] {
   return values.flatMap(value => {
+    // Its bytes have nothing in them.
+    if (typeof value === 'string') return value === '' ? [] : [value];
     const inner = children(value);
-    if (inner.length === 0) return [];
-    return typeof value === 'string' ? [value] : [value, ...descend(inner)];
+    return inner.length === 0 ? [] : [value, ...descend(inner)];
   });
 }
 

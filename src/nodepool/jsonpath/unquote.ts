@@ -26,6 +26,8 @@ export function unquote(quoted: string): string {
   for (let at = 0; at < inner.length; ) {
     const slash = inner.indexOf('\\', at);
     const plain = inner.slice(at, slash < 0 ? inner.length : slash);
+    // The backslash before it was itself escaped.
+    if (plain.includes(quote ?? '')) throw wrong;
     parts.push(utf8.encode(plain));
     if (slash < 0) break;
     const found = readEscape(inner.slice(slash + 1), quote);

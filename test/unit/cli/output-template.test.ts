@@ -51,7 +51,7 @@ test('what is wrong with the command line, with a file, with a template, and wit
   await refuses(
     `custom-columns-file=${file('A\n')}`,
     'input',
-    "-o custom-columns-file: number of headers (1) and field specifications (0) don't match",
+    '-o custom-columns-file: invalid template, missing spec line. Expected format is one line of space separated headers, one line of space separated column specs.',
   );
   await refuses('jsonpath={.spec.taints[0]}', 'input', '-o jsonpath: array index out of bounds: index 0, length 0');
 });

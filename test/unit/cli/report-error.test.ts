@@ -51,6 +51,8 @@ describe('reportError', () => {
       assert.doesNotMatch(report(error, ['get', '-v', '8']).text, /\n {4}at /);
       assert.match(report(error, ['get', '-v', '9']).text, /\n {4}at /);
     }
+    const forged = report(new NodepoolError('cluster', 'a\nerror: forged'), ['get', '-v', '9']).text;
+    assert.match(forged, /\nNodepoolError: a\\nerror: forged\n {4}at /);
   });
 
   test('where machines read the log it is an entry of it, of one line, with the same exit code', () => {

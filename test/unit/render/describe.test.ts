@@ -193,3 +193,11 @@ test('the RuntimeClass says what becomes of it', () => {
   assert.equal(state(unset, foreign), '<none>');
   assert.equal(state(unset, undefined), '<none>');
 });
+
+test('resources that others named or counted are not longer than can be read', () => {
+  const pool = workerPool();
+  if (pool.status !== undefined) pool.status.allocatable = { ['r'.repeat(9_000)]: '1', cpu: 'q'.repeat(9_000) };
+  const text = renderDescription({ pool, nodes: [], runtimeClass: undefined, events: [] }, NOW, plain);
+  assert.match(text, /\br{127}… +1$/m);
+  assert.match(text, /\bcpu +q{127}…/);
+});

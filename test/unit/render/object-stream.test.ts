@@ -29,12 +29,15 @@ test('names', () => {
   assert.equal(lines('name').replaceAll('nodepool.nodes.lailin.xyz/', ''), 'a\nb\na');
 });
 
-test('as events: JSON in one line each, YAML with the object below', () => {
+test('as events: JSON in one line each, YAML with the object below; kubectl leaves managedFields in them', () => {
   assert.ok(a !== undefined && b !== undefined);
   const [json, yaml, name] = (['json', 'yaml', 'name'] as const).map(format => objectStream(format, true));
-  assert.equal(json?.(a, 'ADDED'), '{"type":"ADDED","object":{"kind":"NodePool","metadata":{"name":"a"}}}');
+  assert.equal(
+    json?.(a, 'ADDED'),
+    '{"type":"ADDED","object":{"kind":"NodePool","metadata":{"managedFields":[],"name":"a"}}}',
+  );
   const document = (of: string, type: string) =>
-    `object:\n  kind: NodePool\n  metadata:\n    name: ${of}\ntype: ${type}`;
+    `object:\n  kind: NodePool\n  metadata:\n    managedFields: []\n    name: ${of}\ntype: ${type}`;
   assert.equal(yaml?.(a, 'ADDED'), document('a', 'ADDED'));
   assert.equal(yaml?.(b, 'DELETED'), `---\n${document('b', 'DELETED')}`);
   assert.equal(name?.(a, 'MODIFIED'), 'nodepool.nodes.lailin.xyz/a');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { growingPools, renderPools } from '../../../src/render/pools.ts';
-import { colored, freshPool, gpuPool, NOW, plain, workerPool } from './fixtures.ts';
+import { colored, condition, freshPool, gpuPool, NOW, plain, workerPool } from './fixtures.ts';
 
 test('the table', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
@@ -154,4 +154,17 @@ test('a label or a resource cannot break the table', () => {
   const text = renderPools([pool], options, plain);
   assert.doesNotMatch(text, /[\x1b\u202e]/);
   assert.match(text, /EXAMPLE\.COM\/\\x1b\[2J/);
+});
+
+test('what others write into a status is one word, and not longer than can be read', () => {
+  const pool = workerPool();
+  if (pool.status !== undefined) {
+    pool.status.conditions = [condition('Applied', false, 'two words', '')];
+    pool.status.allocatable = { cpu: 'x y'.repeat(100_000), memory: '1Gi', 'example.com/a b': '1' };
+  }
+  const lines = renderPools([pool], { wide: true, headers: true, now: NOW }, plain).split('\n');
+  const [header = [], row = []] = lines.map(line => line.split(/ +/));
+  assert.equal(header.length, row.length);
+  assert.deepEqual(row.slice(-2), ['two_words', '1']);
+  assert.equal(row[4]?.length, 128);
 });

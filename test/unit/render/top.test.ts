@@ -55,6 +55,16 @@ gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     ████�
     );
   });
 
+  test('a resource is one word, and not longer than can be read', async () => {
+    const allocatable = { 'example.com/a b': '1', ['r'.repeat(9_000)]: '1' };
+    const top = await topOf(topWorld({ nodes: [aNode({ allocatable })] }), { nodes: true, resources: 'all' });
+    const names = renderTopNodes(top, SHOWN, plain)
+      .split('\n')
+      .map(line => line.split(/ +/)[3]);
+    assert.ok(names.includes('example.com/a_b'), names.join());
+    assert.ok(names.includes(`${'r'.repeat(127)}…`), names.join());
+  });
+
   test('no line is wider than the terminal for a bar, nor a bar longer than 20', async () => {
     const top = await topOf(topWorld());
     const widest = (text: string) => Math.max(...text.split('\n').map(line => widthOf(stripVTControlCharacters(line))));

@@ -40,7 +40,9 @@ test('columns from a file: two lines of words', () => {
     { header: 'STATUS', template: parseTemplate('{.status.status}') },
   ]);
   assert.throws(() => parseColumnsFile(''), /invalid template, missing header line/);
-  assert.throws(() => parseColumnsFile('NAME'), /invalid template, missing spec line/);
+  for (const text of ['NAME', 'NAME\n', '\n']) {
+    assert.throws(() => parseColumnsFile(text), /invalid template, missing spec line/);
+  }
   assert.throws(
     () => parseColumnsFile('A B\n.a\n'),
     /number of headers \(2\) and field specifications \(1\) don't match/,

@@ -139,6 +139,7 @@ const BAD: Record<string, string> = {
   '{.items["kind"]}': 'invalid array index "kind"',
   '{"x}': 'unterminated quoted string',
   '{"\\q"}': 'unquote string "\\q" error invalid syntax',
+  '{"a\\\\" b"}': 'unquote string "a\\\\" b" error invalid syntax',
   '{"\\\'"}': 'unquote string "\\\'" error invalid syntax',
   '{.items[?(@.a==1}': 'unterminated filter',
   '{.items[?(@.a==1)}': 'unclosed array expect ]',
