@@ -9,8 +9,10 @@ const STEPS: Record<string, string[]> = {
   types: ['node_modules/typescript/bin/tsc', '-p', '.'],
   imports: ['scripts/check-imports.ts'],
   surface: tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts'),
-  // In one process: a hundred and more would take most of the time to start.
-  unit: ['--test-isolation=none', ...tests('test/unit/**/*.test.ts')],
+  // In one process: so many would take most of the time to start.
+  unit: ['--test-isolation=none', ...tests('test/unit/!(cli|view)/**/*.test.ts')],
+  // These take hold of signals and the terminal.
+  terminal: tests('test/unit/{main.test.ts,{cli,view}/**/*.test.ts}'),
 };
 
 function tests(pattern: string): string[] {
