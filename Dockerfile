@@ -1,10 +1,10 @@
 # The image of the controller (manifests/controller.yaml): docker build -t registry.example.com/kubectl-nodepool:0.1.0 .
-FROM node:26-slim AS build
+FROM node:26.10.0-slim AS build
 WORKDIR /src
 COPY . .
 RUN npm ci && npm run prepack
 
-FROM node:26-slim
+FROM node:26.10.0-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /src/package.json /src/LICENSE ./

@@ -102,7 +102,8 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   const before = await countWrites(cluster);
   const all = await race(toRead, rounds * QUICK);
   const writes: Figure = { name: 'writes', value: (await countWrites(cluster)) - before, unit: '', most: 0 };
-  races.push(all, await race(readCompressed(programs, await measuredEnvironment(cluster, true)), rounds));
+  const compressed = await measuredEnvironment(cluster, true);
+  races.push(all, await race(readCompressed(programs, compressed, held), rounds));
   figures.push({ title: 'Written by all runs with nothing to do, as the server counts', figures: [writes] });
   if (tenth) {
     figures.push({ title: `${nodes} nodes, in times of ${fewer}`, figures: growth(tenth, all) });

@@ -1,5 +1,5 @@
 /**
- * The quick part of `npm run bench` on a small cluster. Limits are twice what is usual, and hold for the least CPU time of
+ * The quick part of `npm run bench` on a small cluster. Limits are well above what is usual, and hold for the least CPU time of
  * some runs by turns: what else the machine does cannot break them.
  */
 import assert from 'node:assert/strict';

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { barePatch } from './bare.ts';
 import { nodeName } from './cluster.ts';
+import { measuredEnvironment } from './measure.ts';
 
 const CHANGER = 'changer/1.0';
 /** What the pools of cluster.ts set, and what changes. */
@@ -22,7 +23,7 @@ export interface Watching {
 /** Resolves once its caches have synced. */
 export async function startWatch(cluster: ControlPlane, command: [string, ...string[]]): Promise<Watching> {
   const [program, ...args] = command;
-  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' };
+  const env = await measuredEnvironment(cluster);
   const child = spawn(program, [...args, 'reconcile', '--watch'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   await new Promise<void>((resolve, reject) => {
     let log = '';

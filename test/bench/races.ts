@@ -77,7 +77,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
 }
 
 /** The same with answers as they come over a network. */
-export function readCompressed({ kubectl, executable }: Programs, env: Environment): Race {
-  const { peer, others } = readNodes({ kubectl, executable }, env, false);
+export function readCompressed({ kubectl, executable }: Programs, env: Environment, held: boolean): Race {
+  const { peer, others } = readNodes({ kubectl, executable }, env, held);
   return { title: 'Every node read, nothing to do, answers compressed', peer, others };
 }

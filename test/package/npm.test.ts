@@ -1,7 +1,7 @@
 /** The npm package: packed, installed from its tarball as a user would, and used through kubectl. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bundleLicenses } from '../../scripts/package/licenses.ts';
@@ -21,24 +21,31 @@ let packed: Packed;
 
 before(
   async () => {
-    // Not in the project's folder: others are using its dist/npm.
-    const copy = join(folder, 'copy');
-    await mkdir(copy);
-    await copyProject(copy, 'link');
-    const script = `
-      import { packNpm } from './scripts/package/npm.ts';
-      console.log(JSON.stringify(await packNpm(process.argv[1])));`;
-    const { code, stdout, stderr } = await run(process.execPath, ['--input-type=module', '-e', script, folder], {
-      cwd: copy,
-      timeoutMs: PACK_MS,
-    });
-    assert.equal(code, 0, stderr);
-    packed = JSON.parse(stdout);
+    packed = await pack('first', 0o022);
     const install = await npm(['install', '--global', '--prefix', prefix, packed.path]);
     assert.equal(install.code, 0, install.stderr);
   },
-  { timeout: PACK_MS },
+  { timeout: 2 * PACK_MS },
 );
+
+/** Not in the project's folder: others are using its dist/npm. */
+async function pack(name: string, umask: number): Promise<Packed> {
+  const copy = join(folder, name);
+  await mkdir(join(copy, 'packed'), { recursive: true });
+  await copyProject(copy, 'link');
+  await chmod(join(copy, 'LICENSE'), 0o666 & ~umask);
+  const script = `
+    import { packNpm } from './scripts/package/npm.ts';
+    process.umask(${umask});
+    console.log(JSON.stringify(await packNpm('packed')));`;
+  const { code, stdout, stderr } = await run(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: copy,
+    timeoutMs: PACK_MS,
+  });
+  assert.equal(code, 0, stderr);
+  const { path, files } = JSON.parse(stdout);
+  return { path: join(copy, path), files };
+}
 
 /** npm as on a new machine: an empty home and cache, and no settings of the run that started this. */
 function npm(args: readonly string[]): Promise<RunResult> {
@@ -67,6 +74,11 @@ test('only needed files are packed', () => {
     ],
   );
   assert.ok(packed.files.includes('dist/npm/main.js'));
+});
+
+test('two packings of the same sources are the same bytes, whatever the umask', async () => {
+  const again = await pack('again', 0o077);
+  assert.ok((await readFile(packed.path)).equals(await readFile(again.path)));
 });
 
 test('the licences of all that is bundled are packed', async () => {
