@@ -39,6 +39,7 @@ test("what the README's role is not enough for", () => {
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
     'reconcile --watch --pod-counts: list pods, watch pods',
     'reconcile --watch --leader-elect: create leases.coordination.k8s.io, get leases.coordination.k8s.io, patch leases.coordination.k8s.io',
+    'delete with NoExecute: list pods',
     'wait: watch nodepools.nodes.lailin.xyz',
   ]);
 });
