@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readAudit } from '../cluster/audit.ts';
+import { serverCertificate } from '../cluster/certificates.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
@@ -46,11 +47,11 @@ async function running(t: Test, ...flags: string[]) {
   await installed;
   const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
   const { status } = (await admin().expect('POST', path, { spec: {} })) as { status: { token: string } };
-  const { server, ca, dir } = world.cluster();
-  const proxy = await startProxy({ server, ca }, dir);
+  const { server, ca, dir, authority } = world.cluster();
+  const proxy = await startProxy({ server, ca }, dir, serverCertificate(authority, ['127.0.0.1']));
   t.after(() => proxy.stop());
   const kubeconfig = join(dir, 'controller.kubeconfig');
-  await writeFile(kubeconfig, kubeconfigOf(proxy.url, { token: status.token }), { mode: 0o600 });
+  await writeFile(kubeconfig, kubeconfigOf(proxy.url, { token: status.token }, ca), { mode: 0o600 });
   const run = await begin(world, t, { flags, through: { proxy, kubeconfig } });
   return { ...run, start: () => startChild(t, { kubeconfig }, ...flags) };
 }

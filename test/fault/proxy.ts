@@ -8,10 +8,11 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
+import { Agent, createServer as createTlsServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { TLSSocket } from 'node:tls';
 import type { KeyPair } from '../cluster/certificates.ts';
 import { type Asked, isWatch } from './asked.ts';
 
@@ -41,7 +42,7 @@ export type PieceRule = (asked: Asked, piece: Buffer, client: ServerResponse) =>
 export class FaultProxy {
   /** Every request so far, the oldest first. */
   readonly requests: Asked[] = [];
-  /** http://127.0.0.1:PORT */
+  /** http://127.0.0.1:PORT, or https:// */
   readonly url: string;
   /** Path of a kubeconfig that points here, without credentials. */
   readonly kubeconfig: string;
@@ -62,14 +63,14 @@ export class FaultProxy {
   #era = 0;
   #silent = false;
 
-  constructor(server: Server, upstream: Upstream, folder: string) {
+  constructor(server: Server, upstream: Upstream, folder: string, isTls: boolean) {
     const { port } = server.address() as AddressInfo;
-    this.url = `http://127.0.0.1:${port}`;
+    this.url = `${isTls ? 'https' : 'http'}://127.0.0.1:${port}`;
     this.kubeconfig = join(folder, `proxy-${port}.kubeconfig`);
     this.#server = server;
     this.#upstream = upstream;
     this.#agent = agentFor(upstream);
-    server.on('connection', (socket: Socket) => {
+    server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
       this.#sockets.add(socket);
       if (this.#silent) this.#dead.add(socket);
       socket.on('error', () => {});
@@ -220,31 +221,44 @@ export class FaultProxy {
   }
 }
 
-/** Listens on a free port. @param folder for its kubeconfig */
-export async function startProxy(upstream: Upstream, folder: string): Promise<FaultProxy> {
+/**
+ * Listens on a free port.
+ * @param folder for its kubeconfig
+ * @param serving its certificate, where the client is to log in: no login is sent over http://
+ */
+export async function startProxy(upstream: Upstream, folder: string, serving?: KeyPair): Promise<FaultProxy> {
   // A watch has no end, and a client under test is not to be hurried.
-  const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
+  const patient = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
+  const server = serving === undefined ? createServer(patient) : createTlsServer({ ...patient, ...serving });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const proxy = new FaultProxy(server, upstream, folder);
+  const proxy = new FaultProxy(server, upstream, folder, serving !== undefined);
   await writeFile(proxy.kubeconfig, kubeconfigOf(proxy.url, {}), { mode: 0o600 });
   return proxy;
 }
 
-/** A kubeconfig for that server, as JSON. @param user its credentials, as in a kubeconfig */
-export function kubeconfigOf(server: string, user: object): string {
+/**
+ * A kubeconfig for that server, as JSON.
+ * @param user its credentials, as in a kubeconfig
+ * @param ca PEM of who signed the server's certificate
+ */
+export function kubeconfigOf(server: string, user: object, ca?: string): string {
+  const authority = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'proxy',
     contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'user' } }],
-    clusters: [{ name: 'proxy', cluster: { server } }],
+    clusters: [{ name: 'proxy', cluster: { server, ...authority } }],
     users: [{ name: 'user', user }],
   });
 }
 
-/** Ends a connection with RST. Node can not reset one that is being closed already, and would never let go of it. */
+/**
+ * Ends a connection with RST. Node can not reset one that is being closed already, and would never let go of it; nor one
+ * of TLS.
+ */
 export function reset(socket: Socket | null): void {
-  if (socket?.writableEnded) socket.destroy();
+  if (socket?.writableEnded || socket instanceof TLSSocket) socket.destroy();
   else socket?.resetAndDestroy();
 }
 
