@@ -20,6 +20,9 @@ export async function sbom(packages: readonly Package[]): Promise<string> {
     packages: Record<string, { integrity?: string }>;
   };
   const self = { name: pjson.name, version: pjson.version };
+  // One version may be in several folders.
+  const unique = [...new Map(packages.map(one => [purl(one), one])).values()];
+  const copiesOf = (one: Package) => packages.filter(copy => purl(copy) === purl(one));
   const document = {
     $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
     bomFormat: 'CycloneDX',
@@ -37,7 +40,7 @@ export async function sbom(packages: readonly Package[]): Promise<string> {
       },
     },
     components: [
-      ...packages.map(one => ({
+      ...unique.map(one => ({
         type: 'library',
         'bom-ref': purl(one),
         name: one.name,
@@ -50,7 +53,7 @@ export async function sbom(packages: readonly Package[]): Promise<string> {
     ],
     dependencies: [
       { ref: purl(self), dependsOn: [...packages.filter(isDirect).map(purl), BUN] },
-      ...packages.map(one => ({ ref: purl(one), dependsOn: dependenciesOf(one, packages).map(purl) })),
+      ...unique.map(one => ({ ref: purl(one), dependsOn: dependenciesOfAll(copiesOf(one), packages) })),
       { ref: BUN },
     ],
   };
@@ -94,6 +97,10 @@ function bunParts(): object[] {
 
 function isDirect({ name, folder }: Package): boolean {
   return folder === `node_modules/${name}` && name in pjson.devDependencies;
+}
+
+function dependenciesOfAll(copies: Package[], packages: readonly Package[]): string[] {
+  return [...new Set(copies.flatMap(one => dependenciesOf(one, packages)).map(purl))];
 }
 
 /** Those it asks for that are in the bundle: of several versions the one that Node would find from its folder. */

@@ -12,5 +12,7 @@ export function parseDuration(text: string, flag: string): number {
   if (parts.length === 0 || parts.map(part => part[0]).join('') !== text) {
     throw new NodepoolError('usage', `${flag}: "${text}" is not a duration`, 'write it like 30s, 1m30s or 2h');
   }
-  return Math.round(parts.reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit ?? ''] ?? 0), 0));
+  const total = parts.reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit ?? ''] ?? 0), 0);
+  // 0 has a meaning of its own.
+  return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }

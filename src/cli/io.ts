@@ -1,5 +1,6 @@
 /** The process's streams and surroundings as one parameter, so that a verb runs on any others as well. */
 import type { Readable, Writable } from 'node:stream';
+import { NodepoolError } from '../nodepool/errors.ts';
 import { sanitizeScreen, sanitizeText } from '../render/sanitize.ts';
 
 export interface Io {
@@ -43,7 +44,12 @@ export function processIo(process: NodeJS.Process): Io {
   const { stdin, stdout, stderr, env } = process;
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
+      if (error.code === 'EPIPE') return;
+      throw new NodepoolError(
+        'cluster',
+        `cannot write the output: ${error.message}`,
+        'see where it goes, and run it again',
+      );
     });
   }
   return withWriters({

@@ -88,7 +88,10 @@ ${EXIT_STATUS}`;
       return 0;
     }
     const names = created.map(pool => pool.metadata.name);
-    return showReconcile({ names, concurrency: flags.concurrency, dryRun: false, podCounts: false }, deps, connection);
+    const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false };
+    // With -o stdout is the objects alone.
+    const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
+    return showReconcile(all, shown, connection);
   }
 }
 

@@ -3,19 +3,10 @@
  * one, and says which NodePools would take them over as they are.
  */
 import { adoptedSpec, append, keysOfNodes } from './adopt-labels.ts';
+import { PROVIDER_LABELS } from './provider-labels.ts';
 import { API_VERSION, type Node, type NodePool } from './types.ts';
 import { validatePool } from './validation.ts';
 
-/** In the order of preference: a group whose nodes are all in groups found by earlier ones is one of them by another name. */
-const SOURCES: readonly { provider: string; key: string }[] = [
-  { provider: 'Karpenter', key: 'karpenter.sh/nodepool' },
-  { provider: 'EKS', key: 'eks.amazonaws.com/nodegroup' },
-  { provider: 'EKS', key: 'alpha.eksctl.io/nodegroup-name' },
-  { provider: 'GKE', key: 'cloud.google.com/gke-nodepool' },
-  { provider: 'AKS', key: 'kubernetes.azure.com/agentpool' },
-  { provider: 'AKS', key: 'agentpool' },
-  { provider: 'DOKS', key: 'doks.digitalocean.com/node-pool' },
-];
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 /** Found only when they are asked for: a pool that goes wrong must not take the control plane along. */
 const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
@@ -130,14 +121,14 @@ function rankOf(label: string, labels: string[]): number | undefined {
     const rank = labels.indexOf(label);
     return rank < 0 ? undefined : rank;
   }
-  const rank = SOURCES.findIndex(({ key }) => key === label);
+  const rank = PROVIDER_LABELS.findIndex(({ key }) => key === label);
   if (rank >= 0) return rank;
-  return label.startsWith(ROLE_PREFIX) && !CONTROL_PLANE_ROLES.includes(label) ? SOURCES.length : undefined;
+  return label.startsWith(ROLE_PREFIX) && !CONTROL_PLANE_ROLES.includes(label) ? PROVIDER_LABELS.length : undefined;
 }
 
 function providerOf(label: string): string {
   if (label.startsWith(ROLE_PREFIX)) return 'role';
-  return SOURCES.find(({ key }) => key === label)?.provider ?? 'label';
+  return PROVIDER_LABELS.find(({ key }) => key === label)?.provider ?? 'label';
 }
 
 /** @param groups the preferred first */

@@ -3,6 +3,7 @@
  * is ours to change. Each function gives a merge patch of labels, or throws a NodepoolError that names node and label.
  */
 import { NodepoolError } from './errors.ts';
+import { PROVIDER_LABELS } from './provider-labels.ts';
 import type { AppliedRecord } from './record.ts';
 import { matchesLabels, membershipSelector } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
@@ -83,8 +84,9 @@ export function patchedLabels(labels: Record<string, string>, patch: LabelPatch)
   return merged;
 }
 
+/** The provider of a pool goes by its label, and would not set it again. */
 function isClusterSet(key: string): boolean {
-  return isClusterLabel(key) || key.startsWith(TOPOLOGY);
+  return isClusterLabel(key) || key.startsWith(TOPOLOGY) || PROVIDER_LABELS.some(label => label.key === key);
 }
 
 export function labelOf({ labels }: Node, key: string): string | undefined {

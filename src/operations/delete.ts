@@ -116,8 +116,9 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
 async function detach(pool: NodePool, view: View, limit: Limiter, { cluster }: DeleteDeps): Promise<number> {
   const labels = Object.fromEntries(Object.keys(membershipSelector(pool)).map(key => [key, null]));
   const nodes = view.matching(pool).filter(node => {
-    const owner = view.claim(node.name)?.owner;
-    return owner === undefined || owner === pool.metadata.name;
+    const claim = view.claim(node.name);
+    // The pool is marked, so that another one that matches the node is its owner now.
+    return claim?.owner === undefined || [claim.owner, claim.record?.pool].includes(pool.metadata.name);
   });
   const change = (node: Node): LabelChange => {
     view.setNode(node);

@@ -45,6 +45,20 @@ test('--detach-nodes of a pool of the earlier operator leaves nothing of it on t
   assert.equal(node.metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
 });
 
+test('--detach-nodes takes the label of a node that goes to another pool which matches it', async () => {
+  await world.nodes({ name: 'a', labels: { ...role('worker'), kind: 'big' } }, { name: 'b', labels: role('worker') });
+  await world.pool('worker', { labels: { tier: 'gold' } });
+  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  await world.reconcile();
+  const [result] = await world.delete(['worker'], { detachNodes: true });
+  assert.equal(result?.detached, 2);
+  for (const name of ['a', 'b']) {
+    const { labels } = (await world.node(name)).metadata;
+    assert.deepEqual(['tier' in labels, 'node-role.kubernetes.io/worker' in labels], [false, false], name);
+  }
+  assert.equal((await world.node('a')).metadata.labels.size, 'l');
+});
+
 test('a pool that was replaced before it could be deleted: its successor is neither deleted nor applied', async () => {
   await world.nodes({ name: 'a', labels: role('w') });
   await world.pool('w', { labels: { tier: 'gold' } });

@@ -27,7 +27,7 @@ const RUNS = [
 
 const world = useWorld();
 
-/** Our own files, and the packages: node:'s own modules belong to the runtime. */
+/** Our own files, and how many of each package: node:'s own modules belong to the runtime. */
 async function loadedBy(line: string): Promise<string[]> {
   const cluster = world.cluster();
   const list = join(cluster.dir, 'loaded.txt');
@@ -36,11 +36,12 @@ async function loadedBy(line: string): Promise<string[]> {
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NODEPOOL_LOADED: list, XDG_CACHE_HOME: cluster.dir };
   const { code, stderr } = await run(process.execPath, args, { env });
   assert.ok(code === 0, `${line}: ${stderr}`);
-  const urls = readFileSync(list, 'utf8').split('\n');
+  const urls = [...new Set(readFileSync(list, 'utf8').split('\n'))];
   const own = urls.filter(url => url.startsWith(ROOT.href)).map(url => url.slice(ROOT.href.length));
   const packages = own.flatMap(path => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
   const files = own.filter(path => path.startsWith('src/'));
-  return [...files.toSorted(), ...[...new Set(packages)].toSorted()];
+  const counts = [...Map.groupBy(packages, name => name)].map(([name, { length }]) => `${name} (${length})`);
+  return [...files.toSorted(), ...counts.toSorted()];
 }
 
 // It may grow on purpose: UPDATE_LOADED=1 npm test -- loaded-modules

@@ -139,6 +139,13 @@ test('unmanaged: Remove warns when it is created', async () => {
   assert.match(stderr, /^warning: pool bare has unmanaged: Remove: .*those of cloud, CNI and GPU software too\n$/);
 });
 
+test('--reconcile with -o: stdout is the pool alone', async () => {
+  const { code, stdout, stderr } = await cli(cluster(), ['create', 'alone', '--reconcile', '-o', 'json']);
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).metadata.name, 'alone');
+  assert.match(stderr, /^alone +200 /);
+});
+
 test('--reconcile ends with 3 when a pool is not 200', async () => {
   await world.nodes({ name: 'a', ready: false, labels: role('worker') });
   const { code, stdout } = await cli(cluster(), ['create', 'worker', '--reconcile']);

@@ -179,8 +179,10 @@ function sliceEnd(text: string | undefined): SliceEnd {
 }
 
 function index(text: string): number | undefined {
-  if (text === '-') throw new JsonPathError('array index - is not a number');
-  return text === '' ? undefined : Number(text);
+  if (text === '') return undefined;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new JsonPathError(`array index ${text} is not a number`);
+  return value;
 }
 
 /** `U+0026 '&'` */

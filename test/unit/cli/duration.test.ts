@@ -10,6 +10,8 @@ describe('parseDuration', () => {
     ['500ms', 500],
     ['1m30s', 90_000],
     ['1.5h', 5_400_000],
+    ['0.4ms', 1],
+    ['0s', 0],
   ];
   for (const [text, ms] of good) test(text, () => assert.equal(parseDuration(text, '--timeout'), ms));
 

@@ -23,7 +23,8 @@ describe('labelsToJoin', () => {
   });
 
   test('a label of the cluster itself is not set', () => {
-    for (const key of ['kubernetes.io/os', 'topology.kubernetes.io/zone', 'beta.kubernetes.io/arch']) {
+    const provider = 'eks.amazonaws.com/nodegroup';
+    for (const key of ['kubernetes.io/os', 'topology.kubernetes.io/zone', 'beta.kubernetes.io/arch', provider]) {
       assert.throws(() => labelsToJoin(aNode(), undefined, selecting('p', { [key]: 'x' })), {
         message: `node n1 has no label ${key}, and members of pool p have ${key}=x`,
         next: 'the cluster itself sets that label: choose other nodes',
@@ -81,7 +82,11 @@ describe('labelsToLeave', () => {
   });
 
   test('leaves those of the cluster, and refuses where there are no others', () => {
-    const zoned = selecting('z', { 'topology.kubernetes.io/zone': 'a', env: 'prod' });
+    const zoned = selecting('z', {
+      'topology.kubernetes.io/zone': 'a',
+      'cloud.google.com/gke-nodepool': 'p',
+      env: 'prod',
+    });
     assert.deepEqual(labelsToLeave(node, zoned, [], true), { env: null });
     assert.throws(() => labelsToLeave(node, selecting('arm', { 'kubernetes.io/arch': 'arm64' }), [], true), {
       message: 'node n1 cannot be taken out of pool arm: the cluster itself sets the labels kubernetes.io/arch=arm64',

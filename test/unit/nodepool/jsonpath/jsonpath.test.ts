@@ -136,6 +136,7 @@ const BAD: Record<string, string> = {
   '{.items[0}': 'unterminated array',
   '{.items[a]}': 'invalid array index a',
   '{.items[-]}': 'array index - is not a number',
+  '{.items[9223372036854775808]}': 'array index 9223372036854775808 is not a number',
   '{.items["kind"]}': 'invalid array index "kind"',
   '{"x}': 'unterminated quoted string',
   '{"\\q"}': 'unquote string "\\q" error invalid syntax',
