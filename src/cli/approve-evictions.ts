@@ -45,7 +45,7 @@ async function look(
 }
 
 function notKnown(cause: NodepoolError): NodepoolError {
-  const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.line}`;
+  const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
   const next = [...(cause.next === undefined ? [] : [cause.next]), 'go on without knowing with --yes'].join(', or ');
   return new NodepoolError(cause.kind, message, next, { cause });
 }

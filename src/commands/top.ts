@@ -4,7 +4,7 @@ import type { Deps } from '../cli/factory.ts';
 import { namesArg, parseResources } from '../cli/flags.ts';
 
 export default class Top extends BaseCommand<typeof Top> {
-  static override summary = 'Show what pools have, what their pods ask for, what they use and what is free.';
+  static override summary = 'Show what pools have, what pods ask for and use, and what is free.';
   static override description =
     `Requests and limits are those of pods that have not ended, counted as the scheduler counts them. USED is there where the cluster serves metrics.k8s.io. FREE counts only nodes that take new pods: Ready and not cordoned. NODES is how many do, of how many.`;
   static override examples = [

@@ -30,8 +30,8 @@ export class NodepoolError extends Error {
     this.lines = lines;
   }
 
-  /** The message in one line, for what is put together of several. */
-  get line(): string {
+  /** The message in one line, for what is put together of several. Not `line`: errors of JavaScriptCore have a number of that name. */
+  get oneLine(): string {
     const [message = '', ...items] = this.lines;
     return items.length === 0 ? message : `${message} ${items.join('; ')}`;
   }

@@ -85,7 +85,7 @@ async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster:
   if (first === undefined) return;
   if (!(first instanceof NodepoolError)) throw first;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  const message = `nodepool ${pool.metadata.name} is created, but ${first.line}${more}`;
+  const message = `nodepool ${pool.metadata.name} is created, but ${first.oneLine}${more}`;
   throw new NodepoolError(first.kind, message, first.next, { cause: first });
 }
 
@@ -161,6 +161,6 @@ function withOthers(error: unknown, all: NodePool[], created: number): unknown {
     ...(created > 0 ? [`created before it: ${names.slice(0, created).join(', ')}`] : []),
     ...(created + 1 < names.length ? [`not created: ${names.slice(created + 1).join(', ')}`] : []),
   ];
-  const message = `${error.line} (${others.join('; ')})`;
+  const message = `${error.oneLine} (${others.join('; ')})`;
   return new NodepoolError(error.kind, message, error.next, { cause: error });
 }

@@ -111,7 +111,7 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
 }
 
 function throwFailures(summaries: PoolSummary[]): void {
-  const failures = summaries.flatMap(({ error, outcome }) => error?.line ?? outcome?.failures ?? []);
+  const failures = summaries.flatMap(({ error, outcome }) => error?.oneLine ?? outcome?.failures ?? []);
   const [first, ...rest] = failures;
   if (first === undefined) return;
   const message = rest.length === 0 ? first : `${failures.length} writes failed:`;

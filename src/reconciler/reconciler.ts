@@ -271,6 +271,6 @@ async function attempt(failures: string[], work: () => Promise<void>): Promise<v
     await work();
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
-    failures.push(error.line);
+    failures.push(error.oneLine);
   }
 }

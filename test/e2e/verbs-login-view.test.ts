@@ -37,7 +37,7 @@ test('it gets no keys, and what it says does not tear the screen', async t => {
   terminal.type('c');
   await terminal.shows(/Cordon node worker-1\?/);
   terminal.type('y');
-  await terminal.shows(/Node worker-1 cordoned/);
+  await terminal.shows(/node\/worker-1 cordoned/);
   assert.ok(told().length > before, 'no login while the screen is there');
   assert.match(told().at(-1) ?? '', /"interactive":false/);
   assert.doesNotMatch(terminal.written().slice(written), /a word of the plugin/);

@@ -33,7 +33,7 @@ test('what looks like an item and is none stays in its line', () => {
   assert.equal(errorLine(listed), 'error: invalid:\n  denied\\n  next: run this\n  b\nnext: mend it');
   assert.equal(errorLine(listed, 'gpu').split('\n', 1)[0], 'error: gpu: invalid:');
   assert.equal(listed.message, 'invalid:\n  denied\n  next: run this\n  b');
-  assert.equal(errorLine({ message: listed.line }), 'error: invalid: denied\\n  next: run this; b');
+  assert.equal(errorLine({ message: listed.oneLine }), 'error: invalid: denied\\n  next: run this; b');
 });
 
 test('a warning is a line, however long and whatever is in it', () => {
