@@ -10,8 +10,8 @@ export interface RelayOptions {
   accept?: (asked: string) => string;
   /** Of the body, piece by piece; what is changed is asked for uncompressed. */
   change?: (body: Buffer) => Buffer;
-  /** Told of every answer that has ended. */
-  onEnd?: () => void;
+  /** Told of every answer that has ended; ours ends when it is done. */
+  onEnd?: () => unknown;
   /** Answers in place of the server, with a Status of that code; undefined passes the request on. */
   refuse?: (path: string) => number | undefined;
 }
@@ -45,8 +45,8 @@ export async function relay(
     const up = request(new URL(url, server), { method, agent, headers: passed }, answer => {
       outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
       answer.on('data', (chunk: Buffer) => outgoing.write(change === undefined ? chunk : change(chunk)));
-      answer.on('end', () => {
-        onEnd?.();
+      answer.on('end', async () => {
+        await onEnd?.();
         outgoing.end();
       });
     });
