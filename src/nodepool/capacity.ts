@@ -1,5 +1,6 @@
 /** What nodes offer, what their pods ask for, and what is free: of one node, or of many together. Exact. */
 import { type Amounts, leftOf, type ReadQuantity, ZERO } from './amounts.ts';
+import { own } from './json.ts';
 import { addQuantities, type Quantity, QuantityError, quantityToNumber, sumResourceLists } from './quantity.ts';
 import type { Node, ResourceList } from './types.ts';
 
@@ -48,7 +49,7 @@ export interface Reading {
 /** One resource on one node. */
 export function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
-    const text = list && textIn(list, resource);
+    const text = list && own(list, resource);
     if (text === undefined) return undefined;
     try {
       return read(text);
@@ -67,11 +68,6 @@ export function figuresOf(resource: string, { node, load, used }: NodeFacts, { r
     used: quantityOf('usage of', used),
     free: requested && (takesPods(node) ? leftOf(allocatable, requested) : ZERO),
   };
-}
-
-/** A name that somebody typed may be that of a method which all objects have. */
-function textIn(list: ResourceList, resource: string): string | undefined {
-  return Object.hasOwn(list, resource) ? list[resource] : undefined;
 }
 
 /** Every pod takes one of the places for pods, whatever it asks for. */
@@ -130,7 +126,7 @@ export class Tally {
     const tell = (place: number, problem: string) => onProblem(`node ${nodes[place]?.name}: ${problem}`);
     const sums = sumResourceLists(lists, tell, [...this.figures.keys()]);
     for (const [resource, before] of this.figures) {
-      const allocatable = addQuantities(before.allocatable, read(textIn(sums, resource) ?? '0'));
+      const allocatable = addQuantities(before.allocatable, read(own(sums, resource) ?? '0'));
       this.figures.set(resource, { ...before, allocatable });
     }
   }

@@ -1,4 +1,5 @@
 /** Why a node is, or is not, in each pool: the rules of membership.ts in words that a screen can show. */
+import { own } from './json.ts';
 import type { Claim } from './membership.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
@@ -107,7 +108,7 @@ function pairsOf(pool: NodePool, { labels }: Node): SelectorPair[] {
   return Object.entries(membershipSelector(pool)).map(([key, wanted]) => ({
     key,
     wanted,
-    live: Object.hasOwn(labels, key) ? labels[key] : undefined,
+    live: own(labels, key),
   }));
 }
 

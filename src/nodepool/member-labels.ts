@@ -3,6 +3,7 @@
  * is ours to change. Each function gives a merge patch of labels, or throws a NodepoolError that names node and label.
  */
 import { NodepoolError } from './errors.ts';
+import { own } from './json.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
 import type { AppliedRecord } from './record.ts';
 import { matchesLabels, membershipSelector } from './selector.ts';
@@ -90,7 +91,7 @@ function isClusterSet(key: string): boolean {
 }
 
 export function labelOf({ labels }: Node, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+  return own(labels, key);
 }
 
 function notFree(node: Node, pool: NodePool, key: string, value: string, live: string | undefined): NodepoolError {

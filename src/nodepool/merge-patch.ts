@@ -1,4 +1,4 @@
-import { isObject } from './json.ts';
+import { isObject, own } from './json.ts';
 
 /**
  * The RFC 7386 merge patch that turns `before` into `after`; undefined when they are equal.
@@ -27,11 +27,6 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b)) return false;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...keys].every(key => deepEqual(own(a, key), own(b, key)));
-}
-
-/** A label may be named `constructor`. */
-function own(object: Record<string, unknown>, key: string): unknown {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function asObject(value: unknown): Record<string, unknown> {

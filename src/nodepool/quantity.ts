@@ -2,6 +2,7 @@
  * Kubernetes quantities ("7910m", "6129040Ki"): exact, and with the very results of Go's resource.Quantity.
  * One difference: Go prints 1000E as "1", for want of a suffix; here it stays "1000E".
  */
+import { own } from './json.ts';
 import { BINARY_SUFFIXES, DECIMAL_SUFFIXES, parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
 import type { ResourceList } from './types.ts';
 
@@ -58,7 +59,7 @@ export function sumResourceLists(
   let place = 0;
   for (const list of lists) {
     for (const name of only ?? Object.keys(list)) {
-      const text = Object.hasOwn(list, name) ? list[name] : undefined;
+      const text = own(list, name);
       if (text === undefined) continue;
       let sum = sums.get(name);
       if (sum === undefined) {

@@ -1,6 +1,6 @@
 /** Reads a value along a schema (schema.ts): keeps what has the right type, and says of the rest what is wrong with it. */
 import type { FieldError } from './field-error.ts';
-import { isObject } from './json.ts';
+import { isObject, own } from './json.ts';
 import type { Schema } from './schema.ts';
 import { suggest } from './suggest.ts';
 
@@ -54,7 +54,7 @@ export function fits(value: unknown, schema: Schema): boolean {
       const { fields, required = [] } = schema;
       if (!isObject(value) || !required.every(name => Object.hasOwn(value, name))) return false;
       return Object.entries(value).every(([name, item]) => {
-        const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+        const field = own(fields, name);
         return field !== undefined && item !== null && item !== undefined && fits(item, field);
       });
     }
@@ -84,7 +84,7 @@ function readObject(
   for (const name of missing) errors.push({ field: at(name), message: 'missing' });
   const kept: [string, unknown][] = [];
   for (const [name, item] of Object.entries(value)) {
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const field = own(fields, name);
     if (field !== undefined) {
       if (item !== null && item !== undefined) kept.push([name, readTyped(item, field, at(name), reading)]);
     } else if (unknownFields === 'refused') {

@@ -1,4 +1,5 @@
 /** What several screens show alike: a pool's status, its taints and labels in short. */
+import { own } from '../nodepool/json.ts';
 import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
@@ -51,7 +52,7 @@ export function oneWord(text: string): string {
 
 /** One resource of a list, for people; `<none>` when it is not there. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
-  const quantity = Object.hasOwn(list, resource) ? list[resource] : undefined;
+  const quantity = own(list, resource);
   return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
 }
 

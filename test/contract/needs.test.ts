@@ -7,7 +7,8 @@ import { load } from 'js-yaml';
 import { readController } from '../../src/cli/manifests.ts';
 import { verbs } from '../../src/commands/index.ts';
 import { grantsOf } from '../../src/operations/doctor/manifest-access.ts';
-import { needsOf, questionText } from '../../src/operations/doctor/needs.ts';
+import { needsOf } from '../../src/operations/doctor/needs.ts';
+import { questionText } from '../../src/operations/doctor/question.ts';
 import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
 

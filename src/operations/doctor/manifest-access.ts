@@ -2,6 +2,7 @@
 import { isObject } from '../../nodepool/json.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
+import { accessQuestion } from './question.ts';
 
 /** Whether somebody may do that with the object. */
 export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
@@ -9,7 +10,7 @@ export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, v
   const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
   // So they are called, all the kinds that stand in it.
   const resource = `${kind.toLowerCase()}s`;
-  return verbs.map(verb => ({ verb, group, resource, ...(namespace === undefined ? {} : { namespace }), name }));
+  return verbs.map(verb => accessQuestion({ verb, group, resource, namespace, name }));
 }
 
 /** What a Role or ClusterRole grants. */
@@ -21,14 +22,9 @@ export function grantsOf({ kind, metadata: { namespace }, rules }: ManifestObjec
       texts(rule.resources).flatMap(what => {
         const [resource = '', subresource] = what.split('/');
         return texts(rule.verbs).flatMap(verb =>
-          (names.length === 0 ? [undefined] : names).map(name => ({
-            verb,
-            group,
-            resource,
-            ...(subresource === undefined ? {} : { subresource }),
-            ...(namespace === undefined ? {} : { namespace }),
-            ...(name === undefined ? {} : { name }),
-          })),
+          (names.length === 0 ? [undefined] : names).map(name =>
+            accessQuestion({ verb, group, resource, subresource, namespace, name }),
+          ),
         );
       }),
     );

@@ -6,6 +6,7 @@ import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
+import { accessQuestion } from './question.ts';
 
 /** `verbs resource[.group][/subresource][@namespace][ name]`, much as kubectl writes it. */
 type Need = string;
@@ -118,34 +119,5 @@ function needsOfController(controller: readonly ManifestObject[]): VerbNeeds[] {
 function questionsOf(need: Need): AccessQuestion[] {
   const [, verbs = '', resource = '', group = '', subresource, namespace, name] =
     /^(\S+) ([a-z]+)(?:\.([a-z0-9.]+))?(?:\/([a-z]+))?(?:@(\S+))?(?: (\S+))?$/.exec(need) ?? [];
-  return verbs.split(',').map(verb => ({
-    verb,
-    group,
-    resource,
-    ...(subresource === undefined ? {} : { subresource }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { name }),
-  }));
-}
-
-/** `patch nodepools.nodes.lailin.xyz/status`, `get leases.coordination.k8s.io "x" in kube-system` */
-export function questionText(question: AccessQuestion): string {
-  return `${question.verb} ${objectText(question)}`;
-}
-
-/** The same of several, each object once: `get,patch nodes`. */
-export function questionTexts(questions: readonly AccessQuestion[]): string[] {
-  const byObject = Map.groupBy(questions, objectText);
-  return [...byObject].map(([object, asked]) => {
-    const verbs = new Set(asked.map(({ verb }) => verb));
-    return `${[...verbs].join(',')} ${object}`;
-  });
-}
-
-function objectText({ group, resource, subresource, namespace, name }: AccessQuestion): string {
-  return [
-    `${resource}${group === '' ? '' : `.${group}`}${subresource === undefined ? '' : `/${subresource}`}`,
-    ...(name === undefined ? [] : [`"${name}"`]),
-    ...(namespace === undefined ? [] : [`in ${namespace}`]),
-  ].join(' ');
+  return verbs.split(',').map(verb => accessQuestion({ verb, group, resource, subresource, namespace, name }));
 }

@@ -3,7 +3,8 @@ import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { error, type Finding, ok, plural, skipped, warning } from './check.ts';
 import { grantsOf } from './manifest-access.ts';
-import { commandOf, questionText, questionTexts, type VerbNeeds } from './needs.ts';
+import { commandOf, type VerbNeeds } from './needs.ts';
+import { questionText, questionTexts } from './question.ts';
 
 /** The verb without which there is nothing to work with. */
 const LEAST = 'get';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verbs } from '../../../../src/commands/index.ts';
-import { needsOf, questionText, questionTexts } from '../../../../src/operations/doctor/needs.ts';
+import { needsOf } from '../../../../src/operations/doctor/needs.ts';
 import { checkControllerPermissions, checkPermissions } from '../../../../src/operations/doctor/permissions.ts';
+import { questionText, questionTexts } from '../../../../src/operations/doctor/question.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operations/doctor-port.ts';
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
 
