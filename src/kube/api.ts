@@ -53,8 +53,8 @@ export class Api {
   }
 
   /**
-   * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read the next is on its way. A
-   * token that expired starts it over, once.
+   * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read
+   * the next is on its way. A token that expired starts it over, once.
    * @param onRestart told of that, for a `map` that keeps something itself
    */
   async list<Item, T>(

@@ -3,17 +3,15 @@
  * evicted, and real budgets hold it back until they have.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { ensureBinaries } from '../cluster/binaries.ts';
-import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { describe, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { start } from './following.ts';
+import { useFullWorld } from './full-world.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
+import { role } from './world.ts';
 
-const START_MS = 900_000;
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
@@ -27,17 +25,7 @@ interface Pod {
 }
 
 describe('drain on a full cluster', () => {
-  let controllers: Controllers | undefined;
-  // Hooks run in the order in which they are written: this one before the control plane's end.
-  after(async () => controllers?.stop());
-  const world = useWorld();
-  before(
-    async () => {
-      await ensureBinaries(CONTROLLER_BINARIES);
-      controllers = await startControllers(world.cluster());
-    },
-    { timeout: START_MS },
-  );
+  const world = useFullWorld();
   const api = () => raw(world.cluster());
 
   /** Runs `replicas` pods, of which a budget wants `minAvailable`; what is left over goes with the test. */

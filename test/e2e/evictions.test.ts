@@ -3,16 +3,14 @@
  * and scheduler, with kwok as the kubelets.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { ensureBinaries } from '../cluster/binaries.ts';
-import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { describe, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { useFullWorld } from './full-world.ts';
 import { inTerminal, NO_TERMINAL, verbsOf } from './verbs.ts';
 import { eventually } from './watching.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf } from './world.ts';
 
-const START_MS = 900_000;
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DAEMON_SETS = '/apis/apps/v1/namespaces/default/daemonsets';
@@ -27,19 +25,9 @@ interface Pod {
 }
 
 describe('NoExecute', () => {
-  let controllers: Controllers | undefined;
-  // Hooks run in the order in which they are written: this one before the control plane's end.
-  after(async () => controllers?.stop());
-  const world = useWorld();
+  const world = useFullWorld();
   const { cluster } = world;
   const { refused, ok } = verbsOf(cluster);
-  before(
-    async () => {
-      await ensureBinaries(CONTROLLER_BINARIES);
-      controllers = await startControllers(cluster());
-    },
-    { timeout: START_MS },
-  );
   const api = () => raw(cluster());
   const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
 

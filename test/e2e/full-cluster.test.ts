@@ -3,16 +3,14 @@
  * kubelets. Every node takes two pods, so that a pod that stays without a node has been refused by those with room.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
-import { ensureBinaries } from '../cluster/binaries.ts';
-import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
 import type { NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
+import { useFullWorld } from './full-world.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf } from './world.ts';
 
-const START_MS = 900_000;
 const TEST_MS = 60_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
@@ -32,18 +30,7 @@ const small = (name: string, labels: Record<string, string> = {}): NodeSpec => (
 });
 
 describe('a full cluster', () => {
-  let controllers: Controllers | undefined;
-  // Hooks run in the order in which they are written: this one before the control plane's end.
-  after(async () => controllers?.stop());
-  const world = useWorld({ audit: true });
-  before(
-    async () => {
-      await ensureBinaries(CONTROLLER_BINARIES);
-      // After the definition: the garbage collector looks for new kinds every 30 s only.
-      controllers = await startControllers(world.cluster());
-    },
-    { timeout: START_MS },
-  );
+  const world = useFullWorld({ audit: true });
   const api = () => raw(world.cluster());
 
   async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, spec: object) {

@@ -3,16 +3,14 @@
  * kubelets.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { ensureBinaries } from '../cluster/binaries.ts';
-import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { describe, test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
+import { useFullWorld } from './full-world.ts';
 import { container, createHeavyRuntime } from './many-pods.ts';
 import { verbsOf } from './verbs.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
+import { role } from './world.ts';
 
-const START_MS = 900_000;
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
@@ -38,18 +36,8 @@ interface Pod {
 type Free = Record<'cpu' | 'memory' | 'pods', { free: { value: number } }>;
 
 describe('top on a full cluster', () => {
-  let controllers: Controllers | undefined;
-  // Hooks run in the order in which they are written: this one before the control plane's end.
-  after(async () => controllers?.stop());
-  const world = useWorld();
+  const world = useFullWorld();
   const { ok } = verbsOf(world.cluster);
-  before(
-    async () => {
-      await ensureBinaries(CONTROLLER_BINARIES);
-      controllers = await startControllers(world.cluster());
-    },
-    { timeout: START_MS },
-  );
   const api = () => raw(world.cluster());
 
   async function deploy(app: string, replicas: number, spec: object): Promise<void> {
