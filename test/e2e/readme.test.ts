@@ -39,9 +39,9 @@ const MEANWHILE: Meanwhile = {
   ],
   'kubectl nodepool reconcile --watch': [
     [/caches have synced/, 'kubectl label node spare-1 node-role.kubernetes.io/worker-'],
-    [/ NodeLeft /, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
+    [/ NodeLeft .*\n.* 2 of 2 nodes ready/, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
     [/ NodesUpdated /, 'kubectl label node spare-1 node-role.kubernetes.io/worker='],
-    [/ NodeJoined /, '^C'],
+    [/ NodeJoined .*\n.* 3 of 3 nodes ready/, '^C'],
   ],
 };
 
