@@ -25,4 +25,5 @@ test('the help screens are those that are written down', async () => {
   const actual = await screens();
   if (process.env.UPDATE_SURFACE) writeFileSync(SCREENS, actual);
   assert.equal(actual, readFileSync(SCREENS, 'utf8'));
+  assert.doesNotMatch(actual, /<%/, 'a template that help.ts does not fill in');
 });
