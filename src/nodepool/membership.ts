@@ -85,7 +85,7 @@ export class PoolIndex {
 
   #matching(node: Node): NodePool[] {
     const found: NodePool[] = [];
-    for (const key of Object.keys(node.labels)) {
+    for (const key in node.labels) {
       for (const pool of this.#byLabel.get(key)?.get(node.labels[key] ?? '') ?? []) {
         if (matchesLabels(membershipSelector(pool), node.labels)) found.push(pool);
       }

@@ -7,8 +7,13 @@ export function membershipSelector(pool: NodePool): Record<string, string> {
 
 /** Whether the labels contain every pair of the selector. An empty selector matches nothing, never everything. */
 export function matchesLabels(selector: Record<string, string>, labels: Record<string, string>): boolean {
-  const pairs = Object.entries(selector);
-  return pairs.length > 0 && pairs.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+  // Asked for every node: no list of pairs.
+  let isEmpty = true;
+  for (const key in selector) {
+    if (labels[key] !== selector[key]) return false;
+    isEmpty = false;
+  }
+  return !isEmpty;
 }
 
 /** False when something of the selector could not be read: nobody knows then which nodes the pool is meant to have. */

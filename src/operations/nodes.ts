@@ -44,10 +44,10 @@ export async function listNodes(
   { cluster, nodeAccess }: NodesDeps,
 ): Promise<PoolNode[]> {
   const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, nodeAccess)]);
-  // As loadView() does: what the reading left behind would stand beside the table of all nodes.
-  globalThis.gc?.();
   const view = new View(known, nodes, []);
   const wanted = new Set(selectPools(view, pools));
+  // What the reading and the claims left behind would stand beside the table of all nodes: see src/kube/collect.ts.
+  globalThis.gc?.();
   return nodes.flatMap(node => {
     const claim = view.claim(node.name);
     const pool = claim?.owner ?? claim?.record?.pool;

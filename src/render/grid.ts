@@ -21,7 +21,7 @@ export function renderGrid(columns: string[], rows: Cell[][]): string {
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
   });
   const dashes = columns.map(column => '-'.repeat(column.length));
-  table.push(...[columns, dashes, ...rows].map(row => row.map(cell => printable(cell).text)));
+  table.push(...[columns, dashes, ...rows].map(row => row.map(printable)));
   const lines = table.toString().split('\n');
   return lines.map(line => `${INDENT}${line.trimEnd()}`).join('\n');
 }

@@ -46,23 +46,49 @@ export function growingTable(columns: string[], options: TableOptions = {}): (ro
   };
 }
 
-/** A cell as it is printed: escaped, then coloured, and how much room it takes. */
-export function printable(cell: Cell): { text: string; width: number } {
+/** As it is printed: escaped, then coloured, and how much room it takes. Most is plain text, which takes its length. */
+type Printed = string | { text: string; width: number };
+
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** A cell as it is printed. */
+export function printable(cell: Cell): string {
+  return textOf(printed(cell));
+}
+
+function printed(cell: Cell): Printed {
+  if (typeof cell === 'string' && PLAIN.test(cell)) return cell;
   const text = sanitizeLine(typeof cell === 'string' ? cell : cell.text);
   return { text: typeof cell === 'string' ? text : cell.paint(text), width: widthOf(text) };
+}
+
+function textOf(cell: Printed): string {
+  return typeof cell === 'string' ? cell : cell.text;
+}
+
+function widthIn(cell: Printed | undefined): number {
+  return typeof cell === 'string' ? cell.length : (cell?.width ?? 0);
 }
 
 /** @param atLeast the widths below which no column is to fall, with the gap in them */
 function layOut(columns: string[], rows: Cell[][], options: TableOptions, atLeast: number[] = []) {
   const { headers = true, dense = false, indent = '' } = options;
   const { gap, minWidth } = dense ? DESCRIBE : GET;
-  const lines = (headers ? [columns, ...rows] : rows).map(row => row.map(printable));
+  const lines = (headers ? [columns, ...rows] : rows).map(row => row.map(printed));
   const widths = columns.map((_, column) =>
-    lines.reduce((most, line) => Math.max(most, (line[column]?.width ?? 0) + gap), atLeast[column] ?? minWidth),
+    lines.reduce((most, line) => Math.max(most, widthIn(line[column]) + gap), atLeast[column] ?? minWidth),
   );
-  const text = lines.map(line => {
-    const cells = line.map(({ text, width }, column) => text + ' '.repeat(Math.max((widths[column] ?? 0) - width, 0)));
-    return indent + cells.join('').trimEnd();
-  });
-  return { text: text.join('\n'), widths };
+  // Joined once: text that grows cell by cell would be made many times over, and tables have thousands of lines.
+  const text: string[] = [];
+  for (const line of lines) {
+    if (text.length > 0) text.push('\n');
+    text.push(indent);
+    const last = line.findLastIndex(cell => textOf(cell).trimEnd() !== '');
+    for (const [column, cell] of line.entries()) {
+      if (column > last) break;
+      text.push(column < last ? textOf(cell) : textOf(cell).trimEnd());
+      if (column < last) text.push(' '.repeat(Math.max((widths[column] ?? 0) - widthIn(cell), 0)));
+    }
+  }
+  return { text: text.join(''), widths };
 }

@@ -5,6 +5,7 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { timestamp } from '../../nodepool/timestamp.ts';
+import { sharedText } from './shared-text.ts';
 
 /** Wire type of strings, bytes and messages. */
 const LENGTH_DELIMITED = 2;
@@ -51,7 +52,7 @@ class Reader extends BinaryReader {
     const end = endOf(this);
     const start = this.pos;
     this.pos = end;
-    return this.#buffer.toString('utf8', start, end);
+    return sharedText(this.#buffer, start, end);
   }
 }
 

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sharedText } from '../../../../src/kube/protobuf/shared-text.ts';
+
+function read(text: string): string {
+  const bytes = Buffer.from(`<${text}>`);
+  return sharedText(bytes, 1, bytes.length - 1);
+}
+
+test('the text is that of the bytes, whatever was read before', () => {
+  const texts = [
+    '',
+    'a',
+    'ab',
+    'topology.kubernetes.io/zone',
+    'ba',
+    'é',
+    'Ã©',
+    'ÿ',
+    '日本',
+    '😀',
+    'x'.repeat(65),
+    '\0',
+    '�',
+  ];
+  for (let i = 0; i < 3000; i++) texts.push(`node-${i}`, `zone-${i % 7}`);
+  for (const text of [...texts, ...texts.toReversed()]) assert.equal(read(text), text);
+});
+
+test('bytes that stand in one slot and have one length are told apart', () => {
+  // Only what lies between the bytes that choose the slot differs.
+  for (const text of ['a-1-b-2-cd', 'a-9-b-9-cd', 'a-1-b-2-cd']) assert.equal(read(text), text);
+});
+
+test('malformed UTF-8 is read as Buffer reads it', () => {
+  const bytes = Buffer.from([0x61, 0xff, 0x62]);
+  assert.equal(sharedText(bytes, 0, 3), 'a\ufffdb');
+  assert.equal(sharedText(bytes, 0, 3), 'a\ufffdb');
+});
