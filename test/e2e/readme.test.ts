@@ -10,7 +10,7 @@ import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 
 const README = 'README.md';
-const MOST_MS = 180_000;
+const MOST_MS = 400_000;
 
 const worker = { 'node-role.kubernetes.io/worker': '' };
 const gpu = { 'cloud.example.com/accelerator': 'nvidia' };
