@@ -2,50 +2,22 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { note, type Shell } from './demo-shell.ts';
+import { type Workload, workload } from './workload.ts';
 
-/** Pods that name the RuntimeClass of pool gpu, evenly over its nodes. */
-const TRAIN = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: train}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      runtimeClassName: node-pool-gpu
-      containers: [{name: train, image: "registry.example.com/train:1"}]
-      topologySpreadConstraints:
-      - {topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: train}}}
-`;
+/** Evenly over the nodes. */
+const spread = (name: string, more = '') => [
+  'topologySpreadConstraints:',
+  `- {topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, ${more}labelSelector: {matchLabels: {app: ${name}}}}`,
+];
 
-/** Pods without one, evenly over the nodes whose taints they tolerate. */
-const WEB = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 4
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: [{name: web, image: "registry.example.com/web:1"}]
-      topologySpreadConstraints:
-      - {topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}}
-`;
-
-/** A pod for every node that tolerates everything. */
-const AGENT = `apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent}
-spec:
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec:
-      tolerations: [{operator: Exists}]
-      containers: [{name: agent, image: "registry.example.com/agent:1"}]
-`;
+const WORKLOADS: readonly Workload[] = [
+  // Pods that name the RuntimeClass of pool gpu.
+  { name: 'train', replicas: 2, spec: ['runtimeClassName: node-pool-gpu', ...spread('train')] },
+  // Pods without one, over the nodes whose taints they tolerate.
+  { name: 'web', replicas: 4, spec: spread('web', 'nodeTaintsPolicy: Honor, ') },
+  // A pod for every node that tolerates everything.
+  { kind: 'DaemonSet', name: 'agent', spec: ['tolerations: [{operator: Exists}]'] },
+];
 
 export interface FullStory {
   shell: Shell;
@@ -59,8 +31,7 @@ export interface FullStory {
 
 export async function playFull({ shell, dir, startControllers, keep }: FullStory): Promise<void> {
   const { run } = shell;
-  for (const [name, text] of Object.entries({ train: TRAIN, web: WEB, agent: AGENT }))
-    await writeFile(join(dir, `${name}.yaml`), text);
+  for (const one of WORKLOADS) await writeFile(join(dir, `${one.name}.yaml`), workload(one));
 
   note('Teach the cluster what a NodePool is.');
   await run('kubectl nodepool install');

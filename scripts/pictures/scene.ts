@@ -1,5 +1,6 @@
 /** What is in the cluster of the pictures: a small one in which every kind of trouble is seen once. */
 import type { NodeSpec } from '../../test/cluster/nodes.ts';
+import { workload } from '../workload.ts';
 
 const GPU = { cpu: '16', memory: '65536000Ki', 'nvidia.com/gpu': '4' };
 const accelerator = { 'cloud.example.com/accelerator': 'nvidia' };
@@ -20,56 +21,33 @@ export const NODES: readonly NodeSpec[] = [
 ];
 
 /** Pods without a preference, pods of the RuntimeClass of pool gpu, and pods that prefer pool batch and have a budget. */
-export const WORKLOADS = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 10
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      nodeSelector: {node-role.kubernetes.io/worker: ""}
-      containers:
-      - name: web
-        image: registry.example.com/web:1
-        resources: {requests: {cpu: 500m, memory: 600Mi}, limits: {cpu: "1", memory: 800Mi}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: train}
-spec:
-  replicas: 6
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      runtimeClassName: node-pool-gpu
-      containers:
-      - name: train
-        image: registry.example.com/train:1
-        resources: {requests: {cpu: "6", memory: 24Gi}, limits: {memory: 28Gi, nvidia.com/gpu: 2}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: etl}
-spec:
-  replicas: 4
-  selector: {matchLabels: {app: etl}}
-  template:
-    metadata: {labels: {app: etl}}
-    spec:
-      tolerations: [{key: dedicated, value: batch, effect: NoSchedule}]
-      affinity:
-        nodeAffinity:
-          preferredDuringSchedulingIgnoredDuringExecution:
-          - weight: 100
-            preference: {matchExpressions: [{key: node-role.kubernetes.io/batch, operator: Exists}]}
-      containers:
-      - name: etl
-        image: registry.example.com/etl:1
-        resources: {requests: {cpu: 1700m, memory: 1440Mi}}
----
+export const WORKLOADS = `${[
+  workload({
+    name: 'web',
+    replicas: 10,
+    spec: ['nodeSelector: {node-role.kubernetes.io/worker: ""}'],
+    resources: '{requests: {cpu: 500m, memory: 600Mi}, limits: {cpu: "1", memory: 800Mi}}',
+  }),
+  workload({
+    name: 'train',
+    replicas: 6,
+    spec: ['runtimeClassName: node-pool-gpu'],
+    resources: '{requests: {cpu: "6", memory: 24Gi}, limits: {memory: 28Gi, nvidia.com/gpu: 2}}',
+  }),
+  workload({
+    name: 'etl',
+    replicas: 4,
+    spec: [
+      'tolerations: [{key: dedicated, value: batch, effect: NoSchedule}]',
+      'affinity:',
+      '  nodeAffinity:',
+      '    preferredDuringSchedulingIgnoredDuringExecution:',
+      '    - weight: 100',
+      '      preference: {matchExpressions: [{key: node-role.kubernetes.io/batch, operator: Exists}]}',
+    ],
+    resources: '{requests: {cpu: 1700m, memory: 1440Mi}}',
+  }),
+].join('---\n')}---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: etl}

@@ -1,4 +1,5 @@
 /** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
+import { defined } from '../nodepool/json.ts';
 import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
@@ -138,11 +139,4 @@ export async function openNames(
 ): Promise<NamesPort> {
   const { namesPort } = await import('../kube/names.ts');
   return namesPort({ ...defined({ ...flags }), env: io.env, version });
-}
-
-/** Without the members that are undefined: an absent flag is an absent option. */
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

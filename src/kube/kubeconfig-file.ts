@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { defined } from '../nodepool/json.ts';
 import { documentsIn, Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
 
 export interface ClusterEntry {
@@ -110,7 +111,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
         caFile: fields.path('certificate-authority', folder),
         caData: fields.text('certificate-authority-data'),
         skipTlsVerify: fields.flag('insecure-skip-tls-verify'),
-        disableCompression: fields.flag('disable-compression') ? true : undefined,
+        disableCompression: fields.flag('disable-compression') ? (true as const) : undefined,
         tlsServerName: fields.text('tls-server-name'),
         proxyUrl: fields.text('proxy-url'),
         execExtension: extensionOf(fields.body.extensions, 'client.authentication.k8s.io/exec'),
@@ -187,11 +188,4 @@ function withCommandIn(folder: string, exec: Section | undefined): Section | und
 function extensionOf(extensions: unknown, name: string): unknown {
   if (!Array.isArray(extensions)) return undefined;
   return extensions.filter(isSection).find(extension => extension.name === name)?.extension ?? undefined;
-}
-
-/** Without the members that are undefined. */
-function defined<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }

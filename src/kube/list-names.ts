@@ -1,7 +1,8 @@
-/** Metadata alone of all pools or nodes, over the same transport, and none of what writes or watches. */
+/** All pools, or the metadata of all nodes, over the same transport, and none of what writes or watches. */
 import { systemClock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
+import { RECORD_ANNOTATION } from '../nodepool/types.ts';
 import type { Names } from '../operations/names-port.ts';
 import { loadCredentials } from './credentials.ts';
 import type { Access } from './kubeconfig.ts';
@@ -14,6 +15,8 @@ import { userAgent } from './user-agent.ts';
 
 /** The server leaves out spec and status: "Metadata-only fetches" of the API's concepts. */
 const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+/** Of the labels that pools select by, unless told otherwise. */
+const ROLE = 'node-role.kubernetes.io/';
 const ACCEPT = `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`;
 
 export interface ListNamesOptions {
@@ -44,13 +47,17 @@ export async function listNames(
     log: () => {},
   });
   try {
-    const metadata: Resource = { ...resource, decode: decodeMetadata, accept: ACCEPT };
+    // Pools are few, and what they have stands in their status. Of nodes that would be much.
+    const asked: Resource = kind === 'pools' ? resource : { ...resource, decode: decodeMetadata, accept: ACCEPT };
     // From the server's own cache: names of a moment ago will do.
-    const { answer, page } = await requestPage(transport, metadata, { resourceVersion: '0' });
+    const { answer, page } = await requestPage(transport, asked, { resourceVersion: '0' });
     // Who may not see them has none, also of a moment ago; so has a cluster without the resource.
     if ([401, 403, 404].includes(answer.status)) return namesOf([]);
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
-    return namesOf((page?.items as NamedLabels[] | undefined) ?? itemsOf(answer.text));
+    if (page?.items !== undefined) return nodesOf(page.items as NamedLabels[]);
+    const items = itemsOf(answer.text);
+    const metadata = items.map(item => item.metadata as NamedLabels);
+    return kind === 'nodes' ? nodesOf(metadata) : { ...namesOf(metadata), resources: resourcesOf(items) };
   } finally {
     ended.abort();
     transport.close();
@@ -64,8 +71,44 @@ function namesOf(items: NamedLabels[]): Names {
   };
 }
 
-/** Of a list in JSON, from a server that has no protobuf of it. */
-function itemsOf(text: string): NamedLabels[] {
+function nodesOf(items: NamedLabels[]): Names {
+  const [recorded, roles] = [new Map<string, string[]>(), new Map<string, string[]>()];
+  const add = (to: Map<string, string[]>, key: string, name: string) => {
+    const names = to.get(key);
+    if (names === undefined) to.set(key, [name]);
+    else names.push(name);
+  };
+  for (const { name = '', labels = {}, annotations } of items) {
+    const pool = recordedPool(annotations?.[RECORD_ANNOTATION]);
+    if (pool !== undefined) add(recorded, pool, name);
+    else
+      for (const key in labels)
+        if (key.startsWith(ROLE) && labels[key] === '') add(roles, key.slice(ROLE.length), name);
+  }
+  return { ...namesOf(items), recorded: Object.fromEntries(recorded), roles: Object.fromEntries(roles) };
+}
+
+/** Of a record whose pool alone is wanted. */
+function recordedPool(raw = ''): string | undefined {
+  try {
+    const json: unknown = JSON.parse(raw);
+    return isObject(json) && typeof json.pool === 'string' ? json.pool : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function resourcesOf(pools: Record<string, unknown>[]): string[] {
+  const found = new Set<string>();
+  for (const { status } of pools) {
+    const { allocatable } = isObject(status) ? status : {};
+    if (!isObject(allocatable)) continue;
+    for (const [name, quantity] of Object.entries(allocatable)) if (quantity !== '0') found.add(name);
+  }
+  return [...found].toSorted();
+}
+
+function itemsOf(text: string): Record<string, unknown>[] {
   const { items }: { items?: unknown } = JSON.parse(text);
-  return (Array.isArray(items) ? items : []).filter(isObject).map(({ metadata }) => metadata as NamedLabels);
+  return (Array.isArray(items) ? items : []).filter(isObject);
 }

@@ -7,3 +7,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function own<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
+
+/** The members that may be undefined, as members that may be absent. */
+type Optional<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+type Definite<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] };
+
+/** Without the members that are undefined. */
+export function defined<T extends object>(values: T): Definite<T> & Optional<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Definite<T> &
+    Optional<T>;
+}

@@ -1,9 +1,15 @@
-/** What completion asks for: names alone, fast or not at all. */
+/** What completion asks for: names, and whose they are, fast or not at all. */
 
 export interface Names {
   names: string[];
   /** Keys of the labels that any of them has. */
   labelKeys: string[];
+  /** Of pools: what their nodes have any of. */
+  resources?: string[];
+  /** Of nodes: those that carry a pool's record, by pool. */
+  recorded?: Record<string, string[]>;
+  /** Of nodes: those without a record, by each role that they have. By default a pool's members have the role of its name. */
+  roles?: Record<string, string[]>;
 }
 
 /** The entries of the kubeconfig, by name. */

@@ -38,7 +38,18 @@ export function startUp({ kubectl, executable, npm }: Programs, env: Environment
       contender(`${EXECUTABLE}: get --help`, [...executable, 'get', '--help'], env, usage, most),
       contender(`${EXECUTABLE}: completion of a verb`, [...complete, 'de'], env, /^describe\t/, most),
       contender(`${EXECUTABLE}: completion of a pool`, [...complete, 'get', 'pool-1'], env, /^pool-1\n/, most),
-      ...(npm ? [contender(`${NPM}: version --client`, [...npm, 'version', '--client'], env, version, npmMost)] : []),
+      ...(npm
+        ? [
+            contender(`${NPM}: version --client`, [...npm, 'version', '--client'], env, version, npmMost),
+            contender(
+              `${NPM}: completion of a pool`,
+              [...npm, '__complete', 'get', 'pool-1'],
+              env,
+              /^pool-1\n/,
+              npmMost,
+            ),
+          ]
+        : []),
     ],
   };
 }

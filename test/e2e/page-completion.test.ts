@@ -4,9 +4,14 @@ import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
+import { role } from './world.ts';
 
 const PAGE = 'docs/commands/completion.md';
-const NODES = ['gpu-1', 'worker-1', 'worker-2'].map(name => ({ name }));
+const NODES = [
+  { name: 'gpu-1' },
+  { name: 'worker-1', labels: role('worker') },
+  { name: 'worker-2', labels: role('worker') },
+];
 const cluster = useCluster({}, started => createNodes(started, NODES));
 
 test('completion.md prints what it says, and kubectl completes as it says', async () => {

@@ -44,8 +44,8 @@ async function prepared(): Promise<Shell> {
   return shell;
 }
 
-for (const page of ['get', 'output']) {
-  test(`what docs/commands/${page}.md shows`, async () => {
-    await followPage(`docs/commands/${page}.md`, await prepared(), MEANWHILE);
+for (const page of ['docs/commands/get.md', 'docs/commands/output.md']) {
+  test(`what ${page} shows`, async () => {
+    await followPage(page, await prepared(), MEANWHILE);
   });
 }

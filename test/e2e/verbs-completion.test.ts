@@ -53,6 +53,21 @@ test('pools, nodes and label keys are those of the cluster', async () => {
   assert.equal(await complete(['get', '-l', '']), 'team=\n:6\n');
 });
 
+test('nodes are those of the pool that is named, by role before it was reconciled, by record afterwards', async () => {
+  await objects();
+  await world.nodes({ name: 'node-c', labels: { tier: 'iron' }, allocatable: { 'nvidia.com/gpu': '2' } });
+  await world.pool('tiered', { nodeSelector: { tier: 'iron' } });
+  const offered = async () => [
+    await complete(['remove', 'gpu', '']),
+    await complete(['cordon', 'tiered', '--node', '']),
+    await complete(['add', 'tiered', '']),
+    await complete(['top', '--resources', 'nv']),
+  ];
+  assert.deepEqual(await offered(), ['node-a\n:4\n', ':4\n', 'node-a\nnode-b\nnode-c\n:4\n', ':4\n']);
+  await world.reconcile();
+  assert.deepEqual(await offered(), ['node-a\n:4\n', 'node-c\n:4\n', 'node-b\n:4\n', 'nvidia.com/gpu\n:4\n']);
+});
+
 test('for some seconds they come from a file that nobody else can read', async () => {
   await objects();
   assert.equal(await complete(['get', 'g']), 'gpu\n:4\n');

@@ -17,11 +17,11 @@ export function cacheFolder(env: Record<string, string | undefined>): string | u
 /** @param key a file name. Undefined when there are none; age in milliseconds */
 export function readCache(folder: string, key: string, now: Date): { names: Names; ageMs: number } | undefined {
   try {
-    const { at, names, labelKeys } = JSON.parse(readFileSync(join(folder, key), 'utf8'));
+    const { at, ...names }: Names & { at: number } = JSON.parse(readFileSync(join(folder, key), 'utf8'));
     const ageMs = now.getTime() - at;
     // A clock that was set back must not keep them for ever.
-    if (!isTexts(names) || !isTexts(labelKeys) || !(ageMs >= 0)) return undefined;
-    return { names: { names, labelKeys }, ageMs };
+    const isSound = isNames(names) && ageMs >= 0;
+    return isSound ? { names, ageMs } : undefined;
   } catch {
     return undefined;
   }
@@ -48,6 +48,10 @@ function removeOld(folder: string, now: Date): void {
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
     if (now.getTime() - written > KEPT_MS) rmSync(path, { force: true });
   }
+}
+
+function isNames({ names, labelKeys, resources = [], recorded = {}, roles = {} }: Names): boolean {
+  return [names, labelKeys, resources, ...Object.values(recorded), ...Object.values(roles)].every(isTexts);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -7,7 +7,7 @@ import { sanitizeLine } from '../../render/sanitize.ts';
 import type { Io } from '../io.ts';
 import type { Flag, Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
-import { type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
+import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
 import { type CommandLine, readWords } from './words.ts';
 
 /** cobra's ShellCompDirective bits. */
@@ -98,6 +98,8 @@ async function values(
   line: CommandLine,
   { io, openNames }: CompletionOptions,
 ): Promise<Found> {
+  const live = async (what: Live) =>
+    liveNames(what, await openNames(accessFlags(line, io.env)), { ...io, pools: poolsBefore(line) });
   switch (source.kind) {
     case 'none':
       return { candidates: [] };
@@ -107,15 +109,39 @@ async function values(
       return { candidates: source.words.map(value => ({ value })) };
     case 'effects':
       return { candidates: effects(typed).map(value => ({ value })) };
+    case 'sortKeys':
+      return { candidates: (await sortKeys(typed, () => live('resources'), line)).map(value => ({ value })) };
     case 'live': {
-      const port = await openNames(accessFlags(line, io.env));
-      const { list = false, ending = '' } = source;
+      const { list = false, ending = '', usual = [], alone = [] } = source;
       const before = list ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
       const named = new Set([...taken, ...before.split(',')]);
-      const names = (await liveNames(source.what, port, io)).filter(name => !named.has(name));
-      return { candidates: names.toSorted().map(name => ({ value: before + name + ending })) };
+      const found = await live(source.what).catch(error => {
+        if (usual.length === 0) throw error;
+        return [];
+      });
+      const all = new Set([...usual, ...found.toSorted(), ...(before === '' ? alone : [])]);
+      const names = [...all].filter(name => !named.has(name));
+      return { candidates: names.map(name => ({ value: before + name + ending })) };
     }
   }
+}
+
+/** The keys are of what is shown: by default accelerators, of what the cluster has beside the usual. */
+async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CommandLine): Promise<string[]> {
+  const { usualResources } = await import('../../nodepool/resource-names.ts');
+  const known = await live().catch(() => []);
+  const chosen = flags.get('resources')?.at(-1) ?? '';
+  const shown = chosen === '' ? usualResources(known) : chosen === 'all' ? known : chosen.split(',');
+  const resource = typed.slice(0, Math.max(typed.lastIndexOf('.'), 0));
+  if (shown.includes(resource)) return SORT_MEASURES.map(measure => `${resource}.${measure}`);
+  return ['name', 'nodes', ...shown];
+}
+
+/** The pools that nodes are to be of: arguments that are not nodes themselves, and `--from`. */
+function poolsBefore({ grammar, given, flags }: CommandLine): string[] {
+  const args = Object.values(grammar?.args ?? {});
+  const pools = given.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
+  return [...pools, ...(flags.get('from') ?? [])];
 }
 
 /** Which cluster, and as whom. */

@@ -1,5 +1,6 @@
 /** Names of the cluster and of the kubeconfig: from the cache while it is fresh, else asked for, briefly. */
 import { createHash } from 'node:crypto';
+import { own } from '../../nodepool/json.ts';
 import type { Names, NamesPort } from '../../operations/names-port.ts';
 import { cacheFolder, readCache, writeCache } from './cache.ts';
 import type { Live } from './sources.ts';
@@ -14,6 +15,8 @@ const WAIT_MS = 800;
 const SHORT_WAIT_MS = 300;
 
 export interface LiveOptions {
+  /** Of members and strangers: the pools that are named before. */
+  pools?: readonly string[];
   env: Record<string, string | undefined>;
   now: () => Date;
 }
@@ -28,11 +31,27 @@ export async function liveNames(what: Live, port: NamesPort, options: LiveOption
     case 'pools':
     case 'nodes':
       return (await cached(what, port, options)).names;
+    case 'members':
+    case 'strangers':
+      return relatives(what, await cached('nodes', port, options), options.pools ?? []);
+    case 'resources':
+      return (await cached('pools', port, options)).resources ?? [];
     case 'poolLabels':
       return (await cached('pools', port, options)).labelKeys;
     case 'nodeLabels':
       return (await cached('nodes', port, options)).labelKeys;
   }
+}
+
+/** The nodes of these pools, or those that a pool could get; without a pool any. */
+function relatives(what: 'members' | 'strangers', nodes: Names, pools: readonly string[]): string[] {
+  const { names, recorded = {}, roles = {} } = nodes;
+  if (pools.length === 0) return names;
+  const byRole = pools.flatMap(pool => own(roles, pool) ?? []);
+  if (what === 'members') return [...new Set([...pools.flatMap(pool => own(recorded, pool) ?? []), ...byRole])];
+  // Another pool's node is not added, but moved.
+  const taken = new Set([...Object.values(recorded).flat(), ...byRole]);
+  return names.filter(name => !taken.has(name));
 }
 
 async function cached(kind: 'pools' | 'nodes', port: NamesPort, { env, now }: LiveOptions): Promise<Names> {

@@ -2,14 +2,30 @@
 import type { Arg, Flag } from './grammar.ts';
 
 /** What has to be looked up. */
-export type Live = 'pools' | 'nodes' | 'poolLabels' | 'nodeLabels' | 'contexts' | 'clusters' | 'users';
+export type Live =
+  | 'pools'
+  | 'nodes'
+  /** Nodes of the pools that are named before, and nodes that could be added to them. */
+  | 'members'
+  | 'strangers'
+  | 'poolLabels'
+  | 'nodeLabels'
+  | 'resources'
+  | 'contexts'
+  | 'clusters'
+  | 'users';
 
 export type Source =
   | { kind: 'none' }
   | { kind: 'files' }
   | { kind: 'words'; words: string[] }
-  /** list: several, separated by commas. ending: what follows each, to be typed on after. */
-  | { kind: 'live'; what: Live; list?: boolean; ending?: string }
+  /**
+   * list: several, separated by commas. ending: what follows each, to be typed on after. usual: offered whatever the
+   * cluster says. alone: offered, too, and never beside another of a list.
+   */
+  | { kind: 'live'; what: Live; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }
+  /** What `top --sort-by` takes. */
+  | { kind: 'sortKeys' }
   /** `KEY[=VALUE]:` is typed, the effect is wanted. */
   | { kind: 'effects' };
 
@@ -22,22 +38,43 @@ const FLAGS: Record<string, Source> = {
   context: { kind: 'live', what: 'contexts' },
   cluster: { kind: 'live', what: 'clusters' },
   user: { kind: 'live', what: 'users' },
-  node: { kind: 'live', what: 'nodes' },
+  node: { kind: 'live', what: 'members' },
   nodes: { kind: 'live', what: 'nodes', list: true },
   why: { kind: 'live', what: 'nodes' },
   to: { kind: 'live', what: 'pools' },
   from: { kind: 'live', what: 'pools' },
   'node-selector': { kind: 'live', what: 'nodeLabels', ending: '=' },
   taint: { kind: 'effects' },
-  resources: { kind: 'words', words: ['all', 'cpu', 'memory', 'pods', 'ephemeral-storage'] },
+  resources: {
+    kind: 'live',
+    what: 'resources',
+    list: true,
+    usual: ['cpu', 'memory', 'pods', 'ephemeral-storage'],
+    alone: ['all'],
+  },
   for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'delete'] },
 };
 
 const ARGS: Record<string, Source> = {
   pool: { kind: 'live', what: 'pools' },
   name: { kind: 'live', what: 'pools' },
-  node: { kind: 'live', what: 'nodes' },
+  node: { kind: 'live', what: 'members' },
 };
+
+/** Of a resource, the measures that `top --sort-by` takes. */
+export const SORT_MEASURES = ['allocatable', 'requested', 'limits', 'used', 'free', 'percent'];
+/** What a status has that is often sorted by; any other path can be given as well. */
+const SORT_PATHS = [
+  '.metadata.name',
+  '.metadata.creationTimestamp',
+  '.status.status',
+  '.status.nodeCount',
+  '.status.readyNodeCount',
+  '.status.unschedulableNodeCount',
+  '.status.allocatable.cpu',
+  '.status.allocatable.memory',
+  '.status.allocatable.pods',
+];
 
 /** These verbs list pools: labels in their flags are those of pools, not of nodes. */
 const LIST_POOLS = ['get', 'top'];
@@ -62,6 +99,7 @@ export function sourceOfFlag(verb: string, { name, options, helpValue = '' }: Fl
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
   if (name === 'label') return { kind: 'live', what, ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
+  if (name === 'sort-by') return verb === 'top' ? { kind: 'sortKeys' } : { kind: 'words', words: SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;
   if (name.endsWith('-file')) return FILES;
   if (name === 'output') return { kind: 'words', words: FORMATS };
@@ -72,5 +110,6 @@ export function sourceOfFlag(verb: string, { name, options, helpValue = '' }: Fl
 
 export function sourceOfArg(verb: string, { name, options }: Arg): Source {
   if (options !== undefined) return { kind: 'words', words: options };
-  return NEW_NAMES.includes(verb) ? NONE : (ARGS[name] ?? NONE);
+  if (NEW_NAMES.includes(verb)) return NONE;
+  return verb === 'add' && name === 'node' ? { kind: 'live', what: 'strangers' } : (ARGS[name] ?? NONE);
 }

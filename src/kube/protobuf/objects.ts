@@ -104,13 +104,18 @@ export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;
 export const decodeNode: DecodeObject<Wire<V1Node>> = raw => decode(NODE, raw);
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 
-/** What names an object, of one that came without spec and status. */
+/** What names an object, and whose node it is, of one that came without spec and status. */
 export interface NamedLabels {
   name?: string;
   labels?: Record<string, string>;
+  annotations?: Record<string, string>;
 }
 
-const NAMED_LABELS: Schema = { 1: { name: 'name', read: text }, 11: { name: 'labels', read: text, repeated: 'map' } };
+const NAMED_LABELS: Schema = {
+  1: { name: 'name', read: text },
+  11: { name: 'labels', read: text, repeated: 'map' },
+  12: { name: 'annotations', read: text, repeated: 'map', only: new Set([RECORD_ANNOTATION]) },
+};
 const METADATA: Schema = { 1: { name: 'metadata', read: message(NAMED_LABELS) } };
 
 /** Of a meta/v1 PartialObjectMetadata. */

@@ -8,10 +8,22 @@ import { complete } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
 import { verbs } from '../../../../src/commands/index.ts';
+import { MEASURES } from '../../../../src/nodepool/capacity.ts';
 import type { Names, NamesPort } from '../../../../src/operations/names-port.ts';
 
-const POOLS: Names = { names: ['worker', 'gpu', 'web'], labelKeys: ['team'] };
-const NODES: Names = { names: ['node-b', 'node-a'], labelKeys: ['kubernetes.io/os', 'tier'] };
+const POOLS: Names = {
+  names: ['worker', 'gpu', 'web'],
+  labelKeys: ['team'],
+  resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
+};
+const NODES: Names = {
+  names: ['node-b', 'node-a'],
+  labelKeys: ['kubernetes.io/os', 'tier'],
+  recorded: { gpu: ['node-b'] },
+  roles: { worker: ['node-a'] },
+};
+/** Of another shape than this version writes. */
+const ODD = '{"at":1767225600000,"names":["g"],"labelKeys":[],"recorded":{"gpu":"node"}}';
 const START = new Date('2026-01-01T00:00:00Z');
 
 interface World extends NamesPort {
@@ -145,6 +157,61 @@ describe('what a word is completed to', () => {
       ['admin', ':4'],
     ],
     [['create', 'x', '--nodes', ''], nodes],
+    // Nodes of the pool, by record or role; to be added, those of no pool.
+    [
+      ['cordon', 'gpu', '--node', ''],
+      ['node-b', ':4'],
+    ],
+    [
+      ['uncordon', 'gpu', 'worker', '--node='],
+      ['--node=node-a', '--node=node-b', ':4'],
+    ],
+    [
+      ['remove', 'worker', ''],
+      ['node-a', ':4'],
+    ],
+    [['remove', 'worker', 'node-a', ''], [':4']],
+    [['remove', 'constructor', ''], [':4']],
+    [
+      ['add', 'gpu', ''],
+      ['node-a', ':4'],
+    ],
+    [['add', 'worker', ''], [':4']],
+    [['move', ''], nodes],
+    [
+      ['move', '--from', 'gpu', ''],
+      ['node-b', ':4'],
+    ],
+    [['nodes', '--why', ''], nodes],
+    [
+      ['top', '--resources', ''],
+      ['cpu', 'memory', 'pods', 'ephemeral-storage', 'hugepages-2Mi', 'nvidia.com/gpu', 'all', ':4'],
+    ],
+    [
+      ['get', '--resources', 'cpu,n'],
+      ['cpu,nvidia.com/gpu', ':4'],
+    ],
+    [['top', '--resources', 'cpu,a'], [':4']],
+    [
+      ['top', '--sort-by', ''],
+      ['name', 'nodes', 'cpu', 'memory', 'pods', 'nvidia.com/gpu', ':4'],
+    ],
+    [
+      ['top', '--resources', 'hugepages-2Mi', '--sort-by', 'h'],
+      ['hugepages-2Mi', ':4'],
+    ],
+    [
+      ['top', '--resources=all', '--sort-by', 'm'],
+      ['memory', ':4'],
+    ],
+    [
+      ['top', '--sort-by', 'nvidia.com/gpu.'],
+      [...MEASURES, 'percent'].map(name => `nvidia.com/gpu.${name}`).concat(':4'),
+    ],
+    [
+      ['get', '--sort-by', '.status.node'],
+      ['.status.nodeCount', ':4'],
+    ],
     [
       ['create', 'x', '--nodes', 'node-a,'],
       ['node-a,node-b', ':4'],
@@ -229,6 +296,8 @@ describe('what a word is completed to', () => {
     for (const changes of [{ identity: fail }, { access: fail }, { list: fail }, { isQuiet: () => false }]) {
       const what = 'access' in changes ? '--context' : '--nodes';
       assert.equal(await answer(['create', what, ''], { port: world(changes) }), ':4\n');
+      assert.equal(await answer(['top', '--resources', 'c'], { port: world(changes) }), 'cpu\n:4\n');
+      assert.equal(await answer(['top', '--sort-by', 'c'], { port: world(changes) }), 'cpu\n:4\n');
     }
   });
 });
@@ -277,7 +346,7 @@ describe('the cache', () => {
     await answer(['get', ''], { cache });
     const path = join(cache, 'kubectl-nodepool', 'completion');
     const [file = ''] = readdirSync(path);
-    for (const text of ['', '[]', '{"at":1}', '{"at":0,"names":[1],"labelKeys":[]}']) {
+    for (const text of ['', '[]', '{"at":1}', '{"at":0,"names":[1],"labelKeys":[]}', ODD]) {
       writeFileSync(join(path, file), text);
       assert.equal(await answer(['get', 'g'], { cache }), 'gpu\n:4\n');
     }

@@ -1,0 +1,63 @@
+/** Every verb has a section in docs/commands, and what the pages there print is compared by a test. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ROOT } from '../../scripts/root.ts';
+import { verbs } from '../../src/commands/index.ts';
+
+const read = (paths: string[]) => paths.map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+const pages = read(globSync('docs/commands/*.md', { cwd: ROOT }));
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+/** A page or section is named after the verbs that it is about: `# cordon, uncordon`, `## nodes [POOL...]`. */
+test('every verb has a section', () => {
+  const headings = pages.flatMap(({ text }) => text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? []);
+  const named = new Set(headings.flatMap(heading => heading.toLowerCase().match(/[a-z]+/g) ?? []));
+  assert.deepEqual(
+    Object.keys(verbs).filter(verb => !named.has(verb)),
+    [],
+  );
+});
+
+test('every page with output is run by a test', () => {
+  const tests = read(globSync('test/e2e/page-*.test.ts', { cwd: ROOT }));
+  const isRun = (page: string) => tests.some(({ text }) => text.includes(page));
+  const shown = pages.filter(({ text }) => /^```(console|text)$/m.test(text));
+  assert.ok(shown.length > 10);
+  assert.deepEqual(
+    shown.map(({ path }) => path).filter(path => !isRun(path)),
+    [],
+  );
+});
+
+test('the README leads to every page', () => {
+  assert.deepEqual(
+    pages.map(({ path }) => path).filter(path => !readme.includes(`(${path}`)),
+    [],
+  );
+});
+
+test('links between pages lead to files and headings that are there', () => {
+  const missing: string[] = [];
+  for (const { path, text } of [...pages, { path: 'README.md', text: readme }]) {
+    for (const [, file = '', hash] of text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      const target = file === '' ? path : join(path, '..', file);
+      const found = globSync(target, { cwd: ROOT })[0];
+      const lines = found?.endsWith('.md') ? readFileSync(join(ROOT, found), 'utf8').match(/^#+ .*$/gm) : [];
+      if (found === undefined || (hash !== undefined && !lines?.some(line => anchor(line) === hash))) {
+        missing.push(`${path}: ${file}#${hash ?? ''}`);
+      }
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+/** As GitHub makes it of a heading. */
+function anchor(heading: string): string {
+  return heading
+    .replace(/^#+ /, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
