@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
 import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
+import { failureLines } from '../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
@@ -77,9 +78,11 @@ function report(
   const { outcome, error } = summary;
   for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
   if (error !== undefined) io.err(errorLine(error));
-  for (const failure of outcome?.failures ?? []) io.err(errorLine({ message: failure }));
+  for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
-    io.err(message(pool, 'is not deleted yet: run the command again to finish', ''));
+    // With a way out that is told above, the same command would only fail again.
+    const isTold = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
+    io.err(message(pool, `is not deleted yet${isTold ? '' : ': run the command again to finish'}`, ''));
     return 1;
   }
   if (finalizers.length > 0) {

@@ -6,6 +6,7 @@ import { formatRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import { messagesOf } from '../reconciler/failure.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
@@ -118,7 +119,7 @@ function heirsOf(moves: readonly NodeMove[]): Map<string, number> {
 
 /** The deletion is done all the same. */
 function staleHeir({ pool, outcome, error }: Settled): string[] {
-  const problems = [...(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
+  const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
   const [first] = problems;
   const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
   if (first === undefined) return warnings;

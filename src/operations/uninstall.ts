@@ -1,5 +1,6 @@
 /** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { messagesOf } from '../reconciler/failure.ts';
 import type { View } from '../reconciler/view.ts';
 import { deletePools } from './delete.ts';
 import { type Approve, releasePlans } from './evictions.ts';
@@ -111,7 +112,7 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
 }
 
 function throwFailures(summaries: PoolSummary[]): void {
-  const failures = summaries.flatMap(({ error, outcome }) => error?.oneLine ?? outcome?.failures ?? []);
+  const failures = summaries.flatMap(({ error, outcome }) => error?.oneLine ?? messagesOf(outcome?.failures ?? []));
   const [first, ...rest] = failures;
   if (first === undefined) return;
   const message = rest.length === 0 ? first : `${failures.length} writes failed:`;
