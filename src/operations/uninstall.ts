@@ -73,7 +73,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
 /** Without the resource it would fail for ever, and say so on every start. */
 async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
   for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
-    if (!(await manifests.exists(object))) continue;
+    if ((await manifests.get(object)) === undefined) continue;
     const { name, namespace } = object.metadata;
     throw new NodepoolError(
       'input',
