@@ -11,7 +11,7 @@ import { type ReconcileDeps, type ReconcileOptions, type Settled, settled } from
 export interface Estate {
   /** By name of the node, the pool that it is taken from. */
   formerPool: Map<string, string>;
-  /** Other pools that match these nodes: they get them, or lose them to each other. */
+  /** Other pools that share nodes with them: they get them, or lose them to each other. */
   heirs: string[];
 }
 
@@ -24,10 +24,9 @@ export function estateOf(view: View, deleted: readonly string[]): Estate {
   if (![...view.pools()].some(({ metadata }) => !isDeleted.has(metadata.name))) return { formerPool, heirs: [] };
   const before = asIfStaying(view, isDeleted);
   for (const name of deleted) {
-    for (const node of before.held(name)) {
-      formerPool.set(node.name, name);
-      for (const pool of before.poolsOf(node.name)) if (!isDeleted.has(pool)) heirs.add(pool);
-    }
+    for (const node of before.held(name)) formerPool.set(node.name, name);
+    // Those that have a node already are among them: a release that was killed may have given it to them.
+    for (const pool of before.neighbours(name)) if (!isDeleted.has(pool)) heirs.add(pool);
   }
   return { formerPool, heirs: [...heirs].toSorted() };
 }
@@ -43,8 +42,8 @@ function asIfStaying(view: View, deleted: ReadonlySet<string>): View {
 }
 
 /**
- * Gives the heirs of pools that were released what the release did not bring them: nodes that had no record, status, events. Their other nodes are
- * not written. A pool that fails does not stop the others.
+ * Gives the heirs of released pools what the release did not bring them: nodes that had no record, status, events.
+ * Their other nodes are not written. A pool that fails does not stop the others.
  */
 export async function settleHeirs(
   view: View,
@@ -62,7 +61,8 @@ export async function settleHeirs(
     dryRun: options.dryRun,
     ...(progress === undefined ? {} : { progress }),
   };
-  const staying = heirs.filter(pool => view.pool(pool)?.metadata.deletionTimestamp === undefined && view.pool(pool));
+  const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
+  const staying = heirs.filter(name => isStaying(view.pool(name)));
   return Promise.all(
     staying.map(pool => {
       const nodes = new Map<string, Order>();

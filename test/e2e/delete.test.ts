@@ -10,7 +10,7 @@ import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { whileRefusing } from './refusal.ts';
 import { verbsOf } from './verbs.ts';
-import { condition, role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
 const { refused } = verbsOf(world.cluster);
@@ -21,8 +21,7 @@ const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 /** Deletes with some calls of the connection replaced: what somebody else does at that moment. */
 async function deleteWith(names: string[], over: Partial<Connection>, detachNodes = false) {
   const connection = { ...(await world.connection()), ...over };
-  const warn = (said: string[]) => void world.warnings.push(...said);
-  const deps = { ...connection, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn };
+  const deps = { ...connection, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn: () => {} };
   const results = await deletePools({ names, detachNodes, concurrency: 8, dryRun: false, ignoreNotFound: false }, deps);
   return results.map(({ pool, summary: { error, outcome } }) => [pool, error?.message ?? outcome?.kind]);
 }
@@ -58,66 +57,6 @@ test('--detach-nodes takes the label of a node that goes to another pool which m
     assert.deepEqual(['tier' in labels, 'node-role.kubernetes.io/worker' in labels], [false, false], name);
   }
   assert.equal((await world.node('a')).metadata.labels.size, 'l');
-});
-
-test('pools that get the nodes, or lost them, are brought up to date, and no other node of theirs is written', async () => {
-  const both = { ...role('old'), kind: 'big' };
-  await world.nodes(
-    { name: 'a', labels: both },
-    { name: 'b', labels: both },
-    { name: 'c', labels: role('old') },
-    { name: 'd', labels: { kind: 'big' } },
-  );
-  await world.pool('old', { labels: { tier: 'gold' } });
-  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
-  await world.pool('late', { nodeSelector: { kind: 'big' } }, { younger: true });
-  await world.reconcile();
-  assert.equal((await world.getPool('big'))?.status?.status, 409);
-
-  const said = (text: string) =>
-    `nodepool.nodes.lailin.xyz "old" deleted (3 nodes released, 2 of them to pool big${text}`;
-  const before = (await world.node('d')).metadata.resourceVersion;
-  const dry = await cli(world.cluster(), ['delete', 'old', '--dry-run=server']);
-  assert.deepEqual([dry.stdout, dry.stderr], [said(') (server dry run)\n'), '']);
-  const { stdout, stderr } = await cli(world.cluster(), ['delete', 'old', '--detach-nodes']);
-  assert.deepEqual([stdout, stderr], [said(', 3 detached)\n'), '']);
-  const big = (await world.getPool('big'))?.status;
-  assert.deepEqual([big?.status, big?.nodeCount, big?.allocatable?.cpu], [200, 3, '12']);
-  assert.match(condition(await world.getPool('late'), 'Conflict').message, /^nodes a, b, d belong to pool big /);
-  assert.equal((await world.node('a')).metadata.labels.size, 'l');
-  assert.equal((await world.node('d')).metadata.resourceVersion, before);
-  const patched = await world.reconcile('big', 'late');
-  assert.deepEqual(
-    patched.map(({ outcome }) => outcome?.statusWritten),
-    [false, false],
-  );
-});
-
-test('so are those of a pool that was never reconciled; a pool that has more to do than that is named', async () => {
-  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
-  await world.pool('old', { labels: { tier: 'gold' } });
-  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
-  const { code, stdout, stderr } = await cli(world.cluster(), ['delete', 'old']);
-  const told =
-    'warning: big: 1 other node of it is not as the pool says, and its status was left as it was: run `kubectl nodepool reconcile big`\n';
-  const done = 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big)\n';
-  assert.deepEqual([code, stdout, stderr], [0, done, told]);
-  assert.equal((await world.node('a')).metadata.labels.size, 'l');
-  assert.equal('size' in (await world.node('b')).metadata.labels, false);
-});
-
-test('a status of theirs that cannot be written is told of, and the pool is deleted all the same', async () => {
-  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
-  await world.pool('old');
-  await world.pool('big', { nodeSelector: { kind: 'big' } }, { younger: true });
-  await world.reconcile();
-  const { cluster } = await world.connection();
-  const refuse = async () => {
-    throw new NodepoolError('cluster', 'no status today');
-  };
-  const results = await deleteWith(['old'], { cluster: { ...cluster, patchStatus: refuse } });
-  assert.deepEqual(results, [['old', 'released']]);
-  assert.deepEqual(world.warnings, ['big is not up to date: no status today; run `kubectl nodepool reconcile big`']);
 });
 
 test('a pool that was replaced before it could be deleted: its successor is neither deleted nor applied', async () => {
