@@ -118,7 +118,10 @@ test('the plans that may bring such a taint: of pools that have one, and where o
 test('a release gives back what was displaced, and nodes to the pool that lost them', () => {
   const pools = [
     aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'p' }),
-    aPool({ taints: [taint('x:NoExecute')], nodeSelector: role('p') }, { name: 'late', creationTimestamp: '2030-01-01T00:00:00Z' }),
+    aPool(
+      { taints: [taint('x:NoExecute')], nodeSelector: role('p') },
+      { name: 'late', creationTimestamp: '2030-01-01T00:00:00Z' },
+    ),
     aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'other' }),
   ];
   const nodes = [
