@@ -1,27 +1,56 @@
 /** The user's editor on a temporary file. Knows nothing of pools: what the text means is the caller's. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditSession } from '../operations/edit.ts';
+import { errorLine } from './error-line.ts';
+import type { Io } from './io.ts';
+import { onEndingSignal } from './signals.ts';
 
-/** A new file that only the user can read; edit() may run several times on it. */
-export function createEditSession(env: Record<string, string | undefined>): EditSession {
+/** For an editor to leave the terminal as it was. */
+const LEAVE_MS = 1_000;
+
+/**
+ * A new file that only the user can read; edit() may run several times on it. From the first one until remove(), a signal
+ * that ends this process says where the text is.
+ */
+export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSession {
   const path = join(tmpdir(), `kubectl-nodepool-edit-${randomBytes(6).toString('hex')}.yaml`);
-  let exists = false;
+  let editor: ChildProcess | undefined;
+  let forget: (() => void) | undefined;
+  const leave = (signal: NodeJS.Signals) => {
+    const end = () => {
+      forget?.();
+      err(errorLine({ message: `the edit was ended by ${signal}`, next: `find your text in ${path}` }));
+      process.kill(process.pid, signal);
+    };
+    if (editor === undefined) return end();
+    // Ctrl-C is the editor's own, and this process must outlive it.
+    if (signal === 'SIGINT') return;
+    editor.once('exit', end).kill(signal);
+    setTimeout(end, LEAVE_MS);
+  };
   return {
     path,
     async edit(text) {
-      await writeFile(path, text, { mode: 0o600, flag: exists ? 'w' : 'wx' });
-      exists = true;
-      await runEditor(editorCommand(env), path);
+      await writeFile(path, text, { mode: 0o600, flag: forget === undefined ? 'wx' : 'w' });
+      forget ??= onEndingSignal(leave);
+      await runEditor(editorCommand(env), path, child => {
+        editor = child;
+      }).finally(() => {
+        editor = undefined;
+      });
       return readFile(path, 'utf8').catch((error: Error) => {
         throw new NodepoolError('input', `the editor left no file at ${path}`, 'edit again', { cause: error });
       });
     },
-    remove: () => rm(path, { force: true }),
+    async remove() {
+      forget?.();
+      await rm(path, { force: true });
+    },
   };
 }
 
@@ -31,21 +60,15 @@ export function editorCommand(env: Record<string, string | undefined>, platform 
 }
 
 /** Through the shell, since the variable may hold arguments (`code --wait`). */
-async function runEditor(command: string, path: string): Promise<void> {
+async function runEditor(command: string, path: string, onStart: (child: ChildProcess) => void): Promise<void> {
   const quoted = process.platform === 'win32' ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
-  // Ctrl-C in the editor reaches this process too; it must outlive it.
-  const ignore = () => {};
-  process.on('SIGINT', ignore);
-  try {
-    const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
-      const child = spawn(`${command} ${quoted}`, { shell: true, stdio: 'inherit' });
-      child.once('error', reject);
-      child.once('exit', (code, signal) => resolve(code ?? signal));
-    });
-    if (outcome === 0) return;
-    const next = outcome === 127 ? 'set KUBE_EDITOR to an editor that is installed' : undefined;
-    throw new NodepoolError('input', `the editor "${command}" ended with ${outcome}; your text is in ${path}`, next);
-  } finally {
-    process.off('SIGINT', ignore);
-  }
+  const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
+    const child = spawn(`${command} ${quoted}`, { shell: true, stdio: 'inherit' });
+    onStart(child);
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? signal));
+  });
+  if (outcome === 0) return;
+  const next = outcome === 127 ? 'set KUBE_EDITOR to an editor that is installed' : undefined;
+  throw new NodepoolError('input', `the editor "${command}" ended with ${outcome}; your text is in ${path}`, next);
 }

@@ -5,8 +5,9 @@ import { moveNodes } from '../operations/move-nodes.ts';
 import { type MoveOptions, planMoves } from '../operations/plan-moves.ts';
 import type { DryRun } from '../operations/ports.ts';
 import { approveEvictions } from './approve-evictions.ts';
-import { errorLine, warningLine } from './error-line.ts';
+import { warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
+import { failureLines } from './failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from './flags.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
@@ -67,7 +68,7 @@ export async function showMoves(
   ).finally(work.stop);
   for (const node of moved) io.out(renderMoved(what, node) + suffix);
   for (const warning of warnings) io.err(warningLine(warning));
-  for (const failure of failures) io.err(errorLine(failure));
+  for (const line of failureLines(failures)) io.err(line);
   return failures.length > 0 ? EXIT.error : EXIT.done;
 }
 

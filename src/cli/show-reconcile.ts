@@ -3,11 +3,9 @@ import type { Approve } from '../operations/evictions.ts';
 import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
+import { failureLines } from './failure-lines.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
-
-/** Failures shown a pool: thousands of nodes fail alike. */
-const MOST_FAILURES = 10;
 
 /** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
 export async function showReconcile(
@@ -28,12 +26,10 @@ export async function showReconcile(
   const { renderSummaries } = await import('../render/summary.ts');
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderSummaries(summaries, { dryRun: options.dryRun }, makeStyle(io.color)));
+  const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));
-    const failures = outcome?.failures ?? [];
-    for (const failure of failures.slice(0, MOST_FAILURES)) io.err(errorLine({ message: failure }, pool));
-    const more = failures.length - MOST_FAILURES;
-    if (more > 0) io.err(`error: ${pool}: and ${more} more`);
+    for (const line of failureLines(outcome?.failures ?? [], pool, said)) io.err(line);
     if (error !== undefined) io.err(errorLine(error, pool));
   }
   const codes = summaries.map(exitCode);

@@ -3,7 +3,15 @@ const LEAVE_MS = 1_000;
 
 /** Calls back on Ctrl-C and on SIGTERM, each time; returns what ends that. */
 export function onStopSignal(callback: () => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM'] as const;
+  return onSignals(['SIGINT', 'SIGTERM'], callback);
+}
+
+/** The same where the terminal goes away, too. */
+export function onEndingSignal(callback: (signal: NodeJS.Signals) => void): () => void {
+  return onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], callback);
+}
+
+function onSignals(signals: readonly NodeJS.Signals[], callback: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of signals) process.on(signal, callback);
   return () => {
     for (const signal of signals) process.off(signal, callback);

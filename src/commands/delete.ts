@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
 import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
+import { failureLines } from '../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
@@ -63,30 +64,47 @@ export default class Delete extends BaseCommand<typeof Delete> {
 
 function question(pools: { metadata: { name: string }; status?: { nodeCount: number } }[]): string {
   const what = pools.map(({ metadata, status }) => {
-    const nodes = status?.nodeCount ?? 0;
-    return `${metadata.name} (${nodes === 1 ? '1 node' : `${nodes} nodes`})`;
+    return `${metadata.name} (${nodesText(status?.nodeCount ?? 0)})`;
   });
   return `Delete ${pools.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
 }
 
 /** Prints what became of one pool; returns the exit code it stands for. */
-function report({ pool, summary, detached, finalizers }: DeleteResult, suffix: string, { io }: Deps): number {
+function report(
+  { pool, summary, released, heirs, detached, finalizers }: DeleteResult,
+  suffix: string,
+  { io }: Deps,
+): number {
   const { outcome, error } = summary;
   for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
   if (error !== undefined) io.err(errorLine(error));
-  for (const failure of outcome?.failures ?? []) io.err(errorLine({ message: failure }));
+  for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
-    io.err(message(pool, 'is not deleted yet: run the command again to finish', ''));
+    // With a way out that is told above, the same command would only fail again.
+    const isTold = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
+    io.err(message(pool, `is not deleted yet${isTold ? '' : ': run the command again to finish'}`, ''));
     return 1;
   }
   if (finalizers.length > 0) {
     io.err(message(pool, `is released and waits for finalizers of others: ${finalizers.join(', ')}`, suffix));
     return 1;
   }
-  const released = summary.left === 1 ? '1 node released' : `${summary.left} nodes released`;
   const off = detached > 0 ? `, ${detached} detached` : '';
-  io.out(message(pool, `deleted (${released}${off})`, suffix));
+  io.out(message(pool, `deleted (${nodesText(released)} released${heirsText(released, heirs)}${off})`, suffix));
   return 0;
+}
+
+/** Of those that another pool has now. */
+function heirsText(released: number, heirs: DeleteResult['heirs']): string {
+  const shares = [...heirs].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
+  const [first] = shares;
+  if (first === undefined) return '';
+  if (first.nodes === released) return ` to pool ${first.pool}`;
+  return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
+}
+
+function nodesText(count: number): string {
+  return count === 1 ? '1 node' : `${count} nodes`;
 }
 
 function message(pool: string, what: string, suffix: string): string {

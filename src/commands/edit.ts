@@ -66,7 +66,7 @@ async function editInEditor(name: string, pools: PoolsPort, approve: ApproveEdit
     pools,
     print: printYaml,
     approve,
-    editor: createEditSession(io.env),
+    editor: createEditSession(io),
     decode(text) {
       const [document, ...more] = parseDocuments(text, 'edit');
       if (document === undefined || more.length > 0) {

@@ -26,7 +26,9 @@ export default class Install extends BaseCommand<typeof Install> {
     controller: Flags.boolean({ summary: 'Install the controller as well.' }),
     image: Flags.string({ summary: 'Image that the controller runs.', helpValue: 'IMAGE' }),
     'pod-counts': Flags.boolean({ summary: 'Have the controller count pods; it may read them then.' }),
-    'dry-run': dryRunFlag(),
+    'dry-run': dryRunFlag(
+      'Change nothing: "client" only reads, and with -o not even that; "server" has the server validate it.',
+    ),
     output: outputFlag('Print what is sent, instead of messages.'),
     timeout: Flags.string({ default: '60s', summary: 'Longest wait until it is served.', helpValue: 'TIME' }),
   };
@@ -39,17 +41,20 @@ export default class Install extends BaseCommand<typeof Install> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
     const manifest = await readDefinition(root);
     const controller = await readWanted(root, flags);
-    const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool resource');
-    const outcome = await install(
-      { definition: manifest.object, controller: controller?.objects ?? [], dryRun: flags['dry-run'], timeoutMs },
-      { connect },
-    ).finally(() => spinner.stop());
+    const apply = async () => {
+      const connection = await connect();
+      const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool resource');
+      const options = { definition: manifest.object, controller: controller?.objects ?? [], timeoutMs };
+      return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
+    };
+    // What would be sent is known without a cluster.
+    const outcome = flags['dry-run'] === 'client' && flags.output !== undefined ? undefined : await apply();
     if (flags.output === 'yaml')
       io.out(
         [manifest, ...(controller === undefined ? [] : [controller])].map(({ text }) => text.trimEnd()).join('\n---\n'),
       );
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
-    else for (const line of lines(outcome, flags['dry-run'])) io.out(line);
+    else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
     return 0;
   }
 }

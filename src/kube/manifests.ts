@@ -19,7 +19,7 @@ const PLURALS: Record<string, string> = {
 export function manifestsPort(api: Api): ManifestsPort {
   const read = (object: ManifestObject) => api.get<ManifestObject>(resourceOf(object), object.metadata.name);
   return {
-    exists: async object => (await read(object)) !== undefined,
+    get: read,
     async apply(object, { dryRun }) {
       const before = await read(object);
       const write = await api.patch<ManifestObject>(resourceOf(object), object.metadata.name, {

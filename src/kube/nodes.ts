@@ -61,11 +61,11 @@ export class Nodes {
     return node && toNode(node);
   }
 
-  async patch(name: string, patch: NodePatch): Promise<NodeWrite> {
+  async patch(name: string, patch: NodePatch, query: Query = {}): Promise<NodeWrite> {
     const write = await this.#api.patch<WireNode>(NODES, name, {
       contentType: MERGE_PATCH,
       body: nodePatchBody(patch),
-      query: this.#writeQuery,
+      query: { ...this.#writeQuery, ...query },
       replayable: true,
     });
     return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;

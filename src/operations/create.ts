@@ -11,7 +11,7 @@ import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { hasNoExecute, noExecutePlansWith, type TaintPlan } from './evictions.ts';
 import type { NodeAccess } from './node-access-port.ts';
-import { patchLabels } from './node-labels.ts';
+import { patchLabels, tryLabels } from './node-labels.ts';
 import type { DryRun, PoolsPort, RawPool } from './ports.ts';
 
 export interface CreateOptions {
@@ -41,6 +41,8 @@ export async function createPools(
 
   const { pools, cluster, nodeAccess } = await connect();
   const nodes = await findNodes(options, cluster);
+  const [named] = options.pools;
+  if (named !== undefined && options.dryRun === 'none') await tryLabels(nodes, membershipSelector(named), cluster);
   if (options.approve !== undefined && options.pools.some(hasNoExecute)) {
     const labels = labelsOf(options, nodes);
     await options.approve(() => noExecutePlansWith(options.pools.map(asYoungest), labels, cluster), nodeAccess);
@@ -118,11 +120,16 @@ function assertDistinct(pools: NodePool[]): void {
   }
 }
 
-/** The nodes of `--nodes`. Throws when one does not exist, belongs to another pool or has another value of a label. */
+/**
+ * The nodes of `--nodes`. Throws when the pool exists, or a node does not, belongs to another pool or has another value
+ * of a label.
+ */
 async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
   if (names.length === 0) return [];
   const unique = [...new Set(names)];
   const [existing, ...found] = await Promise.all([cluster.listPools(), ...unique.map(name => cluster.getNode(name))]);
+  const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
+  if (taken !== undefined) throw alreadyExists(taken);
   const missing = unique.filter((_, index) => found[index] === undefined);
   if (missing.length > 0) {
     const what = missing.map(name => `"${name}"`).join(', ');

@@ -6,12 +6,15 @@ import { formatRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import { messagesOf } from '../reconciler/failure.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
+import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
+import { estateOf, settleHeirs } from './heirs.ts';
 import { loadView, poolNotFound } from './load-view.ts';
 import { type LabelChange, patchLabels } from './node-labels.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
-import { type PoolSummary, type ReconcileDeps, reconcileView } from './reconcile.ts';
+import { type PoolSummary, type ReconcileDeps, reconcileView, type Settled } from './reconcile.ts';
 
 export interface DeleteOptions {
   names: string[];
@@ -26,6 +29,10 @@ export interface DeleteOptions {
 export interface DeleteResult {
   pool: string;
   summary: PoolSummary;
+  /** Nodes that it had and has no more. */
+  released: number;
+  /** How many of them went to which other pool. */
+  heirs: ReadonlyMap<string, number>;
   /** Nodes that lost their membership label. */
   detached: number;
   /** Other finalizers that keep the pool; empty when it is gone. */
@@ -72,19 +79,52 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
   const view = await loadView(deps.cluster);
   for (const pool of able()) await go(pool, async () => checkMarked(pool, view, options.dryRun, deps.now()));
   const finalizers = new Map(able().map(({ metadata: { name } }) => [name, foreignFinalizers(view.pool(name))]));
+  // Before the labels go: they tell whose the nodes were, and who else wanted them.
+  const estate = estateOf(view, namesOf(able()));
   const detached = new Map<string, number>();
   for (const pool of options.detachNodes ? able() : []) {
     await go(pool, async () => void detached.set(pool.metadata.name, await detach(pool, view, limit, deps)));
   }
 
-  const names = able().map(pool => pool.metadata.name);
-  const summaries = await reconcileView(view, names, options, deps);
+  const summaries = await reconcileView(view, namesOf(able()), options, deps);
+  const released = new Set(summaries.filter(isReleased).map(({ pool }) => pool));
+  const inherited = released.size === 0 ? [] : await settleHeirs(view, { ...estate, released }, options, deps);
+  const moves = [...summaries, ...inherited].flatMap(({ outcome }) => outcome?.moves ?? []);
+  const moved = Map.groupBy(moves, ({ node, from }) => from ?? estate.formerPool.get(node));
+  deps.warn(inherited.flatMap(staleHeir));
   return pools.map(({ metadata: { name } }) => ({
     pool: name,
     summary: summaries.find(summary => summary.pool === name) ?? refused(name, errors.get(name)),
+    released: moved.get(name)?.length ?? 0,
+    heirs: heirsOf(moved.get(name) ?? []),
     detached: detached.get(name) ?? 0,
     finalizers: finalizers.get(name) ?? [],
   }));
+}
+
+function namesOf(pools: RawPool[]): string[] {
+  return pools.map(({ metadata }) => metadata.name);
+}
+
+function isReleased({ outcome }: PoolSummary): boolean {
+  return outcome?.kind === 'released' && outcome.failures.length === 0;
+}
+
+/** How many nodes went to which pool. */
+function heirsOf(moves: readonly NodeMove[]): Map<string, number> {
+  const heirs = new Map<string, number>();
+  for (const { to } of moves) if (to !== undefined) heirs.set(to, (heirs.get(to) ?? 0) + 1);
+  return heirs;
+}
+
+/** The deletion is done all the same. */
+function staleHeir({ pool, outcome, error }: Settled): string[] {
+  const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
+  const [first] = problems;
+  const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
+  if (first === undefined) return warnings;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
 }
 
 async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {

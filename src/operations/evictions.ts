@@ -81,12 +81,20 @@ export async function previewEvictions(
 
 /** The plans of a reconcile of these pools that may bring a taint with NoExecute: all others cannot. */
 export function noExecutePlans(view: View, pools: readonly string[]): TaintPlan[] {
-  const nodes = new Map(pools.flatMap(pool => view.held(pool).map(node => [node.name, node] as const)));
-  return [...nodes.values()].flatMap(node => {
-    const owner = view.claim(node.name)?.owner;
+  return plansFor(heldBy(view, pools), view);
+}
+
+function heldBy(view: View, pools: readonly string[]): string[] {
+  return [...new Set(pools.flatMap(pool => view.held(pool).map(({ name }) => name)))];
+}
+
+function plansFor(nodes: readonly string[], view: View): TaintPlan[] {
+  return nodes.flatMap(name => {
+    const owner = view.claim(name)?.owner;
     // A record that speaks of such a taint may have displaced one, which comes back when its pool lets go.
-    const may = node.record?.includes(NO_EXECUTE) || (owner !== undefined && hasNoExecute(view.pool(owner)));
-    return may ? (planOf(view, node.name) ?? []) : [];
+    const may =
+      view.node(name)?.record?.includes(NO_EXECUTE) || (owner !== undefined && hasNoExecute(view.pool(owner)));
+    return may ? (planOf(view, name) ?? []) : [];
   });
 }
 
@@ -122,17 +130,35 @@ function deciding({ spec: { taints = [], nodeSelector, unmanaged = 'Keep' } }: N
   return { taints: taints.filter(({ effect }) => effect === NO_EXECUTE), nodeSelector, unmanaged };
 }
 
-/** Those of a deletion: what these pools displaced comes back, and another pool may get their nodes. */
+/**
+ * Those of a deletion: what these pools displaced comes back, and another pool may get their nodes. Nodes are read only
+ * where that may bring such a taint. They are not what is released then: until the pools are marked, others may give
+ * them more nodes, so those are read anew.
+ */
 export async function deletionPlans(pools: readonly string[], cluster: ClusterPort): Promise<TaintPlan[]> {
-  const [existing, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  return releasePlans(new View(existing, nodes, []), pools);
+  const existing = await cluster.listPools();
+  const own = existing.filter(({ metadata }) => pools.includes(metadata.name));
+  // One that is gone meanwhile cannot say.
+  const mayReturn = own.length < pools.length || own.some(mayHaveDisplaced);
+  if (!mayReturn && !existing.some(hasNoExecute)) return [];
+  return releasePlans(new View(existing, await cluster.listNodes(), []), pools);
+}
+
+/** A pool that has no such taint may have stripped one, or had one in a spec that not all nodes have left behind. */
+function mayHaveDisplaced({ spec, metadata, status }: NodePool): boolean {
+  const isApplied = status?.conditions?.some(
+    ({ type, status: value, observedGeneration }) =>
+      type === 'Applied' && value === 'True' && observedGeneration === metadata.generation,
+  );
+  return spec.unmanaged === 'Remove' || isApplied !== true;
 }
 
 /** The same of a view; pools that are gone already may be among them. */
 export function releasePlans(view: View, pools: readonly string[]): TaintPlan[] {
   const released = new Set(pools);
   const after = [...view.pools()].map(pool => (released.has(pool.metadata.name) ? onItsWayOut(pool) : pool));
-  return noExecutePlans(new View(after, view.nodes(), []), pools);
+  // Nodes that never got anything of these pools are among them: another pool may have much to give.
+  return plansFor(heldBy(view, pools), new View(after, view.nodes(), []));
 }
 
 function onItsWayOut(pool: NodePool): NodePool {

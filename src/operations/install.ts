@@ -1,5 +1,6 @@
 /** Installs or updates the NodePool definition, and the controller where it is asked for. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { isObject } from '../nodepool/json.ts';
 import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {
@@ -12,8 +13,8 @@ export interface InstallOptions {
 }
 
 export interface InstallDeps {
-  /** Called only when something is sent: a client dry run needs no cluster. */
-  connect(): Promise<{ definition: DefinitionPort; manifests: ManifestsPort }>;
+  definition: DefinitionPort;
+  manifests: ManifestsPort;
 }
 
 export type Applied = 'created' | 'configured' | 'unchanged';
@@ -31,13 +32,9 @@ export interface InstallOutcome {
 /** Resolves once nodepools can be created; throws NodepoolError when the server refuses or the time is over. */
 export async function install(
   { definition, controller, dryRun, timeoutMs }: InstallOptions,
-  deps: InstallDeps,
+  ports: InstallDeps,
 ): Promise<InstallOutcome> {
-  if (dryRun === 'client') {
-    const created = controller.map(object => ({ object, applied: 'created' as const, checked: true }));
-    return { definition: 'created', controller: created };
-  }
-  const ports = await deps.connect();
+  if (dryRun === 'client') return compare(definition, controller, ports);
   const outcome: InstallOutcome = {
     definition: await ports.definition.apply(definition, { dryRun: dryRun === 'server' }),
     controller: [],
@@ -50,6 +47,33 @@ export async function install(
     else throw namespaceGone(object);
   }
   return outcome;
+}
+
+async function compare(
+  definition: Record<string, unknown>,
+  controller: ManifestObject[],
+  ports: InstallDeps,
+): Promise<InstallOutcome> {
+  const [live, ...objects] = await Promise.all([ports.definition.get(), ...controller.map(ports.manifests.get)]);
+  return {
+    definition: wouldBe(definition, live),
+    controller: controller.map((object, at) => ({ object, applied: wouldBe(object, objects[at]), checked: true })),
+  };
+}
+
+/** What an earlier version of a manifest set, and this one does not, only the server knows: a server dry run says it. */
+function wouldBe(wanted: object, live: object | undefined): Applied {
+  if (live === undefined) return 'created';
+  return isWithin(wanted, live) ? 'unchanged' : 'configured';
+}
+
+/** The server adds defaults to what it is sent, and a list as long as ours has the same items in the same order. */
+function isWithin(wanted: unknown, live: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => isWithin(item, live[at]));
+  }
+  if (!isObject(wanted)) return wanted === live;
+  return isObject(live) && Object.entries(wanted).every(([key, value]) => isWithin(value, live[key]));
 }
 
 function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {

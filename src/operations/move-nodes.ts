@@ -3,7 +3,7 @@
  * membership and all that follows from them. No other node is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import type { WriteFailure } from '../reconciler/failure.ts';
 import { Reconciler } from '../reconciler/reconciler.ts';
 import type { PlannedMoves } from './plan-moves.ts';
 import { type ReconcileDeps, settled } from './reconcile.ts';
@@ -17,8 +17,7 @@ export interface MovedNode {
 
 export interface MoveResult {
   moved: MovedNode[];
-  /** Each a sentence. */
-  failures: NodepoolError[];
+  failures: WriteFailure[];
   warnings: string[];
 }
 
@@ -53,7 +52,7 @@ export async function moveNodes(
   const results = [first, ...rest];
   const written = new Set(first.outcome?.moves.map(move => move.node));
   const moved: MovedNode[] = [];
-  const failures: NodepoolError[] = [];
+  const failures: WriteFailure[] = [];
   for (const node of nodes) {
     const [from, to] = [before.get(node), view.claim(node)?.owner];
     const meant = orders.nodes.get(node)?.to;
@@ -62,15 +61,15 @@ export async function moveNodes(
     else failures.push(isNotKept(node, meant));
   }
   for (const { pool, outcome, error } of results) {
-    failures.push(...(outcome?.failures ?? []).map(failure => new NodepoolError('cluster', failure)));
+    failures.push(...(outcome?.failures ?? []));
     if (error !== undefined) {
-      failures.push(new NodepoolError(error.kind, `${pool}: ${error.message}`, error.next, { cause: error }));
+      failures.push({ message: `${pool}: ${error.oneLine}`, next: error.next });
     }
   }
   const warnings = results.flatMap(({ pool, outcome }) => (outcome?.warnings ?? []).map(text => `${pool}: ${text}`));
   return { moved, failures, warnings };
 }
 
-function isNotKept(node: string, pool: string): NodepoolError {
-  return new NodepoolError('cluster', `pool ${pool} let go of node ${node} again: it was deleted or changed meanwhile`);
+function isNotKept(node: string, pool: string): WriteFailure {
+  return { message: `pool ${pool} let go of node ${node} again: it was deleted or changed meanwhile` };
 }

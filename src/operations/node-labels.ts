@@ -35,6 +35,21 @@ export async function patchLabels(
   );
 }
 
+/**
+ * Has the server check the first of these writes, which stands for all: throws NodepoolError when it would refuse it, as
+ * for want of a permission. It is for what has to be written before, and would be there in vain.
+ */
+export async function tryLabels(
+  nodes: readonly Node[],
+  labels: Record<string, string>,
+  cluster: ClusterPort,
+): Promise<void> {
+  const first = nodes.find(node => !isLabelled(node, { labels }));
+  if (first === undefined) return;
+  // A conflict says nothing of the next attempt, and who is gone is not missed before it is looked for.
+  await cluster.patchNode(first.name, { resourceVersion: first.resourceVersion, labels }, { dryRun: true });
+}
+
 function isLabelled(node: Node, { labels }: LabelChange): boolean {
   return Object.entries(labels).every(([key, value]) => (labelOf(node, key) ?? null) === value);
 }

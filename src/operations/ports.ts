@@ -81,7 +81,8 @@ export type ManifestObject = {
 
 /** The objects of the controller in the cluster; only their kinds are known. */
 export interface ManifestsPort {
-  exists(object: ManifestObject): Promise<boolean>;
+  /** The one of that name as the server has it, raw. */
+  get(object: ManifestObject): Promise<ManifestObject | undefined>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
   apply(
     object: ManifestObject,

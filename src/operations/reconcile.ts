@@ -26,7 +26,7 @@ export interface ReconcileDeps {
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
-  /** Called once before anything is written, with sentences that people should read first. */
+  /** Told of sentences that people should read: before anything is written, or of what is left to do. */
   warn: (warnings: string[]) => void;
   /** Asked once before anything is written; throws when it is not to be. */
   approve?: Approve;
@@ -83,8 +83,10 @@ export async function reconcileView(
   });
 }
 
+export type Settled = Pick<PoolSummary, 'pool' | 'outcome' | 'error'>;
+
 /** One pool that cannot be written does not stop the others. A bug does. */
-export async function settled(pool: string, work: Promise<PoolOutcome>) {
+export async function settled(pool: string, work: Promise<PoolOutcome>): Promise<Settled> {
   try {
     return { pool, outcome: await work, error: undefined };
   } catch (error) {

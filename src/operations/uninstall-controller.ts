@@ -20,7 +20,7 @@ export async function uninstallController(
 ): Promise<UninstallControllerOutcome> {
   const found: ManifestObject[] = [];
   // The Deployment before what its pods need to end well, and the namespace last.
-  for (const object of controller.toReversed()) if (await manifests.exists(object)) found.push(object);
+  for (const object of controller.toReversed()) if ((await manifests.get(object)) !== undefined) found.push(object);
   if (found.length === 0) return { kind: 'absent' };
   if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined' };
   if (dryRun !== 'client') for (const object of found) await manifests.delete(object, { dryRun: dryRun === 'server' });

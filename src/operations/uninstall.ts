@@ -1,5 +1,6 @@
 /** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { messagesOf } from '../reconciler/failure.ts';
 import type { View } from '../reconciler/view.ts';
 import { deletePools } from './delete.ts';
 import { type Approve, releasePlans } from './evictions.ts';
@@ -72,7 +73,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
 /** Without the resource it would fail for ever, and say so on every start. */
 async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
   for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
-    if (!(await manifests.exists(object))) continue;
+    if ((await manifests.get(object)) === undefined) continue;
     const { name, namespace } = object.metadata;
     throw new NodepoolError(
       'input',
@@ -111,7 +112,7 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
 }
 
 function throwFailures(summaries: PoolSummary[]): void {
-  const failures = summaries.flatMap(({ error, outcome }) => error?.oneLine ?? outcome?.failures ?? []);
+  const failures = summaries.flatMap(({ error, outcome }) => error?.oneLine ?? messagesOf(outcome?.failures ?? []));
   const [first, ...rest] = failures;
   if (first === undefined) return;
   const message = rest.length === 0 ? first : `${failures.length} writes failed:`;

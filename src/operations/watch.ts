@@ -123,7 +123,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
       const [failure] = outcome.failures;
-      return failure === undefined ? { kind: 'done' } : { kind: 'error', error: new NodepoolError('cluster', failure) };
+      if (failure === undefined) return { kind: 'done' };
+      return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });
   const manager = new Manager({

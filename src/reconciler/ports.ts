@@ -26,7 +26,8 @@ export interface ClusterPort {
   listRuntimeClasses(): Promise<RuntimeClass[]>;
 
   getNode(name: string): Promise<Node | undefined>;
-  patchNode(name: string, patch: NodePatch): Promise<NodeWrite>;
+  /** @param options `dryRun`: the server checks it and keeps nothing, also where other writes are kept */
+  patchNode(name: string, patch: NodePatch, options?: { dryRun: true }): Promise<NodeWrite>;
 
   getPool(name: string): Promise<NodePool | undefined>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */

@@ -15,6 +15,7 @@ import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
+import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
 import { nodesToSettle, notApplied, type Orders } from './order.ts';
@@ -56,8 +57,8 @@ export interface PoolOutcome {
   /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
   moves: NodeMove[];
   runtimeClass: RuntimeClassOutcome;
-  /** What could not be written, each a sentence, in an order that does not change from run to run. */
-  failures: string[];
+  /** What could not be written, in an order that does not change from run to run. */
+  failures: WriteFailure[];
   /** Events that could not be sent, each a sentence. */
   warnings: string[];
 }
@@ -112,7 +113,7 @@ export class Reconciler {
       members,
       specErrors: view.specErrors(name),
       conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
-      failures: unmet,
+      failures: messagesOf(unmet),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     outcome.status = await this.#writeStatus(pool, observed, outcome);
@@ -140,7 +141,10 @@ export class Reconciler {
     });
     const events = [...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)];
     if (outcome.failures.length > 0) {
-      events.push([pool, warning(REASON.reconcileFailed, `cannot release the pool: ${outcome.failures.join('; ')}`)]);
+      events.push([
+        pool,
+        warning(REASON.reconcileFailed, `cannot release the pool: ${messagesOf(outcome.failures).join('; ')}`),
+      ]);
     }
     await this.#tell(events, outcome);
     if (outcome.failures.length === 0) await limit(() => dropFinalizer(pool, this.#options));
@@ -168,20 +172,22 @@ export class Reconciler {
       .filter(name => this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
-    const [failures, untried]: [string[], string[]] = [[], []];
+    const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     const settle = async (name: string) => {
-      if (outcome.moves.length === 0 && failures.length >= HOPELESS) untried.push(`node ${name} was not tried`);
+      if (outcome.moves.length === 0 && failures.length >= HOPELESS)
+        untried.push({ message: `node ${name} was not tried`, node: name });
       else {
-        await attempt(failures, async () => {
+        const write = async () => {
           const move = await this.#writer.settle(name);
           if (move !== undefined) outcome.moves.push(move);
-        });
+        };
+        await attempt(failures, write, name);
       }
       progress?.done();
     };
     await Promise.all(names.map(name => limit(() => settle(name))));
     // In order of their names, not of the answers: the same failures must give the same status again.
-    outcome.failures.push(...failures.toSorted(), ...untried.toSorted());
+    outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
   }
 
   /** Nodes that differ from what the pool wants, and were not to be written. Its status could not say so. */
@@ -246,9 +252,11 @@ export class Reconciler {
 
   async #tell(events: (readonly [NodePool, PoolEvent])[], outcome: PoolOutcome): Promise<void> {
     const { cluster, limit } = this.#options;
+    const failures: WriteFailure[] = [];
     await Promise.all(
-      events.map(([pool, event]) => attempt(outcome.warnings, () => limit(() => cluster.createEvent(pool, event)))),
+      events.map(([pool, event]) => attempt(failures, () => limit(() => cluster.createEvent(pool, event)))),
     );
+    outcome.warnings.push(...messagesOf(failures));
   }
 }
 
@@ -265,12 +273,6 @@ function nothingDone(pool: string): PoolOutcome {
   };
 }
 
-/** Runs the work; a refusal of the cluster becomes a sentence, a bug stays a throw. */
-async function attempt(failures: string[], work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    failures.push(error.oneLine);
-  }
+function byMessage(a: WriteFailure, b: WriteFailure): number {
+  return a.message < b.message ? -1 : 1;
 }

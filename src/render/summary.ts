@@ -12,7 +12,7 @@ export interface ReconciledPool {
         kind: 'reconciled' | 'released';
         status: NodePoolStatus | undefined;
         runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
-        failures: string[];
+        failures: readonly unknown[];
       }
     | undefined;
   joined: number;

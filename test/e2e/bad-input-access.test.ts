@@ -114,7 +114,19 @@ test('403: every verb names what is missing', async () => {
   }
 });
 
-test('403 half-way: reconcile says which pool and why; create says what is there already', async () => {
+/** The kubeconfig of somebody who may do this and nothing else. */
+async function userWith(user: string, rules: object[]): Promise<string> {
+  const roles = '/apis/rbac.authorization.k8s.io/v1';
+  await raw(cluster()).expect('POST', `${roles}/clusterroles`, { metadata: { name: user }, rules });
+  await raw(cluster()).expect('POST', `${roles}/clusterrolebindings`, {
+    metadata: { name: user },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
+    subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  return kubeconfigFor(cluster(), user);
+}
+
+test('403 half-way: reconcile says which pool and why; create --nodes makes no pool that would have no nodes', async () => {
   await world.nodes({ name: 'a', labels: role('gpu') });
   await world.pool('gpu', { labels: { tier: 'gold' } });
   const rules = [
@@ -125,14 +137,7 @@ test('403 half-way: reconcile says which pool and why; create says what is there
     },
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['create'] },
   ];
-  const roles = '/apis/rbac.authorization.k8s.io/v1';
-  await raw(cluster()).expect('POST', `${roles}/clusterroles`, { metadata: { name: 'reader' }, rules });
-  await raw(cluster()).expect('POST', `${roles}/clusterrolebindings`, {
-    metadata: { name: 'reader' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
-    subjects: [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }],
-  });
-  const rita = await kubeconfigFor(cluster(), 'rita');
+  const rita = await userWith('rita', rules);
   const lacks = (what: string) => `user "rita" lacks the permission; next: ask for a role with verb patch on ${what}`;
   const { code, stdout, stderr } = await unchanged(['reconcile', '--kubeconfig', rita]);
   assert.deepEqual(
@@ -144,13 +149,32 @@ test('403 half-way: reconcile says which pool and why; create says what is there
     },
   );
   await world.nodes({ name: 'b' });
-  const created = await cli(cluster(), ['create', 'new', '--nodes', 'b', '--kubeconfig', rita]);
-  assert.deepEqual(created, {
-    code: 1,
-    stdout: '',
-    stderr: `error: nodepool new is created, but cannot patch Node "b": ${lacks('nodes')}\n`,
-  });
-  assert.notEqual(await world.getPool('new'), undefined);
+  await refused(
+    ['create', 'new', '--nodes', 'b', '--kubeconfig', rita],
+    1,
+    `error: cannot patch Node "b": ${lacks('nodes')}`,
+  );
+});
+
+test('403 of every node: reconcile and delete say it once, with what to ask for', async () => {
+  await world.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
+  await world.pool('gpu', { labels: { tier: 'gold' } });
+  await world.reconcile();
+  await world.edit('gpu', { spec: { labels: { tier: 'silver' } } });
+  const nora = await userWith('nora', [
+    { apiGroups: ['', 'node.k8s.io'], resources: ['nodes', 'runtimeclasses'], verbs: ['get', 'list'] },
+    { apiGroups: ['nodes.lailin.xyz', 'events.k8s.io'], resources: ['*'], verbs: ['*'] },
+  ]);
+  const lines = (about: string) =>
+    new RegExp(
+      `^error: ${about}cannot patch \\d+ nodes: user "nora" lacks the permission \\(first: n10\\); next: ask for a role with verb patch on nodes\nerror: ${about}\\d+ nodes were not tried \\(first: n\\d+\\)\n`,
+    );
+  const reconciled = await cli(cluster(), ['reconcile', '--concurrency', '4', '--kubeconfig', nora]);
+  assert.match(reconciled.stderr, new RegExp(`${lines('gpu: ').source}$`));
+  const deleted = await cli(cluster(), ['delete', 'gpu', '--concurrency', '4', '--kubeconfig', nora]);
+  assert.equal(deleted.code, 1);
+  const end = 'nodepool\\.nodes\\.lailin\\.xyz "gpu" is not deleted yet\\n$';
+  assert.match(deleted.stderr, new RegExp(lines('').source + end));
 });
 
 test('wrong command lines: exit 2, and where to look', async () => {

@@ -86,6 +86,7 @@ const RUNS: Run[] = [
   { verb: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
   { verb: 'delete', lines: ['delete z --yes'] },
   { verb: 'delete with NoExecute', lines: ['delete w --yes'] },
+  { verb: 'delete with heirs', lines: ['delete left --yes'] },
   // A patch that creates needs both; and nobody grants what he may not do.
   { verb: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
   { verb: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
@@ -106,10 +107,11 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
     { name: 'd', labels: { own: 'd' } },
     { name: 'e' },
     ...['f', 'g'].map(name => ({ name, taints: [OLD] })),
-    ...['w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
+    ...['both', 'w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
   );
   await world.pool('one', { labels: { tier: 'gold' } });
   await world.pool('two');
+  for (const name of ['left', 'right']) await world.pool(name, { nodeSelector: { grp: 'both' } });
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
 import { diff } from '../../src/operations/diff.ts';
+import { messagesOf } from '../../src/reconciler/failure.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
 import { condition, role, statuses, taintsOf, useWorld } from './world.ts';
@@ -109,7 +110,7 @@ test('a node is not handed over to a pool that cannot get its finalizer', async 
   await world.reconcile('a');
   await world.patchNode('n', { metadata: { labels: { 'node-role.kubernetes.io/a': null, ...role('b') } } });
   const [summary] = await world.reconcileWith(await refusing('setFinalizers', () => 'no finalizers today'), 'a');
-  assert.deepEqual(summary?.outcome?.failures, ['no finalizers today']);
+  assert.deepEqual(messagesOf(summary?.outcome?.failures ?? []), ['no finalizers today']);
   assert.equal((await world.node('n')).metadata.labels.p, 'a');
 });
 

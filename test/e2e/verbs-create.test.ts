@@ -119,7 +119,9 @@ test('a pool that was read from a cluster can be created again', async () => {
 test('names that are taken: the error says which pools were created and which not', async () => {
   await world.pool('taken');
   const edit = 'change it with `kubectl nodepool edit taken`';
-  await refused(['create', 'taken'], 1, `error: nodepool taken exists already; next: ${edit}`);
+  for (const more of [[], ['--nodes', 'nope']]) {
+    await refused(['create', 'taken', ...more], 1, `error: nodepool taken exists already; next: ${edit}`);
+  }
   const stdin = ['first', 'taken', 'last'].map(name => poolYaml(name)).join('---\n');
   const { code, stdout, stderr } = await cli(cluster(), ['create', '-f', '-'], { stdin });
   assert.deepEqual(

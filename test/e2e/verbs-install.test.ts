@@ -50,6 +50,7 @@ test('install: dry runs write nothing, the first creates, the second changes not
   // Established when it returns: the next command finds the resource at once.
   assert.deepEqual(await cli(cluster(), ['get']), { code: 0, stdout: '', stderr: 'No pools found.\n' });
   assert.equal((await unchanged(['install'])).stdout, `${CRD}/${NAME} unchanged\n`);
+  assert.equal((await unchanged(['install', '--dry-run'])).stdout, `${CRD}/${NAME} unchanged (dry run)\n`);
   assert.deepEqual(JSON.parse(await ok(['install', '-o', 'json'])).metadata.name, NAME);
 });
 
@@ -69,6 +70,7 @@ test('install repairs a definition of somebody else, and its pools without a spe
   assert.match(await ok(['describe', 'bare']), /Node Selector: +node-role.kubernetes.io\/bare= \(default\)/);
   assert.equal(await ok(['edit', 'bare', '--label', 'a=b']), 'nodepool.nodes.lailin.xyz/bare edited\n');
   assert.match(await ok(['reconcile']), /^bare +200 +0 nodes/);
+  assert.equal((await unchanged(['install', '--dry-run'])).stdout, `${CRD}/${NAME} configured (dry run)\n`);
   assert.equal(await ok(['install']), `${CRD}/${NAME} configured\n`);
   assert.equal(await ok(['delete', 'bare']), 'nodepool.nodes.lailin.xyz "bare" deleted (0 nodes released)\n');
 });
@@ -132,4 +134,19 @@ test('help, of the program and of a verb, needs no cluster', async () => {
   const edit = (await kubectl(cluster(), ['nodepool', 'edit', '--help'], nowhere)).stdout;
   assert.match(edit, /^EXAMPLES\n {2}# In the editor\n {2}(\$ )?kubectl nodepool edit worker$/m);
   assert.equal(await ok(['help', 'edit'], nowhere), edit);
+});
+
+// The last one: no controller of the cluster is there to end the namespace.
+test('dry runs of a controller say of each object what would become of it, as the server does', async () => {
+  const command = (image: number) => ['install', '--controller', '--image', `r.example.com/c:${image}`];
+  const said = async (flag: string, image = 1) => (await unchanged([...command(image), flag])).stdout;
+  const before = await said('--dry-run');
+  assert.match(before, /^(\S+ (created|unchanged) \(dry run\)\n)+$/);
+  const made = await ok(command(1));
+  assert.equal(made.replaceAll(/$(?<!^)/gm, ' (dry run)'), before);
+  const after = await said('--dry-run');
+  assert.match(after, /^(\S+ unchanged \(dry run\)\n)+$/);
+  assert.equal(after.replaceAll('(dry', '(server dry'), await said('--dry-run=server'));
+  const changed = await said('--dry-run', 2);
+  assert.deepEqual(changed.match(/.*configured.*/g), ['deployment.apps/nodepool-controller configured (dry run)']);
 });

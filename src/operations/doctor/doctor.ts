@@ -99,7 +99,7 @@ async function isControllerInstalled(
   { manifests }: DoctorConnection,
 ): Promise<boolean> {
   const deployment = manifest.find(({ kind }) => kind === 'Deployment');
-  return deployment !== undefined && manifests.exists(deployment);
+  return deployment !== undefined && (await manifests.get(deployment)) !== undefined;
 }
 
 /** Of the controller in the cluster: its lease is there, too. */

@@ -64,6 +64,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
+  // Other pools match its nodes, and get them.
+  'delete with heirs': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
   uncordon: CORDON,
   drain: [

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -26,7 +27,10 @@ describe('an edit session', () => {
       script,
       "import { appendFileSync } from 'node:fs';\nappendFileSync(process.argv[3], process.argv[2]);\n",
     );
-    const session = createEditSession({ KUBE_EDITOR: `"${process.execPath}" "${script}" added` });
+    const session = createEditSession({
+      env: { KUBE_EDITOR: `"${process.execPath}" "${script}" added` },
+      err: assert.fail,
+    });
     assert.match(basename(session.path), /^kubectl-nodepool-edit-[0-9a-f]{12}\.yaml$/);
     assert.equal(await session.edit('one '), 'one added');
     assert.equal(statSync(session.path).mode & 0o777, 0o600);
@@ -36,7 +40,7 @@ describe('an edit session', () => {
   });
 
   test('an editor that fails leaves the text and says where', async () => {
-    const session = createEditSession({ EDITOR: 'exit 3 #' });
+    const session = createEditSession({ env: { EDITOR: 'exit 3 #' }, err: assert.fail });
     await assert.rejects(session.edit('precious'), {
       kind: 'input',
       message: `the editor "exit 3 #" ended with 3; your text is in ${session.path}`,
@@ -46,8 +50,41 @@ describe('an edit session', () => {
   });
 
   test('an editor that is not there says what to set', async () => {
-    const session = createEditSession({ EDITOR: 'no-such-editor 2>/dev/null' });
+    const session = createEditSession({ env: { EDITOR: 'no-such-editor 2>/dev/null' }, err: assert.fail });
     await assert.rejects(session.edit(''), { next: 'set KUBE_EDITOR to an editor that is installed' });
     await session.remove();
   });
+});
+
+describe('a signal that ends the process', { skip: process.platform === 'win32' }, () => {
+  const module = JSON.stringify(new URL('../../../src/cli/editor.ts', import.meta.url).href);
+  const cases: [when: string, editor: string, signal: NodeJS.Signals][] = [
+    ['while the editor is open', 'printf precious >"$0"; kill -s TERM $PPID; exec sleep 20', 'SIGTERM'],
+    ['of a terminal that is gone', 'printf precious >"$0"; kill -s HUP $PPID; exec sleep 20', 'SIGHUP'],
+    ['while the edit is written', 'printf precious >"$0"', 'SIGTERM'],
+    ['and Ctrl-C then', 'printf precious >"$0"', 'SIGINT'],
+    ['but not one of the editor', 'printf precious >"$0"; kill -s INT $PPID', 'SIGHUP'],
+  ];
+  for (const [when, editor, signal] of cases) {
+    test(`${when}: the text stays, and it is said where (${signal})`, () => {
+      const code = `
+        const { createEditSession } = await import(${module});
+        const session = createEditSession({ env: process.env, err: text => process.stderr.write(text + '\\n') });
+        await session.edit('');
+        process.kill(process.pid, '${signal}');
+        setTimeout(() => {}, 20_000);`;
+      // The shell that runs the editor is the child that gets its signals, as the parent of nobody.
+      const env = { ...process.env, KUBE_EDITOR: `exec sh -c '${editor}'` };
+      const started = performance.now();
+      const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], { env, encoding: 'utf8' });
+      const path = / in (\S+)\n$/.exec(run.stderr)?.[1] ?? '';
+      assert.deepEqual(
+        [run.signal, run.stderr],
+        [signal, `error: the edit was ended by ${signal}; next: find your text in ${path}\n`],
+      );
+      assert.equal(readFileSync(path, 'utf8'), 'precious');
+      rmSync(path);
+      assert.ok(performance.now() - started < 15_000, 'it waited for the editor');
+    });
+  }
 });

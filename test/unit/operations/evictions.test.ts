@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { editPlans, noExecutePlans, previewEvictions, releasePlans } from '../../../src/operations/evictions.ts';
+import type { NodePool, NodePoolSpec, NodePoolStatus } from '../../../src/nodepool/types.ts';
+import {
+  deletionPlans,
+  editPlans,
+  noExecutePlans,
+  previewEvictions,
+  releasePlans,
+} from '../../../src/operations/evictions.ts';
 import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
@@ -112,25 +118,57 @@ test('the plans that may bring such a taint: of pools that have one, and where o
 test('a release gives back what was displaced, and nodes to the pool that lost them', () => {
   const pools = [
     aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'p' }),
-    aPool({ taints: [taint('x:NoExecute')], nodeSelector: role('p') }, { name: 'late' }),
+    aPool(
+      { taints: [taint('x:NoExecute')], nodeSelector: role('p') },
+      { name: 'late', creationTimestamp: '2030-01-01T00:00:00Z' },
+    ),
     aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'other' }),
   ];
   const nodes = [
     aNode({ name: 'a', labels: role('p'), taints: [taint('y=ours:NoExecute')], record: DISPLACED }),
     aNode({ name: 'b', taints: [taint('y=ours:NoExecute')], record: DISPLACED }),
     aNode({ name: 'c', labels: role('other') }),
+    aNode({ name: 'fresh', labels: role('p') }),
   ];
   const found = (released: string[], known = pools) =>
     releasePlans(new View(known, nodes, []), released).map(({ node, patch }) => [node.name, patch?.taints]);
   assert.deepEqual(found(['p']), [
     ['a', [taint('y=theirs:NoExecute'), taint('x:NoExecute')]],
     ['b', [taint('y=theirs:NoExecute')]],
+    ['fresh', [taint('x:NoExecute')]],
   ]);
   assert.deepEqual(found(['p', 'late'])[0], ['a', [taint('y=theirs:NoExecute')]]);
   assert.deepEqual(found(['p'], []), [
     ['a', [taint('y=theirs:NoExecute')]],
     ['b', [taint('y=theirs:NoExecute')]],
   ]);
+});
+
+test('a deletion: nodes are read when it may bring such a taint, and not else', async () => {
+  const applied = (observedGeneration: number) =>
+    ({ conditions: [{ type: 'Applied', status: 'True', observedGeneration }] }) as unknown as NodePoolStatus;
+  const pool = (name: string, spec: NodePoolSpec = {}, generation = 1) => ({
+    ...aPool(spec, { name, generation }),
+    status: applied(1),
+  });
+  const strict = { taints: [taint('x:NoExecute')] };
+  const reads = async (...pools: NodePool[]) => {
+    let nodes = 0;
+    const listNodes = async () => {
+      nodes++;
+      return [];
+    };
+    const cluster = { listPools: async () => pools, listNodes } as unknown as ClusterPort;
+    await deletionPlans(['p'], cluster);
+    return nodes;
+  };
+  assert.equal(await reads(pool('p', { taints: [taint('x:NoSchedule')] }), pool('q')), 0);
+  assert.equal(await reads(pool('p', strict), pool('q')), 1, 'it has one');
+  assert.equal(await reads(pool('p'), pool('q', strict)), 1, 'another pool has one');
+  assert.equal(await reads(pool('p', { unmanaged: 'Remove' })), 1, 'it may have stripped one');
+  assert.equal(await reads(pool('p', {}, 2)), 1, 'an earlier spec may have had one');
+  assert.equal(await reads(aPool({}, { name: 'p' })), 1, 'it was never wholly applied');
+  assert.equal(await reads(pool('q')), 1, 'it is gone');
 });
 
 test('an edit: nodes are read when it touches what decides on such taints, and not else', async () => {

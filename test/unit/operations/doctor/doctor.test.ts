@@ -29,7 +29,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
     doctor: async () => port,
     definition: { get: definition ?? (async () => ({})) },
     cluster: { listPools: pools ?? (async () => []) },
-    manifests: { exists: async () => false },
+    manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),
   } as unknown as DoctorConnection;
 }

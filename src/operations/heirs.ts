@@ -1,0 +1,79 @@
+/** Nodes of pools that are deleted go to other pools that match them, whose numbers and conflicts are then out of date. */
+import { createLimiter } from '../controller/limiter.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import { planOf } from '../reconciler/node-writer.ts';
+import type { Order } from '../reconciler/order.ts';
+import { Reconciler } from '../reconciler/reconciler.ts';
+import { View } from '../reconciler/view.ts';
+import { type ReconcileDeps, type ReconcileOptions, type Settled, settled } from './reconcile.ts';
+
+/** What the deleted pools had, as it stood before anything was let go. */
+export interface Estate {
+  /** By name of the node, the pool that it is taken from. */
+  formerPool: Map<string, string>;
+  /** Other pools that share nodes with them: they get them, or lose them to each other. */
+  heirs: string[];
+}
+
+/** @param deleted names of pools, on their way out or gone */
+export function estateOf(view: View, deleted: readonly string[]): Estate {
+  const isDeleted = new Set(deleted);
+  const formerPool = new Map<string, string>();
+  const heirs = new Set<string>();
+  // Mostly no other pool is there, or none that shares a node: then nothing is to be found.
+  if (![...view.pools()].some(({ metadata }) => !isDeleted.has(metadata.name))) return { formerPool, heirs: [] };
+  const before = asIfStaying(view, isDeleted);
+  for (const name of deleted) {
+    for (const node of before.held(name)) formerPool.set(node.name, name);
+    // Those that have a node already are among them: a release that was killed may have given it to them.
+    for (const pool of before.neighbours(name)) if (!isDeleted.has(pool)) heirs.add(pool);
+  }
+  return { formerPool, heirs: [...heirs].toSorted() };
+}
+
+/** A pool that is marked for deletion owns no node any more. */
+function asIfStaying(view: View, deleted: ReadonlySet<string>): View {
+  const unmarked = (pool: NodePool): NodePool => {
+    const { deletionTimestamp: _marked, ...metadata } = pool.metadata;
+    return { ...pool, metadata };
+  };
+  const pools = [...view.pools()].map(pool => (deleted.has(pool.metadata.name) ? unmarked(pool) : pool));
+  return new View(pools, view.nodes(), []);
+}
+
+/**
+ * Gives the heirs of released pools what the release did not bring them: nodes that had no record, status, events.
+ * Their other nodes are not written. A pool that fails does not stop the others.
+ */
+export async function settleHeirs(
+  view: View,
+  { formerPool, heirs, released }: Estate & { released: ReadonlySet<string> },
+  options: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
+  { cluster, now, sleep, progress }: Omit<ReconcileDeps, 'warn'>,
+): Promise<Settled[]> {
+  const limit = createLimiter(options.concurrency);
+  const deps = {
+    cluster,
+    view,
+    limit,
+    now,
+    sleep,
+    dryRun: options.dryRun,
+    ...(progress === undefined ? {} : { progress }),
+  };
+  const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
+  const staying = heirs.filter(name => isStaying(view.pool(name)));
+  return Promise.all(
+    staying.map(pool => {
+      const nodes = new Map<string, Order>();
+      for (const [node, former] of formerPool) {
+        if (!released.has(former) || view.claim(node)?.owner !== pool) continue;
+        if (planOf(view, node)?.patch !== undefined) nodes.set(node, BY_THE_RULES);
+      }
+      const orders = { pool, nodes };
+      return settled(pool, new Reconciler({ ...deps, orders }).reconcile(pool));
+    }),
+  );
+}
+
+const BY_THE_RULES: Order = { to: undefined, labels: () => ({}) };

@@ -1,0 +1,88 @@
+/** What becomes of other pools that match the nodes of one that is deleted. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
+import { deletePools } from '../../src/operations/delete.ts';
+import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import { cli } from '../cluster/harness.ts';
+import { condition, role, useWorld } from './world.ts';
+
+const world = useWorld();
+
+test('pools that get the nodes, or lost them, are brought up to date, and no other node of theirs is written', async () => {
+  const both = { ...role('old'), kind: 'big' };
+  await world.nodes(
+    { name: 'a', labels: both },
+    { name: 'b', labels: both },
+    { name: 'c', labels: role('old') },
+    { name: 'd', labels: { kind: 'big' } },
+  );
+  await world.pool('old', { labels: { tier: 'gold' } });
+  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  await world.pool('late', { nodeSelector: { kind: 'big' } }, { younger: true });
+  await world.reconcile();
+  assert.equal((await world.getPool('big'))?.status?.status, 409);
+
+  const said = (text: string) =>
+    `nodepool.nodes.lailin.xyz "old" deleted (3 nodes released, 2 of them to pool big${text}`;
+  const before = (await world.node('d')).metadata.resourceVersion;
+  const dry = await cli(world.cluster(), ['delete', 'old', '--dry-run=server']);
+  assert.deepEqual([dry.stdout, dry.stderr], [said(') (server dry run)\n'), '']);
+  const { stdout, stderr } = await cli(world.cluster(), ['delete', 'old', '--detach-nodes']);
+  assert.deepEqual([stdout, stderr], [said(', 3 detached)\n'), '']);
+  const big = (await world.getPool('big'))?.status;
+  assert.deepEqual([big?.status, big?.nodeCount, big?.allocatable?.cpu], [200, 3, '12']);
+  assert.match(condition(await world.getPool('late'), 'Conflict').message, /^nodes a, b, d belong to pool big /);
+  assert.equal((await world.node('a')).metadata.labels.size, 'l');
+  assert.equal((await world.node('d')).metadata.resourceVersion, before);
+  const patched = await world.reconcile('big', 'late');
+  assert.deepEqual(
+    patched.map(({ outcome }) => outcome?.statusWritten),
+    [false, false],
+  );
+});
+
+test('so are those of a pool that was never reconciled; a pool that has more to do than that is named', async () => {
+  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
+  await world.pool('old', { labels: { tier: 'gold' } });
+  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  const { code, stdout, stderr } = await cli(world.cluster(), ['delete', 'old']);
+  const told =
+    'warning: big: 1 other node of it is not as the pool says, and its status was left as it was: run `kubectl nodepool reconcile big`\n';
+  const done = 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big)\n';
+  assert.deepEqual([code, stdout, stderr], [0, done, told]);
+  assert.equal((await world.node('a')).metadata.labels.size, 'l');
+  assert.equal('size' in (await world.node('b')).metadata.labels, false);
+});
+
+/** Pool old owns node a, pool big is to inherit it; old is deleted with a call of the cluster that fails. */
+async function deleteFailing(call: 'patchStatus' | 'setFinalizers') {
+  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
+  await world.pool('old');
+  await world.pool('big', { nodeSelector: { kind: 'big' } }, { younger: true });
+  await world.reconcile();
+  const connection = await world.connection();
+  const fail = async () => {
+    throw new NodepoolError('cluster', 'not today');
+  };
+  const cluster: ClusterPort = { ...connection.cluster, [call]: fail };
+  const warn = (said: string[]) => void world.warnings.push(...said);
+  const deps = { ...connection, cluster, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn };
+  const options = { names: ['old'], detachNodes: false, concurrency: 8, dryRun: false, ignoreNotFound: false };
+  const [result] = await deletePools(options, deps);
+  return result?.summary.error?.message ?? result?.summary.outcome?.kind;
+}
+
+test('a status of theirs that cannot be written is told of, and the pool is deleted all the same', async () => {
+  assert.equal(await deleteFailing('patchStatus'), 'released');
+  assert.deepEqual(world.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+});
+
+test('a delete that ended after it gave them the nodes: the next one tells them', async () => {
+  assert.equal(await deleteFailing('setFinalizers'), 'not today');
+  assert.equal((await world.getPool('big'))?.status?.nodeCount, 0);
+  const [again] = await world.delete(['old']);
+  assert.equal(again?.summary.outcome?.kind, 'released');
+  assert.deepEqual((await world.getPool('big'))?.status?.nodeCount, 1);
+});

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { failureLines } from '../../../src/cli/failure-lines.ts';
+
+const ASK = 'ask for a role with verb patch on nodes';
+const denied = (node: string) => ({
+  message: `cannot patch Node "${node}": user "u" lacks the permission`,
+  next: ASK,
+  node,
+});
+
+test('nodes that failed alike share a line, and the next step is said once, of all pools', () => {
+  const said = new Set<string>();
+  const failures = [
+    ...['n', 'no'].map(denied),
+    { message: 'cannot patch Node "x": held', node: 'x' },
+    ...['y', 'z'].map(node => ({ message: `node ${node} was not tried`, node })),
+  ];
+  assert.deepEqual(failureLines(failures, 'w', said), [
+    `error: w: cannot patch 2 nodes: user "u" lacks the permission (first: n); next: ${ASK}`,
+    'error: w: cannot patch Node "x": held',
+    'error: w: 2 nodes were not tried (first: y)',
+  ]);
+  assert.deepEqual(failureLines([denied('a')], 'v', said), [
+    'error: v: cannot patch Node "a": user "u" lacks the permission',
+  ]);
+});
+
+test('of what is not alike the first ten are shown, and the rest is counted', () => {
+  const failures = Array.from({ length: 12 }, (_, at) => ({ message: `no ${at}` }));
+  const lines = failureLines([...failures, { message: 'no 11' }]);
+  assert.deepEqual([lines.length, lines[9], lines[10]], [11, 'error: no 9', 'error: and 3 more']);
+});
