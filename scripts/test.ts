@@ -1,7 +1,7 @@
 /**
  * Runs the tests: `npm test` all of them, `npm test -- PATTERN…` the files whose path contains one of the patterns. What
  * starts the product starts the sources, or what `--product` names. A run of everything tries the product as people have
- * it, the bundle and the executable, each file on one of the two by turns. A release tries every file of e2e/ on each
+ * it, the executable and the bundle, each file on one of the two by turns. A release tries every file of e2e/ on each
  * (.github/workflows/release.yml).
  * What the chosen files need is made first, with progress.
  */
@@ -25,7 +25,7 @@ const CONCURRENCY = 3;
 /** From the command line to the server and back. */
 const END_TO_END = /^test\/(e2e|fault)\//;
 /** What people have. */
-const PACKED = ['bundle', 'executable'] as const;
+const PACKED = ['executable', 'bundle'] as const;
 
 interface Turn {
   product: Product;
