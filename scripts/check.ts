@@ -2,21 +2,21 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { ROOT } from './root.ts';
+import { sharesProcess } from './unit.ts';
 
+const UNIT = 'test/unit/**/*.test.ts';
 /** What each step gives to node. */
 const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   types: ['node_modules/typescript/bin/tsc', '-p', '.'],
   imports: ['scripts/check-imports.ts'],
   surface: tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts'),
-  // In one process: so many would take most of the time to start.
-  unit: ['--test-isolation=none', ...tests('test/unit/!(cli|view)/**/*.test.ts')],
-  // These take hold of signals and the terminal.
-  terminal: tests('test/unit/{main.test.ts,{cli,view}/**/*.test.ts}'),
+  unit: ['--test-isolation=none', ...tests(UNIT, sharesProcess)],
+  terminal: tests(UNIT, file => !sharesProcess(file)),
 };
 
-function tests(pattern: string): string[] {
-  return ['--test', '--test-reporter=dot', ...globSync(pattern, { cwd: ROOT }).sort()];
+function tests(pattern: string, chosen: (file: string) => boolean = () => true): string[] {
+  return ['--test', '--test-reporter=dot', ...globSync(pattern, { cwd: ROOT }).filter(chosen).sort()];
 }
 
 /** Runs one step and says how it went. */

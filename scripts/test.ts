@@ -1,8 +1,8 @@
 /**
  * Runs the tests: `npm test` all of them, `npm test -- PATTERN…` the files whose path contains one of the patterns. What
- * starts the product starts the sources, or what `--product` names. A run of everything tries the verbs on what people
- * have, the bundle and the executable, each file on one of the two by turns, and all the rest on the sources. A release
- * tries every file on each (.github/workflows/release.yml).
+ * starts the product starts the sources, or what `--product` names. A run of everything tries the product as people have
+ * it, the executable and the bundle, each file on one of the two by turns. A release tries every file of e2e/ on each
+ * (.github/workflows/release.yml).
  * What the chosen files need is made first, with progress.
  */
 import { spawn } from 'node:child_process';
@@ -18,13 +18,20 @@ import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
 import { ROOT } from './root.ts';
+import { sharesProcess } from './unit.ts';
 
-/** Test files at once: each of the others than unit starts a control plane. */
-const CONCURRENCY = 2;
-/** Every verb, from the command line to the server and back. */
-const VERBS = /e2e\/(verbs-[^/]+|create|delete|diff|reconcile|uninstall|watch)\.test\.ts$/;
+/** Test files at once: each of the others than unit starts a control plane, and waits for half of its time. */
+const CONCURRENCY = 3;
+/** From the command line to the server and back. */
+const END_TO_END = /^test\/(e2e|fault)\//;
 /** What people have. */
-const PACKED = ['bundle', 'executable'] as const;
+const PACKED = ['executable', 'bundle'] as const;
+
+interface Turn {
+  product: Product;
+  files: string[];
+  flags: string[];
+}
 
 const { values, positionals: patterns } = parseArgs({
   options: { product: { type: 'string' } },
@@ -44,16 +51,24 @@ await makePrograms(files).catch((error: Error) => {
   process.exit(1);
 });
 const isWhole = patterns.length === 0 && values.product === undefined;
-const verbs = isWhole ? files.filter(file => VERBS.test(file)) : [];
-process.exitCode = await runOn(
-  product,
-  files.filter(file => !verbs.includes(file)),
-);
-if (isWhole) {
-  for (const [turn, packed] of PACKED.entries()) {
-    const its = verbs.filter((_, index) => index % PACKED.length === turn);
-    process.exitCode ||= await runOn(packed, its);
-  }
+const [together, apart] = [files.filter(sharesProcess), files.filter(file => !sharesProcess(file))];
+const packed = isWhole ? apart.filter(file => END_TO_END.test(file)) : [];
+const flags = [`--test-concurrency=${CONCURRENCY}`];
+const turns: Turn[] = [
+  { product, files: together, flags: ['--test-isolation=none'] },
+  { product, files: apart.filter(file => !packed.includes(file)), flags },
+  ...PACKED.map((product, turn) => ({
+    product,
+    files: packed.filter((_, index) => index % PACKED.length === turn),
+    flags,
+  })),
+];
+let isStopped = false;
+for (const turn of turns.filter(({ files }) => files.length > 0)) {
+  if (isStopped) break;
+  // What failed in one says nothing of the next.
+  const code = await run(turn);
+  process.exitCode ||= code;
 }
 
 /** Here, and not in a test, where making them would take longer than it may. */
@@ -68,16 +83,17 @@ async function makePrograms(chosen: string[]): Promise<void> {
 }
 
 /** The exit code of the run. */
-async function runOn(product: Product, chosen: string[]): Promise<number> {
+async function run({ product, files, flags }: Turn): Promise<number> {
   const { stderr } = process;
   if (product === 'bundle') await step(stderr, 'bundling kubectl-nodepool', buildPackage);
   if (product === 'executable') await step(stderr, 'building the executable', () => buildExecutable(hostTarget()));
   if (product !== 'sources') stderr.write(`on the ${product}:\n`);
-  const args = ['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, ...chosen];
+  const args = ['--test', '--test-reporter=spec', ...flags, ...files];
   const env = { ...process.env, NODEPOOL_TEST_PRODUCT: product };
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
-  // As in setup.mjs: a terminal's Ctrl-C has reached the child already.
   const stop = (signal: NodeJS.Signals) => {
+    isStopped = true;
+    // As in setup.mjs: a terminal's Ctrl-C has reached the child already.
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,162 +1,267 @@
-/** What is inside Bun, and so inside the executables: from Bun's own LICENSE.md, and `process.versions` of BUN_VERSION. */
+/**
+ * What is inside Bun, and so inside the executables: from Bun's own LICENSE.md, `process.versions` of BUN_VERSION, and
+ * what the parts say of themselves where the two say less.
+ */
 
 export interface Part {
   name: string;
-  /** Licences whose texts are in licenses/; a part under several others names where they are. */
-  licenses: readonly string[];
+  /** An SPDX expression; of each licence in it the text is in licenses/. */
+  license: string;
   source: string;
   /** Who holds the copyright, as its licence says it. */
-  copyright?: string;
-  /** The commit in Bun's build, where Bun tells it. */
-  commit?: string;
+  copyright: string;
+  /** In Bun's build, where Bun tells it: under which key of `process.versions`, and what it says there. */
+  version?: readonly [key: string, value: string];
 }
 
 const github = (path: string) => `https://github.com/${path}`;
-const npm = (name: string): Part => ({ name, licenses: ['MIT'], source: `pkg:npm/${name}` });
+const npm = (name: string, copyright: string, license = 'MIT'): Part => ({
+  name,
+  license,
+  source: `https://www.npmjs.com/package/${name}`,
+  copyright,
+});
+
+const NODE = 'Copyright Joyent, Inc. and other Node contributors. All rights reserved.';
+const HALLIDAY = 'Copyright (c) James Halliday';
 
 /** JavaScriptCore comes first: its licence, the LGPL, asks for more than a notice. */
 export const BUN_PARTS: readonly Part[] = [
   {
     name: 'JavaScriptCore (WebKit)',
-    licenses: ['LGPL-2.0', 'BSD-2-Clause'],
+    license: 'LGPL-2.0-or-later AND BSD-2-Clause',
     source: github('oven-sh/WebKit'),
-    commit: 'd6375c72affe0f70222cdcb45012b10f0bf3a9d5',
+    copyright: 'Copyright (c) 1999-2001 Harri Porten, 2001 Peter Kelly, 2003-2026 Apple Inc. and others',
+    version: ['webkit', 'd6375c72affe0f70222cdcb45012b10f0bf3a9d5'],
   },
-  { name: 'tinycc', licenses: ['LGPL-2.1'], source: github('tinycc/tinycc') },
   {
+    name: 'tinycc',
+    license: 'LGPL-2.1-or-later',
+    source: github('tinycc/tinycc'),
+    copyright: 'Copyright (c) 2001-2004 Fabrice Bellard and others',
+    version: ['tinycc', '05f0fafaa3be31e31d7b4b5c17dc60f62c991171'],
+  },
+  {
+    // Its files were under the older three before they came under the first.
     name: 'boringssl',
-    licenses: [],
-    source: 'https://boringssl.googlesource.com/boringssl/+/refs/heads/master/LICENSE',
+    license: 'Apache-2.0 AND ISC AND MIT AND OpenSSL',
+    source: 'https://boringssl.googlesource.com/boringssl',
+    copyright:
+      'Copyright (c) The BoringSSL Authors, The OpenSSL Project Authors; 2015 Google Inc.; 2015-2020 the fiat-crypto authors',
+    version: ['boringssl', 'fe703e9faa3bfd22b04eb192066856557b7e015c'],
   },
   {
     name: 'brotli',
-    licenses: ['MIT'],
+    license: 'MIT',
     source: github('google/brotli'),
-    copyright: 'Copyright (c) 2013-2015 by the Brotli Authors.',
+    copyright: 'Copyright (c) 2009, 2010, 2013-2016 by the Brotli Authors.',
   },
-  { name: 'libarchive', licenses: [], source: github('libarchive/libarchive/blob/master/COPYING') },
+  {
+    // Of BLAKE2's three licences the one that is here anyway.
+    name: 'libarchive',
+    license: 'BSD-2-Clause AND BSD-3-Clause AND Apache-2.0',
+    source: github('libarchive/libarchive'),
+    copyright:
+      'Copyright (c) 2003-2018 Tim Kientzle and others; parts: The Regents of the University of California; BLAKE2: 2012 Samuel Neves',
+    version: ['libarchive', '27cbc7827172698143e440801fc0ba39ccb4f1f5'],
+  },
   {
     name: 'lol-html',
-    licenses: ['BSD-3-Clause'],
+    license: 'BSD-3-Clause',
     source: github('cloudflare/lol-html'),
     copyright: 'Copyright (C) 2019, Cloudflare, Inc. Copyright (C) 2019, Ivan Nikulin',
+    version: ['lolhtml', '725ce499aa9b71e38b7a2d0a9fbb6d7294a4079e'],
   },
   {
     name: 'ls-hpack',
-    licenses: ['MIT'],
+    license: 'MIT',
     source: github('litespeedtech/ls-hpack'),
     copyright: 'Copyright (c) 2018 LiteSpeed Technologies Inc',
+    version: ['lshpack', 'cf0f70dd10b352194c97448eb5d00b4aa484f531'],
   },
   {
     name: 'ls-qpack',
-    licenses: ['MIT'],
+    license: 'MIT',
     source: github('litespeedtech/ls-qpack'),
     copyright: 'Copyright (c) 2018 - 2021 LiteSpeed Technologies Inc',
   },
   {
     name: 'lsquic',
-    licenses: ['MIT', 'BSD-3-Clause'],
+    license: 'MIT AND BSD-3-Clause',
     source: github('litespeedtech/lsquic'),
-    copyright: 'Parts: Copyright 2015 The Chromium Authors. All rights reserved.',
+    copyright:
+      'Copyright (c) 2017 - 2021 LiteSpeed Technologies Inc; parts: Copyright 2015 The Chromium Authors. All rights reserved.',
   },
   {
     name: 'mimalloc',
-    licenses: ['MIT'],
+    license: 'MIT',
     source: github('microsoft/mimalloc'),
     copyright: 'Copyright (c) 2018-2021 Microsoft Corporation, Daan Leijen',
+    version: ['mimalloc', '92ef6587c57b262f6e6abf513f7776a2f8d12aeb'],
   },
   {
     name: 'picohttpparser',
-    licenses: ['MIT'],
+    license: 'MIT',
     source: github('h2o/picohttpparser'),
     copyright: 'Copyright (c) 2009-2014 Kazuho Oku, Tokuhiro Matsuno, Daisuke Murase',
+    version: ['picohttpparser', 'f4d94b48b31e0abae029ebeafcfd9ca0680ede58'],
+  },
+  {
+    name: 'llhttp',
+    license: 'MIT',
+    source: github('nodejs/llhttp'),
+    copyright: 'Copyright Fedor Indutny, 2018.',
+    version: ['llhttp', '9.4.4'],
   },
   {
     name: 'zstd',
-    licenses: ['BSD-3-Clause'],
+    license: 'BSD-3-Clause',
     source: github('facebook/zstd'),
-    copyright: 'Copyright (c) 2016-2022, Meta Platforms, Inc. and affiliates. All rights reserved.',
+    copyright: 'Copyright (c) Meta Platforms, Inc. and affiliates. All rights reserved.',
+    version: ['zstd', 'f8745da6ff1ad1e7bab384bd1f9d742439278e99'],
   },
-  { name: 'simdutf', licenses: ['Apache-2.0'], source: github('simdutf/simdutf') },
-  { name: 'uSockets', licenses: ['Apache-2.0'], source: github('uNetworking/uSockets') },
+  {
+    name: 'simdutf',
+    license: 'Apache-2.0',
+    source: github('simdutf/simdutf'),
+    copyright: 'Copyright 2021 The simdutf authors',
+  },
+  {
+    name: 'uSockets',
+    license: 'Apache-2.0',
+    source: github('uNetworking/uSockets'),
+    copyright: 'Copyright 2018-2021 Alex Hultman and contributors',
+    version: ['usockets', 'a7733435cf40429e3b35c36072769df2052b80f1'],
+  },
+  {
+    name: 'uWebSockets',
+    license: 'Apache-2.0',
+    source: github('jarred-sumner/uwebsockets'),
+    copyright: 'Copyright 2016-2021 Alex Hultman and contributors',
+    version: ['uwebsockets', 'a7733435cf40429e3b35c36072769df2052b80f1'],
+  },
   {
     name: 'zlib-ng',
-    licenses: ['Zlib'],
+    license: 'Zlib',
     source: github('zlib-ng/zlib-ng'),
     copyright: '(C) 1995-2025 Jean-loup Gailly and Mark Adler',
+    version: ['zlib', '12731092979c6d07f42da27da673a9f6c7b13586'],
   },
   {
     name: 'c-ares',
-    licenses: ['MIT'],
+    license: 'MIT',
     source: github('c-ares/c-ares'),
-    copyright: 'Copyright (c) 2007 - 2023, Daniel Stenberg with many contributors, see AUTHORS file.',
+    copyright:
+      'Copyright (c) 1998 Massachusetts Institute of Technology; 2007 - 2023 Daniel Stenberg with many contributors, see AUTHORS file.',
+    version: ['ares', '0b88066f79ac9745d6819899f1794df91b73c873'],
   },
   {
     name: 'libicu',
-    licenses: ['Unicode'],
-    source: github('unicode-org/icu/blob/main/icu4c/LICENSE'),
-    copyright: 'Copyright (c) 1991-2017 Unicode, Inc. All rights reserved.',
+    license: 'Unicode-3.0',
+    source: github('unicode-org/icu'),
+    copyright: 'Copyright © 2016-2025 Unicode, Inc.',
+    version: ['icu', '78.3'],
+  },
+  {
+    name: 'sqlite',
+    license: 'blessing',
+    source: 'https://sqlite.org/src',
+    copyright: 'None: it is in the public domain',
+    version: ['sqlite', '3.54.1'],
   },
   {
     name: 'libbase64',
-    licenses: ['BSD-2-Clause'],
+    license: 'BSD-2-Clause',
     source: github('aklomp/base64'),
     copyright:
       'Copyright (c) 2005-2007, Nick Galbreath; 2015-2017, Wojciech Mula; 2016-2017, Matthieu Darbois; 2013-2022, Alfred Klomp',
   },
   {
     name: 'libuv (on Windows)',
-    licenses: ['MIT'],
+    license: 'MIT AND ISC AND BSD-2-Clause',
     source: github('libuv/libuv'),
     copyright:
-      'Copyright (c) 2015-present libuv project contributors. Copyright Joyent, Inc. and other Node contributors.',
+      'Copyright (c) 2015-present libuv project contributors; Joyent, Inc. and other Node contributors; Niels Provos; Internet Systems Consortium, Inc.',
+    version: ['uv', '1.48.0'],
   },
-  { name: 'libdeflate', licenses: ['MIT'], source: github('ebiggers/libdeflate') },
+  {
+    name: 'libdeflate',
+    license: 'MIT',
+    source: github('ebiggers/libdeflate'),
+    copyright: 'Copyright 2016 Eric Biggers; 2017 Jun He',
+    version: ['libdeflate', '92e6a0db9fa848d742f9eb286c92afc60f2c3dda'],
+  },
   {
     name: 'libjpeg-turbo',
-    licenses: ['BSD-3-Clause', 'Zlib'],
-    source: github('libjpeg-turbo/libjpeg-turbo/blob/main/LICENSE.md'),
-    copyright: 'This software is based in part on the work of the Independent JPEG Group.',
+    license: 'IJG AND BSD-3-Clause AND Zlib',
+    source: github('libjpeg-turbo/libjpeg-turbo'),
+    copyright:
+      'This software is based in part on the work of the Independent JPEG Group. Copyright (c) 2009-2026 D. R. Commander and others',
   },
   {
     name: 'libspng',
-    licenses: ['BSD-2-Clause'],
+    license: 'BSD-2-Clause',
     source: github('randy408/libspng'),
     copyright: 'Copyright (c) 2018-2021, Randy <randy408@protonmail.com>',
   },
-  { name: 'libwebp', licenses: ['BSD-3-Clause'], source: github('webmproject/libwebp') },
-  { name: 'highway', licenses: ['Apache-2.0'], source: github('google/highway') },
-  { name: 'uucode', licenses: ['MIT'], source: github('jacobsandlund/uucode') },
-  { name: 'uWebSockets', licenses: ['Apache-2.0'], source: github('jarred-sumner/uwebsockets') },
-  { name: 'TigerBeetle (parts of its IO code)', licenses: ['Apache-2.0'], source: github('tigerbeetle/tigerbeetle') },
+  {
+    name: 'libwebp',
+    license: 'BSD-3-Clause',
+    source: github('webmproject/libwebp'),
+    copyright: 'Copyright (c) 2010, Google Inc. All rights reserved.',
+  },
+  {
+    name: 'highway',
+    license: 'Apache-2.0',
+    source: github('google/highway'),
+    copyright: 'Copyright (c) The Highway Project Authors. All rights reserved.',
+  },
+  {
+    name: 'uucode',
+    license: 'MIT',
+    source: github('jacobsandlund/uucode'),
+    copyright: 'Copyright (c) Jacob Sandlund',
+  },
+  {
+    name: 'TigerBeetle (parts of its IO code)',
+    license: 'Apache-2.0',
+    source: github('tigerbeetle/tigerbeetle'),
+    copyright: 'Copyright TigerBeetle, Inc.',
+  },
   {
     name: 'LLVM libc++abi (__cxa_thread_atexit)',
-    licenses: ['Apache-2.0'],
+    license: 'Apache-2.0 WITH LLVM-exception',
     source: github('llvm/llvm-project/blob/llvmorg-19.1.0/libcxxabi/src/cxa_thread_atexit.cpp'),
+    copyright: 'Copyright (c) the LLVM Project contributors',
   },
-  ...[
-    'acorn',
-    'acorn-walk',
-    'assert',
-    'browserify-zlib',
-    'buffer',
-    'constants-browserify',
-    'crypto-browserify',
-    'domain-browser',
-    'events',
-    'https-browserify',
-    'os-browserify',
-    'path-browserify',
-    'process',
-    'punycode',
-    'querystring-es3',
-    'stream-browserify',
-    'stream-http',
-    'string_decoder',
-    'timers-browserify',
-    'tty-browserify',
-    'url',
-    'util',
-    'vm-browserify',
-  ].map(npm),
+  {
+    name: 'esbuild (its transpiler, in another language)',
+    license: 'MIT',
+    source: github('evanw/esbuild'),
+    copyright: 'Copyright (c) 2020 Evan Wallace',
+  },
+  npm('acorn', 'Copyright (C) 2012-2022 by various contributors (see AUTHORS)'),
+  npm('acorn-walk', 'Copyright (C) 2012-2020 by various contributors (see AUTHORS)'),
+  npm('assert', NODE),
+  npm('browserify-zlib', `Copyright (c) 2014-2015 Devon Govett. ${NODE}`),
+  npm('buffer', 'Copyright (c) Feross Aboukhadijeh, and other contributors.'),
+  npm('constants-browserify', 'Copyright (c) Julian Gruber'),
+  npm('crypto-browserify', 'Copyright (c) 2013 Dominic Tarr'),
+  // Bun's list has MIT; the package, in the version that Bun takes, says this.
+  npm('domain-browser', 'Copyright (c) Benjamin Lupton', 'Artistic-2.0'),
+  npm('events', NODE),
+  npm('https-browserify', HALLIDAY),
+  npm('os-browserify', 'Copyright (c) 2017 CoderPuppy'),
+  npm('path-browserify', `${HALLIDAY}, 2013`),
+  npm('process', 'Copyright (c) 2013 Roman Shtylman'),
+  npm('punycode', 'Copyright Mathias Bynens'),
+  npm('querystring-es3', 'Copyright 2012 Irakli Gozalishvili. All rights reserved.'),
+  npm('stream-browserify', HALLIDAY),
+  npm('stream-http', 'Copyright (c) 2015 John Hiesey'),
+  npm('string_decoder', NODE),
+  npm('timers-browserify', `Copyright (c) 2012 J. Ryan Stinnett. ${NODE}`),
+  npm('tty-browserify', HALLIDAY),
+  npm('url', 'Copyright 2014 Joyent, Inc. and other Node contributors.'),
+  npm('util', NODE),
+  npm('vm-browserify', HALLIDAY),
 ];

@@ -42,7 +42,7 @@ export async function bundleLicenses(packages: readonly Package[]): Promise<stri
 
 /** The text for the executables: the same, and Bun with what is linked into it. */
 export async function executableLicenses(packages: readonly Package[]): Promise<string> {
-  const ids = new Set(BUN_PARTS.flatMap(({ licenses }) => licenses));
+  const ids = new Set(BUN_PARTS.flatMap(({ license }) => idsOf(license)));
   const texts = [...ids].sort().map(async id => `${RULE}\n${id}\n\n${await standardText(id)}\n`);
   return [
     await bundleLicenses(packages),
@@ -66,11 +66,8 @@ program with what you changed:
   ].join('\n');
 }
 
-function partLine({ name, licenses, source, copyright, commit }: Part): string {
-  const license = licenses.length === 0 ? 'several licences, see there' : licenses.join(', ');
-  const lines = [`- ${name}: ${license}; ${source}${commit === undefined ? '' : `, commit ${commit}`}`];
-  if (copyright !== undefined) lines.push(`  ${copyright}`);
-  return lines.join('\n');
+function partLine({ name, license, source, copyright, version }: Part): string {
+  return `- ${name}: ${license}; ${source}${version === undefined ? '' : `, ${version[1]}`}\n  ${copyright}`;
 }
 
 /** What the package says of its licence, notices too. */
@@ -91,7 +88,7 @@ async function standardText(id: string): Promise<string> {
   return (await readFile(join(ROOT, path), 'utf8')).trimEnd();
 }
 
-/** "(Apache-2.0 AND MIT)" -> both: with OR, each must be allowed too. */
+/** "(Apache-2.0 AND MIT)" -> both: with OR, each must be allowed too, and an exception has a text as well. */
 function idsOf(expression: string): string[] {
-  return expression.replaceAll(/[()]/g, '').split(/ AND | OR /);
+  return expression.replaceAll(/[()]/g, '').split(/ AND | OR | WITH /);
 }

@@ -86,11 +86,12 @@ function runtime({ bun, integrity }: Target): object {
 }
 
 function bunParts(): object[] {
-  return BUN_PARTS.map(({ name, licenses, source, commit }) => ({
+  return BUN_PARTS.map(({ name, license, source, copyright, version }) => ({
     type: 'library',
     name,
-    ...(commit !== undefined && { version: commit }),
-    licenses: (licenses.length === 0 ? ['several'] : licenses).map(license => ({ license: { name: license } })),
+    ...(version !== undefined && { version: version[1] }),
+    licenses: [licenseChoice(license)],
+    copyright,
     externalReferences: [{ type: 'website', url: source }],
   }));
 }

@@ -14,7 +14,7 @@ import type { Request } from '../../src/kube/request.ts';
 import { EVENTS } from '../../src/kube/resource.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { useCluster } from '../cluster/harness.ts';
+import { cli, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 
@@ -67,6 +67,22 @@ describe('the transport', () => {
     const connection = await open(t, kubeconfig, [], 3);
     await Promise.all(Array.from({ length: 50 }, () => connection.cluster.getNode('nowhere')));
     assert.equal(opened(), 3);
+  });
+
+  test('the product keeps them too, whatever it runs on', async t => {
+    const { kubeconfig, opened } = await relay(t);
+    const nodes = Array.from({ length: 40 }, (_, i) => ({
+      name: `many-${i}`,
+      labels: { 'node-role.kubernetes.io/many': '' },
+    }));
+    await createNodes(cluster(), nodes);
+    await cli(cluster(), ['install']);
+    await cli(cluster(), ['create', 'many', '--label=tier=many']);
+    const before = opened();
+    const { code, stderr } = await cli(cluster(), ['reconcile', '--concurrency=3', '--kubeconfig', kubeconfig, '-v=6']);
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr.match(/PATCH .*many-\d+.* 200 in/g)?.length, nodes.length);
+    assert.equal(opened() - before, 3, stderr);
   });
 
   test('a kept connection that is cut: guarded requests go again on a new one, a create does not', async t => {

@@ -9,8 +9,8 @@ export interface Asked {
   path: string;
   query: URLSearchParams;
   userAgent: string;
-  /** The bearer token, by which processes with kubeconfigs of their own are told apart. */
-  token: string | undefined;
+  /** Of processes with a server address of their own (`/life-1` behind the proxy's): which one. */
+  process: string | undefined;
   /** What the client was sent; undefined while, or when, there was nothing. */
   status?: number;
   /** When the whole answer had been sent. */

@@ -39,6 +39,9 @@ export type RequestRule = (asked: Asked) => Treatment | undefined;
 /** Sees each piece of a watch's answer as it arrives, an empty one at its end; 'eaten' when it is not to be sent. */
 export type PieceRule = (asked: Asked, piece: Buffer, client: ServerResponse) => 'eaten' | undefined;
 
+/** What a process with a server address of its own asks for: over plain HTTP it sends nothing else to know it by. */
+const OF_PROCESS = /^\/(life-\d+)(\/.*)$/;
+
 export class FaultProxy {
   /** Every request so far, the oldest first. */
   readonly requests: Asked[] = [];
@@ -144,6 +147,8 @@ export class FaultProxy {
   }
 
   async #serve(incoming: IncomingMessage, client: ServerResponse): Promise<void> {
+    const [, process, path] = OF_PROCESS.exec(incoming.url ?? '') ?? [];
+    incoming.url = path ?? incoming.url;
     const url = new URL(incoming.url ?? '', this.url);
     const asked: Asked = {
       id: this.requests.length + 1,
@@ -152,7 +157,7 @@ export class FaultProxy {
       path: url.pathname,
       query: url.searchParams,
       userAgent: incoming.headers['user-agent'] ?? '',
-      token: incoming.headers.authorization?.replace(/^Bearer /, ''),
+      process,
     };
     this.requests.push(asked);
     const { socket } = incoming;

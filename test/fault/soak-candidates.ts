@@ -10,7 +10,7 @@ import { type FaultProxy, kubeconfigOf } from './proxy.ts';
 interface Life {
   child: Child;
   /** By which its requests are known. */
-  token: string;
+  name: string;
   /** Whether its end is the test's doing. */
   isKilled: boolean;
   /** When it was first seen to lead, on performance.now()'s clock. */
@@ -76,8 +76,9 @@ export class Candidates {
   }
 
   assertNeverBack(): void {
-    const byToken = Map.groupBy(this.#proxy.requests, ({ token }) => token);
-    for (const requests of byToken.values()) assertNeverBack(requests);
+    const byProcess = Map.groupBy(this.#proxy.requests, ({ process }) => process);
+    assert.ok(byProcess.size >= CANDIDATES && !byProcess.has(undefined), 'the processes are not told apart');
+    for (const requests of byProcess.values()) assertNeverBack(requests);
   }
 
   /** Says how the memory of leaders went; throws when it grew. Too few samples prove nothing. */
@@ -102,15 +103,15 @@ export class Candidates {
     const written = this.#proxy.requests.findLast(
       asked => isWrite(asked) && asked.path.includes('/leases') && (asked.status ?? 500) < 300,
     );
-    return this.#running.find(({ token }) => token === written?.token) ?? this.#running[0] ?? assert.fail('no process');
+    return this.#running.find(({ name }) => name === written?.process) ?? this.#running[0] ?? assert.fail('no process');
   }
 
   #begin(): Life {
-    const token = `life-${this.#lives.length + 1}`;
-    const kubeconfig = join(this.#folder, `${token}.kubeconfig`);
-    writeFileSync(kubeconfig, kubeconfigOf(this.#proxy.url, { token }), { mode: 0o600 });
+    const name = `life-${this.#lives.length + 1}`;
+    const kubeconfig = join(this.#folder, `${name}.kubeconfig`);
+    writeFileSync(kubeconfig, kubeconfigOf(`${this.#proxy.url}/${name}`, {}), { mode: 0o600 });
     const child = new Child(kubeconfig, ['--leader-elect']);
-    const life: Life = { child, token, isKilled: false, ledFrom: undefined, rss: [] };
+    const life: Life = { child, name, isKilled: false, ledFrom: undefined, rss: [] };
     this.#lives.push(life);
     return life;
   }

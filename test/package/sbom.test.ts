@@ -31,6 +31,10 @@ test('it lists what is bundled, with licence and hash, and Bun', () => {
   }
   const runtimes = bom.components.at(-1)?.components?.filter(({ name }) => name.startsWith('@oven/bun-')) ?? [];
   assert.equal(runtimes.length, TARGETS.length);
+  // A name in place of an id or an expression is what no scanner understands.
+  for (const part of bom.components.at(-1)?.components ?? []) {
+    assert.ok(part.licenses[0]?.license?.id ?? part.licenses[0]?.expression, part.name);
+  }
   for (const { name, hashes } of runtimes) assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
 });
 

@@ -1,36 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
-import { loadCredentials } from '../../../src/kube/credentials.ts';
+import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../src/kube/kubeconfig-file.ts';
 import type { RequestLog } from '../../../src/kube/request-log.ts';
-import { clientCertificate, createAuthority } from '../../cluster/certificates.ts';
-
-const folder = mkdtempSync(path.join(tmpdir(), 'credentials-'));
-after(() => rmSync(folder, { recursive: true }));
-
-const authority = createAuthority('test');
-const ends = new Date('2031-02-03T04:05:06Z');
-const client = clientCertificate(authority, 'someone', [], { notAfter: ends });
-const base64 = (text: string) => Buffer.from(text).toString('base64');
-
-function credentials(user: Omit<UserEntry, 'name'>, server = 'https://s', log?: RequestLog) {
-  const cluster = { name: 'c', server, skipTlsVerify: false, caData: base64(authority.cert) };
-  const env = { PATH: process.env.PATH };
-  return loadCredentials(
-    { cluster, user: { name: 'u', ...user }, source: '/k' },
-    { env, ...(log === undefined ? {} : { log }) },
-  );
-}
-
-function plugin(name: string, script: string): string {
-  const file = path.join(folder, name);
-  writeFileSync(file, `#!/bin/sh\n${script}\n`);
-  chmodSync(file, 0o755);
-  return file;
-}
+import { clientCertificate } from '../../cluster/certificates.ts';
+import { authority, base64, client, credentials, ends, folder } from './credentials-world.ts';
 
 describe('headers', () => {
   const tokenFile = path.join(folder, 'token');
@@ -79,103 +54,6 @@ test('a client certificate, and when it ends', async () => {
   assert.equal(loaded.renewal, undefined);
   assert.ok(loaded.secureContext);
   assert.equal((await credentials({}, 'http://s')).secureContext, undefined);
-});
-
-describe('an exec plugin', () => {
-  const apiVersion = 'client.authentication.k8s.io/v1';
-  const exec = (command: string) => ({ exec: { apiVersion, command, interactiveMode: 'Never' } });
-  const answer = (status: object) => `echo '${JSON.stringify({ kind: 'ExecCredential', apiVersion, status })}'`;
-
-  test('gives a token', async () => {
-    const loaded = await credentials(exec(plugin('token-plugin', answer({ token: 'exec-token' }))));
-    assert.deepEqual(loaded.headers, { Authorization: 'Bearer exec-token' });
-  });
-
-  /** Counts its runs in a file; each gives another token. */
-  function counting(name: string, expires: string) {
-    const runs = path.join(folder, `${name}.runs`);
-    writeFileSync(runs, '');
-    const status = `{"token":"'$(wc -l < '${runs}' | tr -d ' ')'"${expires}}`;
-    const command = plugin(
-      name,
-      `echo run >> '${runs}'; echo '{"kind":"ExecCredential","apiVersion":"${apiVersion}","status":${status}}'`,
-    );
-    return { command, runs: () => readFileSync(runs, 'utf8').split('\n').length - 1 };
-  }
-
-  async function renew(command: string, refused: boolean) {
-    const { renewal } = await credentials(exec(command));
-    assert.ok(renewal);
-    return (await renewal.load({ refused })).headers;
-  }
-
-  test('is run again only when what it gave is refused or has expired', async () => {
-    const lasting = counting('lasting', '');
-    assert.deepEqual(await renew(lasting.command, false), { Authorization: 'Bearer 1' });
-    assert.equal(lasting.runs(), 1);
-    assert.deepEqual(await renew(lasting.command, true), { Authorization: 'Bearer 3' });
-    assert.equal(lasting.runs(), 3);
-    const dated = (date: string) => `,"expirationTimestamp":"${date}"`;
-    assert.deepEqual(await renew(counting('valid', dated('2999-01-01T00:00:00Z')).command, false), {
-      Authorization: 'Bearer 1',
-    });
-    assert.deepEqual(await renew(counting('expired', dated('2001-01-01T00:00:00Z')).command, false), {
-      Authorization: 'Bearer 2',
-    });
-  });
-
-  test('is not run where the kubeconfig has a token, a user or a certificate, or for plain HTTP', async () => {
-    const { command, runs } = counting('unused', '');
-    const tokenFile = path.join(folder, 'unused-token');
-    writeFileSync(tokenFile, 'in-file');
-    await credentials({ ...exec(command), token: 't' });
-    await credentials({ ...exec(command), tokenFile });
-    await credentials({ ...exec(command), username: 'a' });
-    await credentials({ ...exec(command), certData: base64(client.cert), keyData: base64(client.key) });
-    const plain = await credentials({ ...exec(command), as: 'x' }, 'http://s');
-    assert.deepEqual([plain.headers, plain.renewal], [{ 'Impersonate-User': 'x' }, undefined]);
-    assert.equal(runs(), 0);
-  });
-
-  test('gives a certificate', async () => {
-    writeFileSync(
-      path.join(folder, 'answer.json'),
-      JSON.stringify({
-        kind: 'ExecCredential',
-        apiVersion,
-        status: { clientCertificateData: client.cert, clientKeyData: client.key },
-      }),
-    );
-    const loaded = await credentials(exec(plugin('cert-plugin', `cat '${path.join(folder, 'answer.json')}'`)));
-    assert.deepEqual(loaded.certificateEnds, ends);
-  });
-
-  test('that gives what is no certificate is run again, however long that was to last', async () => {
-    const runs = path.join(folder, 'useless.runs');
-    const good = path.join(folder, 'useless.good');
-    writeFileSync(good, JSON.stringify({ kind: 'ExecCredential', apiVersion, status: { token: 't' } }));
-    const old = answer({ token: 'old', expirationTimestamp: '2001-01-01T00:00:00Z' });
-    const bad = answer({ clientCertificateData: 'C', clientKeyData: 'K' });
-    const command = plugin(
-      'useless',
-      `echo run >> '${runs}'; case $(wc -l < '${runs}' | tr -d ' ') in 1) ${old};; 2) ${bad};; *) cat '${good}';; esac`,
-    );
-    const { renewal } = await credentials(exec(command));
-    assert.ok(renewal);
-    await assert.rejects(renewal.load({ refused: false }), /cannot be used/);
-    assert.deepEqual((await renewal.load({ refused: false })).headers, { Authorization: 'Bearer t' });
-    await renewal.load({ refused: false });
-    assert.equal(readFileSync(runs, 'utf8'), 'run\n'.repeat(3));
-  });
-
-  test('that fails is named, with what it said', async () => {
-    const failing = plugin('failing', 'echo "session expired" >&2; exit 1');
-    await assert.rejects(credentials(exec(failing)), {
-      message: `the plugin ${failing} gave no credentials for user "u": it failed with exit code 1`,
-      next: 'see what it said, and log in again with that tool',
-    });
-    await assert.rejects(credentials(exec('/no/such/plugin')), /the plugin \/no\/such\/plugin gave no credentials/);
-  });
 });
 
 test('over plain HTTP nothing that proves who we are is sent, as by client-go', async () => {
@@ -261,58 +139,5 @@ describe("a client certificate's files", () => {
     rmSync(keyFile);
     assert.equal(await second.renewal?.load({ refused: false }), second);
     await assert.rejects(credentials({ certFile, keyFile }), /cannot read the client-key of user "u"/);
-  });
-});
-
-describe('what cannot be used', () => {
-  const table: [string, Omit<UserEntry, 'name'>, string][] = [
-    ['a token and a username', { token: 't', username: 'a' }, 'user "u" in the kubeconfig has a token and a username'],
-    ['a token and a password', { token: 't', password: 'a' }, 'user "u" in the kubeconfig has a token and a password'],
-    [
-      'two certificates',
-      { certData: base64(client.cert), certFile: '/c', keyData: base64(client.key) },
-      'user "u" in the kubeconfig has client-certificate and client-certificate-data',
-    ],
-    [
-      'two keys',
-      { certData: base64(client.cert), keyData: base64(client.key), keyFile: '/k' },
-      'user "u" in the kubeconfig has client-key and client-key-data',
-    ],
-    [
-      'a plugin and an auth-provider',
-      { exec: {}, authProvider: {} },
-      'user "u" in the kubeconfig has an exec plugin and an auth-provider',
-    ],
-    ['no key', { certData: base64(client.cert) }, 'user "u" in /k has a client-certificate and no client-key'],
-    ['no certificate', { keyData: base64(client.key) }, 'user "u" in /k has a client-key and no client-certificate'],
-    [
-      'a line break in a token',
-      { token: 'secret\nX: y' },
-      'what user "u" sends as Authorization has a character that no header may have',
-    ],
-    [
-      'a line break in a name',
-      { as: 'x', asGroups: ['g', 'h\r\nX: y'] },
-      'what user "u" sends as Impersonate-Group has a character that no header may have',
-    ],
-    ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],
-    ['a missing file', { tokenFile: '/no/token' }, 'cannot read the tokenFile of user "u", /no/token: no such file'],
-  ];
-  for (const [name, user, message] of table) {
-    test(name, () => assert.rejects(credentials(user), { message }));
-  }
-
-  test('text that is no certificate', () =>
-    assert.rejects(
-      credentials({ certData: base64('nonsense'), keyData: base64('nonsense') }),
-      /^NodepoolError: the certificates of cluster "c" and user "u" in \/k cannot be used: /,
-    ));
-
-  test("another's key", () => {
-    const other = clientCertificate(authority, 'other', [], {});
-    return assert.rejects(
-      credentials({ certData: base64(client.cert), keyData: base64(other.key) }),
-      /^NodepoolError: the certificates of cluster "c" and user "u" in \/k cannot be used: /,
-    );
   });
 });

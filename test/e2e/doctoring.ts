@@ -1,0 +1,31 @@
+/** `doctor -o json` in the tests. */
+import assert from 'node:assert/strict';
+import type { Check, CheckId } from '../../src/operations/doctor/check.ts';
+import { CHECKS } from '../../src/operations/doctor/check.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { verbsOf } from './verbs.ts';
+
+export const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+
+/** What a run of `doctor -o json` says, after seeing that its exit code fits and that nothing was written. */
+export function doctorOf(cluster: () => ControlPlane) {
+  const { unchanged } = verbsOf(cluster);
+  return async (...args: string[]) => {
+    const { code, stdout, stderr } = await unchanged(['doctor', '-o', 'json', ...args]);
+    assert.equal(stderr, '');
+    const { status, checks } = JSON.parse(stdout) as { status: string; checks: Check[] };
+    assert.equal(code, status === 'error' ? 1 : 0);
+    assert.deepEqual(
+      checks.map(({ id }) => id),
+      [...CHECKS],
+    );
+    const find = (id: CheckId): Check => {
+      const found = checks.find(check => check.id === id);
+      assert.ok(found);
+      return found;
+    };
+    /** Those that are not ok. */
+    const troubles = checks.filter(check => check.status !== 'ok').map(check => `${check.id} ${check.status}`);
+    return { find, troubles };
+  };
+}
