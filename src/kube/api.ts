@@ -151,6 +151,12 @@ export class Api {
     return true;
   }
 
+  /** Throws when the server does not have the resource. Whether this user may list it is another matter. */
+  async assertServed(resource: Resource): Promise<void> {
+    const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
+    if (answer.status === 404) await this.#body({ verb: 'list', resource }, answer);
+  }
+
   /** The server's git version, as `v1.36.3`. */
   async serverVersion(): Promise<string> {
     const answer = await this.#transport.request({ path: '/version' });

@@ -1,7 +1,7 @@
 /** v1 Pods of one node, as a drain looks at them. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { DrainPod } from '../nodepool/drain-filters.ts';
-import { selectorError } from '../nodepool/selector-error.ts';
+import { selectorError } from '../nodepool/errors.ts';
 import type { Api } from './api.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from './protobuf/drained-pod.ts';
 import { PODS, type Resource } from './resource.ts';

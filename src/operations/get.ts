@@ -1,6 +1,5 @@
 /** Reads pools as the server has them. */
-import { NodepoolError } from '../nodepool/errors.ts';
-import { selectorError } from '../nodepool/selector-error.ts';
+import { NodepoolError, selectorError } from '../nodepool/errors.ts';
 import { poolNotFound } from './load-view.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 

@@ -1,9 +1,8 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import { NodepoolError, selectorError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
-import { selectorError } from '../nodepool/selector-error.ts';
 import { taintFrom } from '../nodepool/taint.ts';
 import type { Node, Taint } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-writer.ts';
