@@ -32,7 +32,7 @@ warning  clock       this machine's clock is 9 s ahead of the server's
                      next: set it
 error    overlaps    nodes match several pools
                      - gpu does not get 2 nodes of worker: a, b
-                     - \\x1b[2Jx\\nerror forged
+                     - \\u001b[2Jx\\nerror forged
                      next: change one
 skipped  handlers    the nodes could not be read
 
