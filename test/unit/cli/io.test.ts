@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { wantsColor, withColorFlag } from '../../../src/cli/io.ts';
+import { dropUnusedColors, wantsColor, withColorFlag } from '../../../src/cli/io.ts';
 import { testIo } from './test-io.ts';
 
 describe('colour', () => {
@@ -13,10 +13,15 @@ describe('colour', () => {
     [{ FORCE_COLOR: '1' }, false, true],
     [{ FORCE_COLOR: '0' }, true, false],
     [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '', NO_COLOR: '1' }, true, false],
   ];
   for (const [env, isTTY, expected] of cases) {
     test(`${JSON.stringify(env)} on ${isTTY ? 'a terminal' : 'a pipe'}: ${expected}`, () => {
       assert.equal(wantsColor(env, isTTY), expected);
+      const rest = { ...env };
+      dropUnusedColors(rest);
+      assert.equal(wantsColor(rest, isTTY), expected);
+      assert.ok(!(rest.FORCE_COLOR && rest.NO_COLOR));
     });
   }
 });
