@@ -23,7 +23,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;
 
   override async run(): Promise<number> {
-    const { flags, args } = await this.parse(this.ctor, withBareDryRun(this.argv, this.ctor.flags ?? {}));
+    const { flags, args } = await this.parse(this.ctor, asKubectlReads(this.argv, this.ctor.flags ?? {}));
     const { io } = this.config.options as unknown as RunOptions;
     const { version, root } = this.config;
     const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>);
@@ -40,9 +40,17 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   }
 }
 
-/** `--dry-run` alone is `--dry-run=client`, as for kubectl; oclif has no flag with an optional value. */
-function withBareDryRun(argv: string[], flags: Interfaces.FlagInput): string[] {
-  if (flags['dry-run']?.type !== 'option') return argv;
+/**
+ * `--dry-run` alone is `--dry-run=client`, and json, yaml and name are formats in any case, as for kubectl: oclif has neither
+ * flags with an optional value nor options that are read before they are compared.
+ */
+function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   const end = argv.indexOf('--');
-  return argv.map((arg, i) => (arg === '--dry-run' && (end < 0 || i < end) ? '--dry-run=client' : arg));
+  return argv.map((arg, i) => {
+    if (end >= 0 && i >= end) return arg;
+    if (arg === '--dry-run' && flags['dry-run']?.type === 'option') return '--dry-run=client';
+    const [, flag, format] = /^(-o=?|--output=)?(json|yaml|name)$/i.exec(arg) ?? [];
+    const isFormat = flag !== undefined || argv[i - 1] === '-o' || argv[i - 1] === '--output';
+    return format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg;
+  });
 }

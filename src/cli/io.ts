@@ -39,9 +39,21 @@ export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
   return isTTY && env.TERM !== 'dumb';
 }
 
+/**
+ * Where both are set Node would warn about it on stderr as soon as anything asks for colours: what wantsColor() does not
+ * look at goes.
+ */
+export function dropUnusedColors(env: Io['env']): void {
+  if (env.FORCE_COLOR === '') delete env.FORCE_COLOR;
+  if (env.FORCE_COLOR === undefined) return;
+  delete env.NO_COLOR;
+  delete env.NODE_DISABLE_COLORS;
+}
+
 /** The real process. A reader that went away (`| head -1`) ends the output, not the program. */
 export function processIo(process: NodeJS.Process): Io {
   const { stdin, stdout, stderr, env } = process;
+  dropUnusedColors(env);
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') return;

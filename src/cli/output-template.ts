@@ -52,7 +52,8 @@ async function textOf(format: string, argument: string, isFile: boolean): Promis
   }
   if (!isFile) return argument;
   try {
-    return await readFile(argument, 'utf8');
+    // An editor's byte order mark is no text of the template.
+    return (await readFile(argument, 'utf8')).replace(/^\uFEFF/, '');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new NodepoolError(

@@ -1,11 +1,14 @@
 /** YAML and JSON text into documents, each with its position. */
 import { CORE_SCHEMA, constructFromEvents, EVENT_ID, type Event, mergeTag, parseEvents, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { offsetOf, readValue, startOf } from './yaml-places.ts';
 
 export interface InputDocument {
   value: unknown;
   /** For messages: `pools.yaml:12`, and `pools.yaml:12 items[3]` for an item of a List. */
   source: string;
+  /** The same of one of its fields, by its path as errors have it: `pools.yaml:14`. */
+  placeOf(field: string): string;
 }
 
 /** YAML 1.2 (a superset of JSON) with the merge key `<<`, which kubectl's parser has too. */
@@ -17,39 +20,36 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
  */
 export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
   const source = text.replace(/^\uFEFF/, '');
-  const { values, starts } = parse(source, name, next);
+  const { values, events } = parse(source, name, next);
+  const starts = [...events.keys()].filter(index => events[index]?.type === EVENT_ID.DOCUMENT);
   const documents: InputDocument[] = [];
   for (const [i, value] of values.entries()) {
     if (value === null || value === undefined) continue;
-    const place = `${name}:${lineOf(source, starts[i] ?? 0)}`;
+    const first = (starts[i] ?? 0) + 1;
+    const place = (offset = 0) => `${name}:${lineOf(source, offset)}`;
+    const begin = place(startOf(events[first]));
+    const add = (item: unknown, prefix: string, suffix: string) => {
+      const placeOf = (field: string) =>
+        place(offsetOf(`${prefix}${field}`, readValue(events, first, source))) + suffix;
+      documents.push({ value: item, source: begin + suffix, placeOf });
+    };
     const items = listItems(value);
-    if (items === undefined) documents.push({ value, source: place });
-    else documents.push(...items.map((item, n) => ({ value: item, source: `${place} items[${n}]` })));
+    if (items === undefined) add(value, '', '');
+    else for (const [n, item] of items.entries()) add(item, `items[${n}].`, ` items[${n}]`);
   }
   return documents;
 }
 
-function parse(source: string, name: string, next: string | undefined): { values: unknown[]; starts: number[] } {
+function parse(source: string, name: string, next: string | undefined): { values: unknown[]; events: Event[] } {
   try {
     const events = parseEvents(source, {});
-    return { values: constructFromEvents(events, { source, schema: SCHEMA }), starts: documentStarts(events) };
+    return { values: constructFromEvents(events, { source, schema: SCHEMA }), events };
   } catch (error) {
     // Whatever the parser throws is about the text: limits of depth and aliases are not YAMLExceptions.
     const { mark, reason } = error instanceof YAMLException ? error : { reason: String(error) };
     const place = mark === undefined ? name : `${name}:${mark.line + 1}:${mark.column + 1}`;
     throw new NodepoolError('input', `${place}: not valid YAML: ${reason}`, next, { cause: error });
   }
-}
-
-/** The offset of each document's first node. */
-function documentStarts(events: Event[]): number[] {
-  const starts: number[] = [];
-  for (const [i, event] of events.entries()) {
-    if (event.type !== EVENT_ID.DOCUMENT) continue;
-    const first = events[i + 1];
-    starts.push(first !== undefined && 'start' in first ? first.start : 0);
-  }
-  return starts;
 }
 
 function lineOf(source: string, offset: number): number {

@@ -113,7 +113,7 @@ async function poolsToCreate(
   const { readInput } = await import('../cli/input.ts');
   const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
   const documents = await readInput(flags.filename, io, requestTimeoutMs);
-  return documents.map(({ value, source }) => withoutServerFields(decodePool(value, source)));
+  return documents.map(({ value, source, placeOf }) => withoutServerFields(decodePool(value, source, placeOf)));
 }
 
 /** Throws when the flag is there and names nothing: an empty variable in a script. */

@@ -72,7 +72,7 @@ async function editInEditor(name: string, pools: PoolsPort, approve: ApproveEdit
       if (document === undefined || more.length > 0) {
         throw new NodepoolError('input', `expected one pool, found ${more.length + (document ? 1 : 0)} documents`);
       }
-      return decodePool(document.value, document.source);
+      return decodePool(document.value, document.source, document.placeOf);
     },
   });
 }

@@ -3,7 +3,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
-import { type Asked, isMissingObject, parseStatus, refusal } from './errors.ts';
+import { type Asked, isMissingObject, noApiServer, parseStatus, refusal } from './errors.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { decodeEnvelope } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
@@ -151,6 +151,12 @@ export class Api {
     return true;
   }
 
+  /** Throws when the server does not have the resource. Whether this user may list it is another matter. */
+  async assertServed(resource: Resource): Promise<void> {
+    const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
+    if (answer.status === 404) await this.#body({ verb: 'list', resource }, answer);
+  }
+
   /** The server's git version, as `v1.36.3`. */
   async serverVersion(): Promise<string> {
     const answer = await this.#transport.request({ path: '/version' });
@@ -166,7 +172,8 @@ export class Api {
     } catch {
       body = undefined;
     }
-    return isObject(body) && ('kind' in body || 'gitVersion' in body) ? (body as T) : this.#isNoServer();
+    if (isObject(body) && ('kind' in body || 'gitVersion' in body)) return body as T;
+    throw noApiServer(this.#transport.access);
   }
 
   /** Throws: protobuf that cannot be read as NodepoolError, anything else as it is. */
@@ -176,16 +183,6 @@ export class Api {
     const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
     throw new NodepoolError('cluster', problem, next, { cause });
   };
-
-  /** Throws NodepoolError. */
-  #isNoServer(): never {
-    const { cluster, source } = this.#transport.access;
-    throw new NodepoolError(
-      'cluster',
-      `what answers at ${cluster.server} is not a Kubernetes API server`,
-      `check the server's address in ${source}, and whether a proxy or a login page stands before it`,
-    );
-  }
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
     const { protobuf } = answer;

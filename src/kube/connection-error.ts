@@ -62,7 +62,7 @@ function explain(error: NodeJS.ErrnoException, access: Access, deadlineMs: numbe
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
       return {
         message: `${unreachable}: it does not speak TLS as expected (${firstLine(error)})`,
-        next: `check that ${source} has https:// or http:// as the server needs`,
+        next: `check server of cluster "${cluster.name}" in ${source}: whether it needs https:// or http://, and its port`,
       };
     case 'ECONNRESET':
     case 'EPIPE':

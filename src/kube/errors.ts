@@ -78,6 +78,7 @@ export function refusal(
   const cannot = `cannot ${asked.verb} ${subject}`;
   const reason = reasonOf(answer, status);
   const { server } = access.cluster;
+  if (isForeign(answer, status)) return noApiServer(access, answer);
   switch (answer.status) {
     case 400:
       return badRequest(cannot, reason);
@@ -113,6 +114,33 @@ export function refusal(
         answer.status >= 500 ? "try again; if it stays, look at the server's log" : undefined,
       );
   }
+}
+
+/** An API server sends nobody elsewhere, has no pages, and says with a Status what it does not understand. */
+function isForeign({ status: code, headers, text }: Answer, status: Status | undefined): boolean {
+  if (status !== undefined) return false;
+  if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
+  return (code === 403 || code === 404) && isPage(headers);
+}
+
+function isPage(headers: Answer['headers']): boolean {
+  return headers['content-type']?.startsWith('text/html') ?? false;
+}
+
+/** @param answer what it said; undefined where that was a success */
+export function noApiServer({ cluster, source }: Access, answer?: Answer): NodepoolError {
+  const { server, name } = cluster;
+  return new NodepoolError(
+    'cluster',
+    `what answers at ${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
+    `check server of cluster "${name}" in ${source}: http or https, address and port, and whether a proxy or a login page stands before it`,
+  );
+}
+
+function foreignWords(answer: Answer): string {
+  const { status, headers } = answer;
+  if (headers.location !== undefined) return `it answered ${status}, see ${headers.location}`;
+  return isPage(headers) ? `it answered ${status} with a page` : `it answered ${status}: ${reasonOf(answer)}`;
 }
 
 function badRequest(cannot: string, reason: string): NodepoolError {

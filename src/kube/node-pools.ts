@@ -64,6 +64,7 @@ export function poolsPort(api: Api): PoolsPort {
       const pool = await api.get<RawPool>(NODE_POOLS, name);
       return pool === undefined ? undefined : withSpec(pool);
     },
+    assertServed: () => api.assertServed(NODE_POOLS),
     async create(pool, { dryRun }) {
       const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(dryRun));
       return made.kind === 'created' ? { kind: 'created', pool: withSpec(made.object) } : made;

@@ -1,7 +1,7 @@
 /** v1 Pods of one node, as a drain looks at them. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { DrainPod } from '../nodepool/drain-filters.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { selectorError } from '../nodepool/errors.ts';
 import type { Api } from './api.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from './protobuf/drained-pod.ts';
 import { PODS, type Resource } from './resource.ts';
@@ -17,10 +17,7 @@ export async function podsOnNode(api: Api, node: string, podSelector: string | u
       labelSelector: podSelector,
     });
   } catch (error) {
-    // What the server finds wrong with this request can only be the selector.
-    if (podSelector === undefined || !(error instanceof NodepoolError) || error.kind !== 'input') throw error;
-    const problem = `--pod-selector "${podSelector}": ${error.message}`;
-    throw new NodepoolError('input', problem, 'write it like a=b,c!=d,e', { cause: error });
+    throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
   }
 }
 

@@ -11,9 +11,10 @@ import { API_VERSION, type NodePool, type ObjectMeta } from './types.ts';
  * validation.ts). Nulls are left out, as the server does; a missing spec becomes an empty one.
  *
  * @param source where the value came from, for the error: a file name, `stdin`
+ * @param placeOf the same of one of its fields, where it is known more precisely
  * @throws NodepoolError `input`, naming each wrong field
  */
-export function decodePool(value: unknown, source: string): NodePool {
+export function decodePool(value: unknown, source: string, placeOf?: (field: string) => string): NodePool {
   if (!isObject(value)) {
     throw new NodepoolError(
       'input',
@@ -24,7 +25,7 @@ export function decodePool(value: unknown, source: string): NodePool {
   checkKind(value, source);
   const errors: FieldError[] = [];
   const decoded = readTyped(value, POOL_SCHEMA, '', { errors, unknownFields: 'refused' });
-  if (errors.length > 0) throw fieldErrors(source, errors);
+  if (errors.length > 0) throw fieldErrors(source, errors, placeOf);
   return { spec: {}, ...(decoded as Omit<NodePool, 'spec'>) };
 }
 

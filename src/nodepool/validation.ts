@@ -55,7 +55,7 @@ export function isClusterLabel(key: string): boolean {
 function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
   const field = 'metadata.name';
   const problem = poolNameProblem(name);
-  if (problem !== undefined) return [{ field, message: problem }];
+  if (problem !== undefined) return [{ field, message: problem, next: 'choose another name' }];
   if (!RESERVED_NAMES.includes(name) || spec.nodeSelector !== undefined) return [];
   return [
     {

@@ -1,5 +1,5 @@
 /** Reads pools as the server has them. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import { NodepoolError, selectorError } from '../nodepool/errors.ts';
 import { poolNotFound } from './load-view.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
@@ -35,7 +35,6 @@ export async function getPools(
   };
 }
 
-/** What the server finds wrong with a list request can only be a selector. */
 async function listPools(
   labelSelector: string | undefined,
   fieldSelector: string | undefined,
@@ -45,14 +44,11 @@ async function listPools(
   try {
     return await pools.list({ labelSelector, fieldSelector });
   } catch (error) {
-    if (!(error instanceof NodepoolError) || error.kind !== 'input') throw error;
-    const isFields = fieldSelector !== undefined && (labelSelector === undefined || /field/.test(error.message));
-    const [flag, next] = isFields
-      ? [
-          `--field-selector "${fieldSelector}"`,
-          'the server selects pools by metadata.name; filter others with -o jsonpath',
-        ]
-      : [`-l "${labelSelector}"`, 'write it like a=b,c!=d,e'];
-    throw new NodepoolError('input', `${flag}: ${error.message}`, next, { cause: error });
+    const isLabels =
+      labelSelector !== undefined &&
+      (fieldSelector === undefined || !(error instanceof Error && /field/.test(error.message)));
+    if (isLabels) throw selectorError(error, '-l', labelSelector);
+    const next = 'the server selects pools by metadata.name; filter others with -o jsonpath';
+    throw selectorError(error, '--field-selector', fieldSelector ?? '', next);
   }
 }

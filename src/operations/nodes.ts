@@ -1,5 +1,5 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import { NodepoolError, selectorError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
@@ -56,15 +56,11 @@ export async function listNodes(
   });
 }
 
-/** What the server finds wrong with the list of nodes can only be the selector. */
 export async function selectNodes(selector: string | undefined, access: NodeAccess): Promise<Node[]> {
   try {
     return await access.select(selector);
   } catch (error) {
-    if (selector === undefined || !(error instanceof NodepoolError) || error.kind !== 'input') throw error;
-    throw new NodepoolError('input', `-l "${selector}": ${error.message}`, 'write it like a=b,c!=d,e', {
-      cause: error,
-    });
+    throw selector === undefined ? error : selectorError(error, '-l', selector);
   }
 }
 

@@ -96,7 +96,7 @@ export async function settled(pool: string, work: Promise<PoolOutcome>): Promise
 }
 
 /** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it. */
-export function firstStripWarning(view: View, name: string): string[] {
+export function firstStripWarning(view: View, name: string, where = `\`kubectl nodepool diff ${name}\``): string[] {
   if (view.pool(name)?.spec.unmanaged !== 'Remove') return [];
   const held = view.held(name);
   const before = held.some(node => strips(view.claim(node.name)?.record));
@@ -104,7 +104,7 @@ export function firstStripWarning(view: View, name: string): string[] {
   if (before || nodes.length === 0) return [];
   const noun = nodes.length === 1 ? 'node' : 'nodes';
   return [
-    `pool ${name} has unmanaged: Remove: labels and taints of ${nodes.length} ${noun} that the pool does not set are removed, those of cloud, CNI and GPU software too; see them with \`kubectl nodepool diff ${name}\`; they come back when the pool lets go`,
+    `pool ${name} has unmanaged: Remove: labels and taints of ${nodes.length} ${noun} that the pool does not set are removed, those of cloud, CNI and GPU software too; see ${where}; they come back when the pool lets go`,
   ];
 }
 

@@ -44,5 +44,5 @@ function summary(checks: Check[]): string {
     const count = checks.filter(check => check.status === status).length;
     return count === 0 ? [] : [`${count} ${status}`];
   });
-  return `${checks.length} checks: ${counts.join(', ')}`;
+  return `${checks.length} ${checks.length === 1 ? 'check' : 'checks'}: ${counts.join(', ')}`;
 }

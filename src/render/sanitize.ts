@@ -73,11 +73,10 @@ function isFine(character: string, at: number, text: string): boolean {
   return after === '\u20e3' ? /[#*0-9]/.test(before) : !BARE.test(before) && !SELECTOR.test(before);
 }
 
+/** In the form that JSON has: of one character, no two are seen beside each other. */
 function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
-  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
-  if (code > 0xff) return unicodeEscapes(character);
-  return NAMED[character] ?? `\\x${code.toString(16).padStart(2, '0')}`;
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : (NAMED[character] ?? unicodeEscapes(character));
 }
 
 /** Two of them for a character beyond the basic plane, as JSON has it. */

@@ -26,12 +26,12 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an unknown field',
     `${HEAD}spec:\n  lables: {a: b}\n`,
-    'stdin:1: spec.lables: unknown field; next: did you mean spec.labels?',
+    'stdin:5: spec.lables: unknown field; next: did you mean spec.labels?',
   ],
   [
     'an unknown field deeper down, in the second document',
     `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
-    'stdin:7 has 2 errors:\n  spec.taints[0].effect: missing\n  spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see what the fields take with `kubectl explain nodepool.spec`',
+    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see what the fields take with `kubectl explain nodepool.spec`',
   ],
   [
     'another kind',
@@ -52,12 +52,12 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'a number where a label value stands',
     `${HEAD}spec:\n  labels: {n: 1}\n`,
-    'stdin:1: spec.labels[n]: expected a string, found the number 1; next: quote it: label values are strings',
+    'stdin:5: spec.labels[n]: expected a string, found the number 1; next: quote it: label values are strings',
   ],
   [
     'no name',
     'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nspec: {}\n',
-    'stdin:1: metadata: missing; next: see what the fields take with `kubectl explain nodepool.spec`',
+    'stdin:1: metadata: missing; next: give the pool a name in metadata.name',
   ],
   [
     'the same taint twice',
@@ -133,7 +133,11 @@ test('flags and names', async () => {
       1,
       /^error: nodepool x\\nerror: y: metadata\.name: "x\\nerror: y" must be of lower case letters[^\n]*$/,
     ],
-    [['A_b'], 1, /^error: nodepool A_b: metadata\.name: "A_b" must be of lower case letters/],
+    [
+      ['A_b'],
+      1,
+      /^error: nodepool A_b: metadata\.name: "A_b" must be of lower case letters, .*; next: choose another name$/,
+    ],
     [
       ['control-plane'],
       1,

@@ -124,6 +124,18 @@ describe('errors of a connection', () => {
     server.close();
   });
 
+  test('a login page in front', async () => {
+    const login = createHttpServer((_request, response) => {
+      response.writeHead(302, { location: 'https://login.example.com/' }).end();
+    });
+    const address = await listening(login);
+    assert.match(
+      await told(await kubeconfig(`http://${address}`)),
+      /is not a Kubernetes API server: it answered 302, see https:\/\/login\.example\.com\/; next: check server of cluster /,
+    );
+    login.close();
+  });
+
   test('http where TLS is spoken, and TLS where http is', async () => {
     const http = createHttpServer();
     const address = await listening(http);
@@ -131,14 +143,14 @@ describe('errors of a connection', () => {
     assert.match(
       await told(path),
       new RegExp(
-        `^cannot reach the server https://${address}: it does not speak TLS as expected \\(.*\\); next: check that ${path} has https:// or http:// as the server needs$`,
+        `^cannot reach the server https://${address}: it does not speak TLS as expected \\(.*\\); next: check server of cluster "[^"]+" in ${path}: whether it needs https:// or http://, and its port$`,
       ),
     );
     http.close();
     const plain = cluster().server.replace('https:', 'http:');
-    assert.equal(
+    assert.match(
       await told(await kubeconfig(plain)),
-      `cannot get the version: Client sent an HTTP request to an HTTPS server.`,
+      /: it answered 400: Client sent an HTTP request to an HTTPS server\.; next: check server of cluster "[^"]+" in .*: http or https, /,
     );
   });
 

@@ -56,3 +56,8 @@ test('stdout that is closed, and errors to a reader that has gone, are no crash'
   const gone = await shell(`{ ${productCommand().join(' ')} nonsense 2>&1; echo "exit $?" >&3; } 3>&2 | true`);
   assert.equal(gone.stderr, 'exit 2\n');
 });
+
+test('NO_COLOR beside FORCE_COLOR: Node says nothing of its own', async () => {
+  const { stderr } = await shell('FORCE_COLOR=1 NO_COLOR=1 NODE_DISABLE_COLORS=1 $program >/dev/null');
+  assert.equal(stderr, '');
+});

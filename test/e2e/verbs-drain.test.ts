@@ -78,7 +78,7 @@ test('--pod-selector', async () => {
   assert.deepEqual([code, await names()], [0, ['b', 'elsewhere']]);
   await refused(
     ['drain', 'worker', '--pod-selector', 'a in'],
-    1,
+    2,
     /^error: --pod-selector "a in": .*; next: write it like a=b/,
   );
 });

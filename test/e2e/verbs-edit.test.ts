@@ -89,7 +89,7 @@ test('an invalid edit opens again with the reason at its head, until it is valid
   const reasons = seen.map(text => text.split('\n').filter(line => /^# (error|next): /.test(line)));
   assert.deepEqual(reasons[0], []);
   assert.match(reasons[1]?.join('\n') ?? '', /^# error: nodepool gpu: spec\.labels\[tier\]: .*"a b"/);
-  assert.deepEqual(reasons[2], ['# error: edit:7: spec.lables: unknown field', '# next: did you mean spec.labels?']);
+  assert.deepEqual(reasons[2], ['# error: edit:12: spec.lables: unknown field', '# next: did you mean spec.labels?']);
   // The lines are those of the file in the editor, whose head may have a line that says what to do next.
   assert.equal(seen[2]?.split('\n').indexOf('apiVersion: nodes.lailin.xyz/v1'), 7 - 1);
   const line = Number(/^# error: edit:(\d+):\d+: not valid YAML: /.exec(reasons[3]?.join() ?? '')?.[1]);

@@ -97,6 +97,11 @@ test('jsonpath-as-json and jsonpath-file', async () => {
   ]);
 });
 
+test('json, yaml and name in any case', async () => {
+  await pools();
+  await same([['-o', 'JSON'], ['gpu', '-oYaml'], ['--output=Name'], ['gpu', '--output', 'YAML']]);
+});
+
 test('custom-columns and custom-columns-file', async () => {
   await pools();
   const file = join(cluster().dir, 'columns');

@@ -117,6 +117,6 @@ test('-l chooses; nothing found is no error', async () => {
   await pools();
   assert.equal(await ok(['get', '-l', 'team!=a,team', '-o', 'name']), 'nodepool.nodes.lailin.xyz/new\n');
   await refused(['get', '-l', 'team=c'], 0, 'No pools found.');
-  await refused(['get', '-l', 'a=b=c'], 1, /^error: -l "a=b=c": .*; next: write it like a=b,c!=d,e$/);
+  await refused(['get', '-l', 'a=b=c'], 2, /^error: -l "a=b=c": .*; next: write it like a=b,c!=d,e\nSee /);
   await refused(['get', 'gpu', '-l', 'a=b'], 2, /^error: names and -l exclude each other; next: give one of the two\n/);
 });

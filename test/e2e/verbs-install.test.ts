@@ -30,6 +30,15 @@ test('before install, every verb that needs the resource says what to do', async
     ['edit', 'worker'],
     ['reconcile'],
     ['delete', 'worker', '--yes'],
+    ['events'],
+    ['events', 'worker', '--watch'],
+    ['top'],
+    ['nodes'],
+    ['wait', 'worker', '--for', 'delete'],
+    ['get', '--watch'],
+    ['drain', 'worker'],
+    ['adopt'],
+    ['add', 'worker', 'n1'],
   ];
   const line = `error: the server ${cluster().server} does not have the NodePool resource; next: run \`kubectl nodepool install\``;
   for (const args of needing) await refused(args, 1, line);

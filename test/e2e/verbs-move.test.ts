@@ -97,6 +97,7 @@ test('move: from one pool to the other in one write; by labels, by pool; both po
   assert.equal((await unchanged(['diff'])).code, 0);
   await refused(['move', 'a', '--from', 'old', '--to', 'new', '-l', 'x=y'], 2, /exclude each other/);
   await refused(['move', '-l', '', '--to', 'old'], 2, /^error: -l: the selector is empty; /);
+  await refused(['move', '-l', 'a===', '--to', 'old'], 2, /^error: -l "a===": /);
   assert.deepEqual(await unchanged(['move', '--from', 'old', '--to', 'new']), {
     code: 0,
     stdout: '',

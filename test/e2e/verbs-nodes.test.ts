@@ -73,7 +73,7 @@ test('nodes: of no pool, by labels, as JSON', async () => {
 test('nodes: what is wrong is said', async () => {
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['nodes', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
-  await refused(['nodes', '-l', '!!'], 1, /^error: -l "!!": .*; next: write it like a=b,c!=d,e$/);
+  await refused(['nodes', '-l', '!!'], 2, /^error: -l "!!": .*; next: write it like a=b,c!=d,e\nSee /);
   await refused(['nodes', 'a', '--unassigned'], 2, /^error: --unassigned lists nodes of no pool; /);
   await refused(
     ['nodes', '--why', 'nope'],

@@ -65,7 +65,7 @@ test('diff: unmanaged: Remove warns, and names what it takes', async () => {
   await world.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
   await world.pool('gpu', { unmanaged: 'Remove' });
   const { code, stdout, stderr } = await unchanged(['diff', 'gpu']);
-  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*\n$/);
+  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*; see below; .*\n$/);
   assert.deepEqual(
     [code, /cloud\.example\.com\/zone=z.*/.exec(stdout)?.[0]],
     [1, 'cloud.example.com/zone=z  (unmanaged)'],

@@ -215,7 +215,7 @@ test('what is wrong is said, and how to get on', async () => {
     2,
     `error: --resources: "cpu," has an empty name; next: write it like cpu,nvidia.com/gpu\n${see}`,
   );
-  await refused(['top', '-l', 'a b'], 1, /^error: -l "a b": /);
+  await refused(['top', '-l', 'a b'], 2, /^error: -l "a b": /);
   await refused(['top', 'gpu', '-l', 'a=b'], 2, /^error: names and -l exclude each other/);
   await refused(['top', '-o', 'yaml'], 2, /^error: .*--output/);
   const odd = await unchanged(['top', 'gpu', '--resources', 'nvidia.com/gpus', '--no-headers']);

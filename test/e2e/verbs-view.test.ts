@@ -166,7 +166,7 @@ test("a cluster's text cannot drive the terminal", async t => {
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
   terminal.type('e/Escape{enter}');
-  await terminal.shows(/red \\x1b\[31mtext\\x07 \\u202eback/);
+  await terminal.shows(/red \\u001b\[31mtext\\u0007 \\u202eback/);
   terminal.type('{enter}');
   assertScreen('event-hostile', await terminal.shows(/Message: +red/));
   for (const evil of ['\u001b[31m', '\u0007', '\u202e', '\u001b[2J']) {

@@ -192,8 +192,8 @@ test('events: those there are, then new ones, and repeated ones with their count
     'LAST SEEN | TYPE | REASON | POOL | MESSAGE',
     '9s | Normal | NodeJoined | gpu | 1 node joined: a',
     '9s | Normal | RuntimeClassCreated | other | RuntimeClass node-pool-other created',
-    '9s | Warning | Tested | gpu | red \\x1b[31mtext',
-    '9s (x12 over 9s) | Warning | Tested | gpu | red \\x1b[31mtext',
+    '9s | Warning | Tested | gpu | red \\u001b[31mtext',
+    '9s (x12 over 9s) | Warning | Tested | gpu | red \\u001b[31mtext',
     '9s | Normal | RuntimeClassCreated | last | RuntimeClass node-pool-last created',
   ]);
   assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 0, 0]);

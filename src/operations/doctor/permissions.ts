@@ -1,7 +1,7 @@
 /** What the user may do with this program, and what the controller's service account may do. */
 import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
-import { error, type Finding, ok, plural, skipped, warning } from './check.ts';
+import { error, type Finding, named, ok, plural, skipped, warning } from './check.ts';
 import { grantsOf } from './manifest-access.ts';
 import { commandOf, type VerbNeeds } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
@@ -22,10 +22,20 @@ export async function checkPermissions(needs: readonly VerbNeeds[], port: Doctor
     return `${verb} lacks: ${questionTexts(questions.filter(isDenied)).join('; ')}`;
   });
   const remedy = 'ask for a role with them, for the verbs that you need';
-  const message = `this user lacks permissions for ${plural(commands(lacking).size, 'verb')} of ${commands(needs).size}`;
+  const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
   return lacking.some(({ verb }) => verb === LEAST)
     ? error(message, remedy, details)
     : warning(message, remedy, details);
+}
+
+/** A verb that lacks nothing without its flag is not counted: `2 verbs of 20, and for get --watch`. */
+function lackingWords(lacking: readonly VerbNeeds[], all: number): string {
+  const verbs = lacking.filter(({ verb }) => verb === commandOf(verb)).map(({ verb }) => verb);
+  const forms = lacking.filter(({ verb }) => !verbs.includes(commandOf(verb))).map(({ verb }) => verb);
+  return [
+    ...(verbs.length > 0 ? [`${plural(verbs.length, 'verb')} of ${all}`] : []),
+    ...(forms.length > 0 ? [named(forms)] : []),
+  ].join(', and for ');
 }
 
 function commands(needs: readonly VerbNeeds[]): Set<string> {

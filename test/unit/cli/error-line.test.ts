@@ -37,6 +37,6 @@ test('what looks like an item and is none stays in its line', () => {
 });
 
 test('a warning is a line, however long and whatever is in it', () => {
-  assert.equal(warningLine('a\nb\t\u001b'), 'warning: a\\nb\\t\\x1b');
+  assert.equal(warningLine('a\nb\t\u001b'), 'warning: a\\nb\\t\\u001b');
   assert.ok(warningLine('x'.repeat(1_000_000)).length < 2100);
 });

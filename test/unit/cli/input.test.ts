@@ -8,6 +8,9 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { readInput } from '../../../src/cli/input.ts';
 import { testIo } from './test-io.ts';
 
+const read = async (...args: Parameters<typeof readInput>) =>
+  (await readInput(...args)).map(({ value, source }) => ({ value, source }));
+
 describe('readInput', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nodepool-input-'));
   before(() => {
@@ -26,11 +29,11 @@ describe('readInput', () => {
 
   test('a file', async () => {
     const path = join(dir, 'b.yaml');
-    assert.deepEqual(await readInput([path], testIo()), [{ value: { n: 2 }, source: `${path}:1` }]);
+    assert.deepEqual(await read([path], testIo()), [{ value: { n: 2 }, source: `${path}:1` }]);
   });
 
   test('stdin', async () => {
-    assert.deepEqual(await readInput(['-'], testIo({ stdin: 'n: 1\n---\nn: 2\n' })), [
+    assert.deepEqual(await read(['-'], testIo({ stdin: 'n: 1\n---\nn: 2\n' })), [
       { value: { n: 1 }, source: 'stdin:1' },
       { value: { n: 2 }, source: 'stdin:3' },
     ]);
@@ -70,7 +73,7 @@ describe('readInput', () => {
       response.statusCode = request.url === '/pools.yaml' ? 200 : 404;
       response.end('n: 1');
     });
-    assert.deepEqual(await readInput([`${base}/pools.yaml`], testIo()), [
+    assert.deepEqual(await read([`${base}/pools.yaml`], testIo()), [
       { value: { n: 1 }, source: `${base}/pools.yaml:1` },
     ]);
     await assert.rejects(readInput([`${base}/no`], testIo()), {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { wantsColor, withColorFlag } from '../../../src/cli/io.ts';
+import { dropUnusedColors, wantsColor, withColorFlag } from '../../../src/cli/io.ts';
 import { testIo } from './test-io.ts';
 
 describe('colour', () => {
@@ -13,10 +13,15 @@ describe('colour', () => {
     [{ FORCE_COLOR: '1' }, false, true],
     [{ FORCE_COLOR: '0' }, true, false],
     [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '', NO_COLOR: '1' }, true, false],
   ];
   for (const [env, isTTY, expected] of cases) {
     test(`${JSON.stringify(env)} on ${isTTY ? 'a terminal' : 'a pipe'}: ${expected}`, () => {
       assert.equal(wantsColor(env, isTTY), expected);
+      const rest = { ...env };
+      dropUnusedColors(rest);
+      assert.equal(wantsColor(rest, isTTY), expected);
+      assert.ok(!(rest.FORCE_COLOR && rest.NO_COLOR));
     });
   }
 });
@@ -32,7 +37,7 @@ test('out() and err() write lines to their own stream', () => {
 test('text of the cluster in a message cannot drive the terminal', () => {
   const io = testIo();
   io.err('error: node \u001b[31mred\u009b2J\u202e');
-  assert.equal(io.stderrText(), 'error: node \\x1b[31mred\\x9b2J\\u202e\n');
+  assert.equal(io.stderrText(), 'error: node \\u001b[31mred\\u009b2J\\u202e\n');
 });
 
 test('--color goes before the environment and the terminal; the last one counts, and none after --', () => {
@@ -62,7 +67,7 @@ test('what a renderer lets slip does not reach a terminal; a pipe gets what was 
     io.out(slip);
     return io.stdoutText();
   };
-  assert.equal(shown({ stdoutIsTTY: true, color: true }), '\u001b[32mgreen\u001b[39m \\x1b[2J\\u202e\n\tb\n');
-  assert.equal(shown({ stdoutIsTTY: true }), '\\x1b[32mgreen\\x1b[39m \\x1b[2J\\u202e\n\tb\n');
+  assert.equal(shown({ stdoutIsTTY: true, color: true }), '\u001b[32mgreen\u001b[39m \\u001b[2J\\u202e\n\tb\n');
+  assert.equal(shown({ stdoutIsTTY: true }), '\\u001b[32mgreen\\u001b[39m \\u001b[2J\\u202e\n\tb\n');
   assert.equal(shown({}), `${slip}\n`);
 });

@@ -12,7 +12,7 @@ test('a line an entry, whatever its text; debug from -v 4 on', () => {
     const log = createLog(io, 'text', verbosity);
     log('debug', 'a');
     log('warning', 'b\nc \u001b[2J');
-    assert.equal(io.stderrText(), `${debug}2026-01-01T00:00:00.000Z warning b c \\x1b[2J\n`);
+    assert.equal(io.stderrText(), `${debug}2026-01-01T00:00:00.000Z warning b c \\u001b[2J\n`);
   }
 });
 

@@ -32,6 +32,11 @@ test('templates from files; the columns of a file have their headers in any case
   assert.equal(await print(`custom-columns-file=${file('NAME\n.metadata.name\n')}`, false), 'NAME\ngpu\n');
 });
 
+test('files of Windows editors: a byte order mark is left out, line ends are as for kubectl', async () => {
+  assert.equal(await print(`jsonpath-file=${file('\uFEFF{.metadata.name}\r\n')}`), 'gpu\r\n');
+  assert.equal(await print(`custom-columns-file=${file('\uFEFFNAME\r\n.metadata.name\r\n')}`), 'NAME\ngpu\n');
+});
+
 test('what is wrong with the command line, with a file, with a template, and with a template on these values', async () => {
   const refuses = (output: string, kind: string, message: string) =>
     assert.rejects(print(output), { name: 'NodepoolError', kind, message }, output);

@@ -45,6 +45,57 @@ describe('documents and where they begin', () => {
   }
 });
 
+test('where a field stands; one that is not there where it would be', () => {
+  const text = `x: 1
+---
+spec:
+  labels:
+    a.b/c: 1
+    "q\\"": 2
+  taints:
+  - {key: a, efect: x}
+  -
+    key: b
+  empty:
+  ? y
+  : z
+kind: List
+items:
+- a: 1
+- b: {c: 3}
+`;
+  const [, first, second] = parseDocuments(text, 'p');
+  for (const path of ['b', 'b.c', 'c']) assert.equal(second?.placeOf(path), 'p:17 items[1]', path);
+  assert.equal(first?.placeOf('a'), 'p:16 items[0]');
+  const [pool] = parseDocuments(text.replace('kind: List', 'kind: NodePool'), 'p').slice(1);
+  for (const [path, line] of [
+    ['spec', 3],
+    ['spec.labels[a.b/c]', 5],
+    ['spec.labels[q"]', 6],
+    ['spec.taints', 7],
+    ['spec.taints[0].efect', 8],
+    ['spec.taints[0].effect', 8],
+    ['spec.taints[1].key', 10],
+    ['spec.taints[1].effect', 10],
+    ['spec.empty', 11],
+    ['spec.empty.deeper', 11],
+    ['spec.y', 12],
+    ['specs', 3],
+    ['metadata', 3],
+    ['kind', 14],
+  ] as const) {
+    assert.equal(pool?.placeOf(path), `p:${line}`, path);
+  }
+});
+
+test('a field under an alias stands where the alias does', () => {
+  const [pool] = parseDocuments('a: &x {b: 1}\nc:\n  *x\nd:\n- *x\n', 'p');
+  assert.deepEqual(
+    ['a.b', 'c.b', 'd[0].b'].map(path => pool?.placeOf(path)),
+    ['p:1', 'p:2', 'p:5'],
+  );
+});
+
 describe('malformed text is one line with its place', () => {
   const cases: [text: string, message: RegExp][] = [
     ['a: [1,\nb: 2', /^pools\.yaml:2:1: not valid YAML: [^\n]+$/],

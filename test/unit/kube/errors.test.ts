@@ -173,3 +173,28 @@ test('a missing object is told from a missing resource', () => {
   assert.equal(isMissingObject(answer(404, '404 page not found\n')), false);
   assert.equal(isMissingObject(answer(200, '{}')), false);
 });
+
+test('what is no API server says so, and where to look', () => {
+  const list: Asked = { verb: 'list', resource: NODE_POOLS };
+  const next =
+    'check server of cluster "c" in /k: http or https, address and port, and whether a proxy or a login page stands before it';
+  const html = { 'content-type': 'text/html; charset=utf-8' };
+  for (const [status, headers, body, said] of [
+    [302, { location: 'https://login.example.com/' }, '', 'it answered 302, see https://login.example.com/'],
+    [307, {}, '', 'it answered 307: no reason given'],
+    [404, html, '<html>', 'it answered 404 with a page'],
+    [403, html, '<html>', 'it answered 403 with a page'],
+    [
+      400,
+      { 'content-type': 'text/plain' },
+      'Client sent an HTTP request to an HTTPS server.\n',
+      'it answered 400: Client sent an HTTP request to an HTTPS server.',
+    ],
+  ] as const) {
+    const error = refusal(list, { status, headers, text: body }, access, undefined, now);
+    const message = `what answers at https://s:6443 is not a Kubernetes API server: ${said}`;
+    assert.deepEqual([error.kind, error.message, error.next], ['cluster', message, next]);
+  }
+  const unauthorized = refusal(list, { status: 401, headers: html, text: '<html>' }, access, undefined, now);
+  assert.match(unauthorized.message, /refused the credentials/);
+});

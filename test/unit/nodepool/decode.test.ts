@@ -38,6 +38,8 @@ test('a missing spec is an empty one, and nulls are absent', () => {
   assert.deepEqual(decodePool({ ...NAMED, spec: { labels: null, handler: 'runc' } }, 'x').spec, { handler: 'runc' });
 });
 
+const NAME = 'give the pool a name in metadata.name';
+
 const refused: [name: string, value: unknown, message: string, next?: string][] = [
   ['nothing', undefined, 'f: expected a NodePool, found none', 'begin it with apiVersion, kind, metadata and spec'],
   ['null', null, 'f: expected a NodePool, found nothing', 'begin it with apiVersion, kind, metadata and spec'],
@@ -61,9 +63,9 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
     'f: not a NodePool: found apiVersion "nodes.lailin.xyz/v1" and kind none',
     'write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
   ],
-  ['no metadata', HEAD, 'f: metadata: missing'],
-  ['no name', { ...HEAD, metadata: {} }, 'f: metadata.name: missing'],
-  ['a null name', { ...HEAD, metadata: { name: null } }, 'f: metadata.name: missing'],
+  ['no metadata', HEAD, 'f: metadata: missing', NAME],
+  ['no name', { ...HEAD, metadata: {} }, 'f: metadata.name: missing', NAME],
+  ['a null name', { ...HEAD, metadata: { name: null } }, 'f: metadata.name: missing', NAME],
   ['a typing error', spec({ lables: {} }), 'f: spec.lables: unknown field', 'did you mean spec.labels?'],
   ['a typing error at the top', { ...NAMED, sepc: {} }, 'f: sepc: unknown field', 'did you mean spec?'],
   ['an unknown null', spec({ lables: null }), 'f: spec.lables: unknown field', 'did you mean spec.labels?'],
@@ -103,6 +105,13 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
     'a fraction',
     { ...NAMED, status: { status: 1.5 } },
     'f: status.status: expected a whole number, found the number 1.5',
+    'see what the fields take with `kubectl explain nodepool.status`',
+  ],
+  [
+    'labels as a text, of the pool itself',
+    { ...HEAD, metadata: { name: 'gpu', labels: 'x' } },
+    'f: metadata.labels: expected a map, found "x"',
+    'see what the fields take with `kubectl explain nodepool.metadata`',
   ],
 ];
 for (const [name, value, message, next] of refused) {

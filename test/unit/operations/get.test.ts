@@ -21,6 +21,7 @@ test('a refused list names the selector that is wrong', async () => {
       refusing(message),
     );
   await assert.rejects(ask({ fieldSelector: 'spec.handler=x' }, FIELD), {
+    kind: 'usage',
     message: `--field-selector "spec.handler=x": ${FIELD}`,
     next: 'the server selects pools by metadata.name; filter others with -o jsonpath',
   });

@@ -39,10 +39,10 @@ test('the table', () => {
   assert.equal(
     renderCandidates(candidates(), plain),
     `
-POOL     STATE            NODES   READY   PROVIDER   LABEL                         VALUE   LABELS             TAINTS
-gpu      new              2       1       EKS        eks.amazonaws.com/nodegroup   gpu     team=a,+1          nvidia.com/gpu=present:NoSchedule,+1
-system   adopted          1       1       EKS        eks.amazonaws.com/nodegroup   sys     <none>             <none>
-web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web   ""      tier=\\x1b[31mred   <none>`.slice(
+POOL     STATE            NODES   READY   PROVIDER   LABEL                         VALUE   LABELS               TAINTS
+gpu      new              2       1       EKS        eks.amazonaws.com/nodegroup   gpu     team=a,+1            nvidia.com/gpu=present:NoSchedule,+1
+system   adopted          1       1       EKS        eks.amazonaws.com/nodegroup   sys     <none>               <none>
+web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web   ""      tier=\\u001b[31mred   <none>`.slice(
       1,
     ),
   );

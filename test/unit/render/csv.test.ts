@@ -8,7 +8,7 @@ test('quotes only where they must be, and nothing that a terminal obeys', () => 
       ['a', 'b c', ''],
       ['x,y', 'say "hi"', '\u001b[2J\n'],
     ]),
-    'a,b c,\n"x,y","say ""hi""",\\x1b[2J\\n',
+    'a,b c,\n"x,y","say ""hi""",\\u001b[2J\\n',
   );
   assert.equal(renderCsv([]), '');
 });

@@ -66,7 +66,7 @@ test('everything there is to say', () => {
   const want = `
 Name:         worker
 Labels:       team=a
-Annotations:  note: by\\x1b[31mhand
+Annotations:  note: by\\u001b[31mhand
               long: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
 Created:      2026-11-19T06:00:00Z (2d3h ago)
 Status:       200 Normal

@@ -78,7 +78,7 @@ node node-3 (moves from pool worker to pool gpu)
   - label tier=batch  (left the pool)
 
 node node-4 (pool gpu)
-  + label a\\x1b=\\u202e  (drift)
+  + label a\\u001b=\\u202e  (drift)
 
 + RuntimeClass node-pool-worker
 ~ RuntimeClass node-pool-a: deleted and created anew (handlers cannot be changed)

@@ -32,7 +32,7 @@ warning  clock       this machine's clock is 9 s ahead of the server's
                      next: set it
 error    overlaps    nodes match several pools
                      - gpu does not get 2 nodes of worker: a, b
-                     - \\x1b[2Jx\\nerror forged
+                     - \\u001b[2Jx\\nerror forged
                      next: change one
 skipped  handlers    the nodes could not be read
 
@@ -59,7 +59,7 @@ test('a text of a megabyte, and thousands of things that are wrong alike', () =>
 test('colour says nothing that the word does not', () => {
   assert.equal(
     renderChecks(CHECKS.slice(0, 1), colored),
-    '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 checks: 1 ok',
+    '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 check: 1 ok',
   );
 });
 

@@ -53,7 +53,7 @@ test('what a webhook says is one line, and not a long one', () => {
   const held = (why: string) =>
     drainLine({ kind: 'held', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
   const begin = 'pod ns/p on node a waits for ';
-  assert.deepEqual(held('it\u001b[2J\nnode/a drained'), { to: 'err', text: `${begin}it\\x1b[2J\\nnode/a drained` });
+  assert.deepEqual(held('it\u001b[2J\nnode/a drained'), { to: 'err', text: `${begin}it\\u001b[2J\\nnode/a drained` });
   assert.deepEqual(held('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
   const long = makeDrain('a', 'under way', 0, 1);
   long.held.set('ns/p', 'x'.repeat(1e6));
@@ -67,7 +67,7 @@ test('the spinner’s line', () => {
   const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
   assert.equal(
     drainProgress('p\u001b[31m', many),
-    'Draining p\\x1b[31m: 0/3 nodes; a 0/1 pods; b 0/1 pods; and 1 more',
+    'Draining p\\u001b[31m: 0/3 nodes; a 0/1 pods; b 0/1 pods; and 1 more',
   );
   assert.equal(drainProgress('p', []), 'Draining p: 0/0 nodes');
 });
@@ -86,5 +86,5 @@ node-4   not begun   0/8
   assert.match(renderDrains(drains, colored), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
   evil.held.set('p', 'a\u001b[2J\nb');
-  assert.match(renderDrains([evil], plain), /1 pod waits for a\\x1b\[2J\\nb$/);
+  assert.match(renderDrains([evil], plain), /1 pod waits for a\\u001b\[2J\\nb$/);
 });

@@ -15,7 +15,7 @@ test('after a message of several lines the way out has its own', () => {
 });
 
 test('what the cluster put in is escaped', () => {
-  assert.equal(formatError(['x\x1b[31m\ty'], '\u202e'), 'error: x\\x1b[31m\\ty; next: \\u202e');
+  assert.equal(formatError(['x\x1b[31m\ty'], '\u202e'), 'error: x\\u001b[31m\\ty; next: \\u202e');
 });
 
 test('a megabyte is cut, whatever is in it and at once', () => {

@@ -32,7 +32,7 @@ test('the table, in the order given', () => {
     `
 LAST SEEN           TYPE      REASON         POOL     MESSAGE
 5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1, node-2
-5s                  Warning   NodeConflict   gpu      first line\\nsecond \\x1b[2J line`.slice(1),
+5s                  Warning   NodeConflict   gpu      first line\\nsecond \\u001b[2J line`.slice(1),
   );
 });
 

@@ -44,11 +44,11 @@ const nodes: PoolNode[] = [
 test('a table whose cells have no spaces', () => {
   assert.equal(
     renderNodes(nodes, { wide: false, headers: true, now: NOW }, plain),
-    `NAME           STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE
-node-a         Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d
-node-b         Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d
-node-c         NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d
-evil\\x1b[31m   Ready                      <none>         <none>                        <none>         <none>                  20d`,
+    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE
+node-a           Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d
+node-b           Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d
+node-c           NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d
+evil\\u001b[31m   Ready                      <none>         <none>                        <none>         <none>                  20d`,
   );
 });
 

@@ -36,7 +36,7 @@ test('jsonpath-as-json: a list for each part', () => {
 
 test('jsonpath: bytes for programs, and what a terminal would obey made visible for people', () => {
   assert.equal(jsonPath('{.metadata.annotations.bad}'), 'x\x1b[31m\r\u202e');
-  assert.equal(jsonPath('{.metadata.annotations.bad}{"\\t\\n"}', POOL, true), 'x\\x1b[31m\\r\\u202e\t\n');
+  assert.equal(jsonPath('{.metadata.annotations.bad}{"\\t\\n"}', POOL, true), 'x\\u001b[31m\\r\\u202e\t\n');
 });
 
 test('columns: values with commas, missing ones, and types as Go prints them', () => {
@@ -65,8 +65,8 @@ test('columns: in a pipe as kubectl, on a terminal as wide as they look and noth
   assert.equal(
     shown,
     `
-A                            L      B
-x\\x1b[31m\\r\\u202e,a\\n\\tb\\n   日本   <none>
+A                              L      B
+x\\u001b[31m\\r\\u202e,a\\n\\tb\\n   日本   <none>
 `.slice(1),
   );
 });

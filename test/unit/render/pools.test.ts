@@ -153,7 +153,7 @@ test('a label or a resource cannot break the table', () => {
   const options = { wide: true, headers: true, now: NOW, labelColumns: ['team'], showLabels: true };
   const text = renderPools([pool], options, plain);
   assert.doesNotMatch(text, /[\x1b\u202e]/);
-  assert.match(text, /EXAMPLE\.COM\/\\x1b\[2J/);
+  assert.match(text, /EXAMPLE\.COM\/\\u001b\[2J/);
 });
 
 test('what others write into a status is one word, and not longer than can be read', () => {

@@ -51,16 +51,16 @@ test('what chooses a form is shown where it chooses none', () => {
 
 test('on a screen colours pass, and nothing else that begins like one', () => {
   assert.equal(sanitizeScreen('\x1b[1;31mred\x1b[39m\n'), '\x1b[1;31mred\x1b[39m\n');
-  assert.equal(sanitizeScreen('\x1b[2J\x1b]0;t\x07\x9b31m\u202e'), '\\x1b[2J\\x1b]0;t\\x07\\x9b31m\\u202e');
+  assert.equal(sanitizeScreen('\x1b[2J\x1b]0;t\x07\x9b31m\u202e'), '\\u001b[2J\\u001b]0;t\\u0007\\u009b31m\\u202e');
 });
 
 test('escapes say which character it was', () => {
-  assert.equal(sanitizeLine('\x1b[2J\x07\x9b31m\u202eevil\ud800'), '\\x1b[2J\\x07\\x9b31m\\u202eevil\\ud800');
+  assert.equal(sanitizeLine('\x1b[2J\x07\x9b31m\u202eevil\ud800'), '\\u001b[2J\\u0007\\u009b31m\\u202eevil\\ud800');
   assert.equal(sanitizeLine('a\r\nb\tc'), 'a\\r\\nb\\tc');
 });
 
 test('text of several lines keeps newlines and tabs, and loses carriage returns', () => {
-  assert.equal(sanitizeText('a\n\tb\r\x1b'), 'a\n\tb\\r\\x1b');
+  assert.equal(sanitizeText('a\n\tb\r\x1b'), 'a\n\tb\\r\\u001b');
 });
 
 test('ordinary text of any language stays as it is', () => {

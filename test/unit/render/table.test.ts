@@ -57,7 +57,7 @@ test('colours take no room', () => {
 test('escapes and newlines inside a cell are shown, not obeyed', () => {
   const { red } = makeStyle(true);
   const text = renderTable(['A', 'B'], [['x\x1b[31m\ny', { text: '\x1b]0;t\x07', paint: red }]], { headers: false });
-  assert.equal(text, 'x\\x1b[31m\\ny   \x1b[31m\\x1b]0;t\\x07\x1b[39m');
+  assert.equal(text, 'x\\u001b[31m\\ny   \x1b[31m\\u001b]0;t\\u0007\x1b[39m');
 });
 
 test('wide characters and emoji are two columns, combining marks none', () => {

@@ -55,7 +55,7 @@ test('pool by pool, with the rule and every pair of the selector', () => {
     renderWhy(explanation, plain),
     `node node-a is in pool gpu
 
-! pool gone\\x1b is gone, and left its record here: the next reconcile takes back what it set
+! pool gone\\u001b is gone, and left its record here: the next reconcile takes back what it set
 
 pool gpu: the node is its member, and not pool late's, because it holds the node already, and not pool twin's, because it has the smaller name
   = example.com/gpu=a100  the node has it

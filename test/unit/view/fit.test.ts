@@ -32,8 +32,8 @@ test('fit: exactly so wide, whatever the text', () => {
 
 test('fit and wrap: a cluster cannot move the cursor, colour, or turn a line around', () => {
   const hostile = 'a\u001b[2Jb\u0007c\nd\u202ee\u009b5A';
-  assert.equal(fit(hostile, 60).trimEnd(), 'a\\x1b[2Jb\\x07c\\nd\\u202ee\\x9b5A');
-  assert.deepEqual(wrap(hostile, 60), ['a\\x1b[2Jb\\x07c\\nd\\u202ee\\x9b5A']);
+  assert.equal(fit(hostile, 60).trimEnd(), 'a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A');
+  assert.deepEqual(wrap(hostile, 60), ['a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A']);
 });
 
 test('wrap: at spaces, else anywhere; nothing is lost', () => {

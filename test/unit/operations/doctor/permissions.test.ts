@@ -93,6 +93,10 @@ test('each permission is asked for once, and what is lacking is told by verb', a
     'reconcile --watch lacks: patch nodes; list,get,create,patch,delete,watch runtimeclasses.node.k8s.io',
   ]);
   assert.equal((await checkPermissions(needsOf(['get', 'reconcile']), port(() => true).port)).status, 'ok');
+  const messageWithout = async (word: string) =>
+    (await checkPermissions(needsOf(['get', 'diff', 'wait']), port(text => !text.includes(word)).port)).message;
+  assert.equal(await messageWithout('watch'), 'this user lacks permissions for 1 verb of 3, and for get --watch');
+  assert.equal(await messageWithout('list pods'), 'this user lacks permissions for diff with NoExecute');
   assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
 });
 

@@ -1,0 +1,64 @@
+/** Where in a YAML text the fields of a document stand: read only once one of them is wrong. */
+import { EVENT_ID, type Event, getScalarValue } from 'js-yaml';
+
+/** A value of the text. */
+export interface YamlNode {
+  /** Of its key, or of itself. */
+  offset: number;
+  /** By what a path goes on with: `.key` and `[key]`, `[0]`. */
+  members: Map<string, YamlNode>;
+}
+
+/** @param at the first event of it */
+export function readValue(events: readonly Event[], at: number, source: string): YamlNode {
+  let index = at;
+  return readNode(() => events[index++], source, 0) ?? { offset: 0, members: new Map() };
+}
+
+/**
+ * The offset of a field, or of what it would stand in: of an alias's the alias.
+ * @param path as errors have it: `spec.taints[0].key`, `spec.labels[a.b/c]`
+ */
+export function offsetOf(path: string, root: YamlNode): number {
+  let node = root;
+  for (let rest = `.${path}`; ; ) {
+    const steps = [...node.members.keys()].filter(
+      step => rest.startsWith(step) && /^([.[]|$)/.test(rest.slice(step.length)),
+    );
+    // Keys may have dots in them.
+    const [step = ''] = steps.toSorted((a, b) => b.length - a.length);
+    const member = node.members.get(step);
+    if (member === undefined) return node.offset;
+    node = member;
+    rest = rest.slice(step.length);
+  }
+}
+
+/** @param parent the offset of what a value stands in: one that is left empty has none. Of no value it is undefined. */
+export function startOf(event: Event | undefined, parent = 0): number | undefined {
+  if (event === undefined || event.type === EVENT_ID.POP || event.type === EVENT_ID.DOCUMENT) return undefined;
+  const found = 'start' in event ? event.start : 'valueStart' in event ? event.valueStart : event.anchorStart;
+  return found < 0 ? parent : found;
+}
+
+/** @returns undefined at the end of what it would stand in */
+function readNode(next: () => Event | undefined, source: string, parent: number, event = next()): YamlNode | undefined {
+  const offset = startOf(event, parent);
+  if (event === undefined || offset === undefined) return undefined;
+  const members = new Map<string, YamlNode>();
+  if (event.type === EVENT_ID.MAPPING) {
+    for (let key = next(); ; key = next()) {
+      const at = readNode(next, source, offset, key)?.offset;
+      if (at === undefined) break;
+      const value = readNode(next, source, at);
+      if (key?.type !== EVENT_ID.SCALAR || value === undefined) continue;
+      const name = getScalarValue(source, key);
+      for (const step of [`.${name}`, `[${name}]`]) members.set(step, { ...value, offset: at });
+    }
+  } else if (event.type === EVENT_ID.SEQUENCE) {
+    for (let item = readNode(next, source, offset); item !== undefined; item = readNode(next, source, offset)) {
+      members.set(`[${members.size}]`, item);
+    }
+  }
+  return { offset, members };
+}
