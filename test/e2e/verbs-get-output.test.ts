@@ -151,7 +151,7 @@ test('--field-selector: what the server has for the resource', async () => {
   ]);
   const wrong =
     /^error: --field-selector "spec\.handler=gpu": .*field label not supported: spec\.handler.*; next: the server selects pools by metadata\.name/;
-  await refused(['get', '--field-selector', 'spec.handler=gpu'], 1, wrong);
+  await refused(['get', '--field-selector', 'spec.handler=gpu'], 2, wrong);
   await refused(
     ['get', 'gpu', '--field-selector', 'metadata.name=gpu'],
     2,
