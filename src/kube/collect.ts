@@ -4,8 +4,8 @@
  * buffers hold counts as heap: a list of nodes would leave all its 45 MB behind.
  */
 
-/** Two pages of nodes, or 1,100 events of a watch: less costs time at 5,000 nodes, more costs memory. */
-const LEAST_BYTES = 10 * 1024 ** 2;
+/** Three pages of nodes, or 1,500 events of a watch: less costs time at 5,000 nodes, more costs memory. */
+const LEAST_BYTES = 14 * 1024 ** 2;
 /** More where more is alive: a collection takes as long as that is much, and a long list would pay it ever again. */
 const SHARE_OF_HEAP = 0.5;
 

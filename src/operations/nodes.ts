@@ -46,14 +46,15 @@ export async function listNodes(
   const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, nodeAccess)]);
   const view = new View(known, nodes, []);
   const wanted = new Set(selectPools(view, pools));
-  // What the reading and the claims left behind would stand beside the table of all nodes: see src/kube/collect.ts.
-  globalThis.gc?.();
-  return nodes.flatMap(node => {
+  const found = nodes.flatMap(node => {
     const claim = view.claim(node.name);
     const pool = claim?.owner ?? claim?.record?.pool;
     const isMeant = unassigned ? pool === undefined : pool !== undefined && wanted.has(pool);
     return isMeant ? [toPoolNode(view, node, claim, pool)] : [];
   });
+  // What reading and planning left behind would stand beside the table of all nodes: see src/kube/collect.ts.
+  globalThis.gc?.();
+  return found;
 }
 
 export async function selectNodes(selector: string | undefined, access: NodeAccess): Promise<Node[]> {
