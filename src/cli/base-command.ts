@@ -50,7 +50,7 @@ function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
     if (end >= 0 && i >= end) return arg;
     if (arg === '--dry-run' && flags['dry-run']?.type === 'option') return '--dry-run=client';
     const [, flag, format] = /^(-o=?|--output=)?(json|yaml|name)$/i.exec(arg) ?? [];
-    const isFormat = flag !== undefined || argv[i - 1] === '-o' || argv[i - 1] === '--output';
+    const isFormat = flag !== undefined || /^(-[a-zA-Z]*o|--output)$/.test(argv[i - 1] ?? '');
     return format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg;
   });
 }

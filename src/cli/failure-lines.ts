@@ -17,7 +17,7 @@ export function failureLines(failures: readonly WriteFailure[], about?: string, 
     const message =
       group.length === 1 || first?.node === undefined
         ? (first?.message ?? general)
-        : `${general.replace(MANY, `${group.length} nodes`)} (first: ${first.node})`;
+        : ofMany(general, `${group.length} nodes`, `first: ${first.node}`);
     const next = first?.next === undefined || said.has(first.next) ? undefined : first.next;
     if (next !== undefined) said.add(next);
     return errorLine(next === undefined ? { message } : { message, next }, about);
@@ -27,6 +27,11 @@ export function failureLines(failures: readonly WriteFailure[], about?: string, 
 }
 
 const MANY = '{nodes}';
+
+function ofMany(general: string, nodes: string, first: string): string {
+  // What the server says of itself names no node.
+  return general.includes(MANY) ? `${general.replace(MANY, nodes)} (${first})` : `${general} (${nodes}, ${first})`;
+}
 
 /** The message as it is of any node. */
 function inGeneral({ message, node }: WriteFailure): string {

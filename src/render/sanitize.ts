@@ -75,8 +75,7 @@ function isFine(character: string, at: number, text: string): boolean {
 
 /** In the form that JSON has: of one character, no two are seen beside each other. */
 function escapeCharacter(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  return code > 0xffff ? `\\u{${code.toString(16)}}` : (NAMED[character] ?? unicodeEscapes(character));
+  return NAMED[character] ?? unicodeEscapes(character);
 }
 
 /** Two of them for a character beyond the basic plane, as JSON has it. */

@@ -49,7 +49,7 @@ function relatives(what: 'members' | 'strangers', nodes: Names, pools: readonly 
   if (pools.length === 0) return names;
   const byRole = pools.flatMap(pool => own(roles, pool) ?? []);
   if (what === 'members') return [...new Set([...pools.flatMap(pool => own(recorded, pool) ?? []), ...byRole])];
-  // Another pool's node is not added, but moved.
+  // A node that another pool holds is not added, but moved.
   const taken = new Set([...Object.values(recorded).flat(), ...byRole]);
   return names.filter(name => !taken.has(name));
 }

@@ -15,11 +15,13 @@ test('nodes that failed alike share a line, and the next step is said once, of a
     ...['n', 'no'].map(denied),
     { message: 'cannot patch Node "x": held', node: 'x' },
     ...['y', 'z'].map(node => ({ message: `node ${node} was not tried`, node })),
+    ...['k', 'l', 'm'].map(node => ({ message: 'cannot reach the server', node })),
   ];
   assert.deepEqual(failureLines(failures, 'w', said), [
     `error: w: cannot patch 2 nodes: user "u" lacks the permission (first: n); next: ${ASK}`,
     'error: w: cannot patch Node "x": held',
     'error: w: 2 nodes were not tried (first: y)',
+    'error: w: cannot reach the server (3 nodes, first: k)',
   ]);
   assert.deepEqual(failureLines([denied('a')], 'v', said), [
     'error: v: cannot patch Node "a": user "u" lacks the permission',

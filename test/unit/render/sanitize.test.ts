@@ -36,13 +36,13 @@ test('every control and bidi character becomes a visible escape', () => {
 test('what only hides is shown: joiners beside ASCII, tags', () => {
   assert.equal(sanitizeLine('ad\u200dmin\u200c'), 'ad\\u200dmin\\u200c');
   assert.equal(sanitizeLine('\u200dé'), '\\u200dé');
-  assert.equal(sanitizeLine('a\u{e0061}'), 'a\\u{e0061}');
+  assert.equal(sanitizeLine('a\u{e0061}'), 'a\\udb40\\udc61');
   assert.deepEqual(JSON.parse(sanitizeJson(JSON.stringify('a\u{e0061}\u200d'))), 'a\u{e0061}\u200d');
   assert.doesNotMatch(sanitizeJson(JSON.stringify('a\u{e0061}\u200d')), /[^ -~]/);
 });
 
 test('what chooses a form is shown where it chooses none', () => {
-  assert.equal(sanitizeLine('ad\ufe0fmin \u{e0101} b\u180b'), 'ad\\ufe0fmin \\u{e0101} b\\u180b');
+  assert.equal(sanitizeLine('ad\ufe0fmin \u{e0101} b\u180b'), 'ad\\ufe0fmin \\udb40\\udd01 b\\u180b');
   assert.equal(sanitizeLine('❤\ufe0f\ufe0f'), '❤\ufe0f\\ufe0f');
   assert.equal(sanitizeLine('é\u200d\u200dé'), 'é\\u200d\\u200dé');
   assert.equal(sanitizeLine('é\u202e\u200dé'), 'é\\u202e\\u200dé');
