@@ -10,11 +10,11 @@ import { messagesOf } from '../reconciler/failure.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
-import { estateOf, settleHeirs } from './heirs.ts';
+import { type Estate, estateOf, settleHeirs } from './heirs.ts';
 import { loadView, poolNotFound } from './load-view.ts';
 import { type LabelChange, patchLabels } from './node-labels.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
-import { type PoolSummary, type ReconcileDeps, reconcileView, type Settled } from './reconcile.ts';
+import { firstStripWarning, type PoolSummary, type ReconcileDeps, reconcileView, type Settled } from './reconcile.ts';
 
 export interface DeleteOptions {
   names: string[];
@@ -29,7 +29,7 @@ export interface DeleteOptions {
 export interface DeleteResult {
   pool: string;
   summary: PoolSummary;
-  /** Nodes that it had and has no more. */
+  /** Nodes that were written because it let go of them. */
   released: number;
   /** How many of them went to which other pool. */
   heirs: ReadonlyMap<string, number>;
@@ -83,8 +83,10 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
   const estate = estateOf(view, namesOf(able()));
   const detached = new Map<string, number>();
   for (const pool of options.detachNodes ? able() : []) {
-    await go(pool, async () => void detached.set(pool.metadata.name, await detach(pool, view, limit, deps)));
+    const count = () => detach(pool, view, estate, limit, deps);
+    await go(pool, async () => void detached.set(pool.metadata.name, await count()));
   }
+  deps.warn(estate.heirs.flatMap(heir => firstStripWarning(view, heir, { among: estate.formerPool })));
 
   const summaries = await reconcileView(view, namesOf(able()), options, deps);
   const released = new Set(summaries.filter(isReleased).map(({ pool }) => pool));
@@ -153,12 +155,19 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
 }
 
 /** Before the release, so that a run that was killed in between still finds the pool. Gives the number of nodes. */
-async function detach(pool: NodePool, view: View, limit: Limiter, { cluster }: DeleteDeps): Promise<number> {
+async function detach(
+  pool: NodePool,
+  view: View,
+  { formerPool }: Estate,
+  limit: Limiter,
+  { cluster }: DeleteDeps,
+): Promise<number> {
+  const { name } = pool.metadata;
   const labels = Object.fromEntries(Object.keys(membershipSelector(pool)).map(key => [key, null]));
   const nodes = view.matching(pool).filter(node => {
     const claim = view.claim(node.name);
     // The pool is marked, so that another one that matches the node is its owner now.
-    return claim?.owner === undefined || [claim.owner, claim.record?.pool].includes(pool.metadata.name);
+    return claim?.owner === undefined || [claim.owner, claim.record?.pool, formerPool.get(node.name)].includes(name);
   });
   const change = (node: Node): LabelChange => {
     view.setNode(node);

@@ -48,6 +48,6 @@ export async function diff(names: string[], deps: { cluster: ClusterPort }): Pro
       return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
     }),
     invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
-    warnings: pools.flatMap(pool => firstStripWarning(view, pool, 'below')),
+    warnings: pools.flatMap(pool => firstStripWarning(view, pool, { where: 'below' })),
   };
 }

@@ -9,6 +9,7 @@ import type { NodePool, Taint } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
+import { asIfStaying } from './as-if-staying.ts';
 import type { NodeAccess, PlacedPod } from './node-access-port.ts';
 
 export interface NodeEvictions {
@@ -157,8 +158,9 @@ function mayHaveDisplaced({ spec, metadata, status }: NodePool): boolean {
 export function releasePlans(view: View, pools: readonly string[]): TaintPlan[] {
   const released = new Set(pools);
   const after = [...view.pools()].map(pool => (released.has(pool.metadata.name) ? onItsWayOut(pool) : pool));
-  // Nodes that never got anything of these pools are among them: another pool may have much to give.
-  return plansFor(heldBy(view, pools), new View(after, view.nodes(), []));
+  // Nodes that never got anything of these pools are among them: another pool may have much to give. Pools that are marked
+  // already, by a deletion that was stopped, own none in the view.
+  return plansFor(heldBy(asIfStaying(view, released), pools), new View(after, view.nodes(), []));
 }
 
 function onItsWayOut(pool: NodePool): NodePool {

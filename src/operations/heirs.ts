@@ -1,10 +1,9 @@
 /** Nodes of pools that are deleted go to other pools that match them, whose numbers and conflicts are then out of date. */
 import { createLimiter } from '../controller/limiter.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { planOf } from '../reconciler/node-writer.ts';
-import type { Order } from '../reconciler/order.ts';
 import { Reconciler } from '../reconciler/reconciler.ts';
-import { View } from '../reconciler/view.ts';
+import type { View } from '../reconciler/view.ts';
+import { asIfStaying } from './as-if-staying.ts';
 import { type ReconcileDeps, type ReconcileOptions, type Settled, settled } from './reconcile.ts';
 
 /** What the deleted pools had, as it stood before anything was let go. */
@@ -20,7 +19,7 @@ export function estateOf(view: View, deleted: readonly string[]): Estate {
   const isDeleted = new Set(deleted);
   const formerPool = new Map<string, string>();
   const heirs = new Set<string>();
-  // Mostly no other pool is there, or none that shares a node: then nothing is to be found.
+  // Mostly no other pool is there: then nothing is to be found.
   if (![...view.pools()].some(({ metadata }) => !isDeleted.has(metadata.name))) return { formerPool, heirs: [] };
   const before = asIfStaying(view, isDeleted);
   for (const name of deleted) {
@@ -29,16 +28,6 @@ export function estateOf(view: View, deleted: readonly string[]): Estate {
     for (const pool of before.neighbours(name)) if (!isDeleted.has(pool)) heirs.add(pool);
   }
   return { formerPool, heirs: [...heirs].toSorted() };
-}
-
-/** A pool that is marked for deletion owns no node any more. */
-function asIfStaying(view: View, deleted: ReadonlySet<string>): View {
-  const unmarked = (pool: NodePool): NodePool => {
-    const { deletionTimestamp: _marked, ...metadata } = pool.metadata;
-    return { ...pool, metadata };
-  };
-  const pools = [...view.pools()].map(pool => (deleted.has(pool.metadata.name) ? unmarked(pool) : pool));
-  return new View(pools, view.nodes(), []);
 }
 
 /**
@@ -51,29 +40,18 @@ export async function settleHeirs(
   options: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
   { cluster, now, sleep, progress }: Omit<ReconcileDeps, 'warn'>,
 ): Promise<Settled[]> {
-  const limit = createLimiter(options.concurrency);
-  const deps = {
+  const only = new Set([...formerPool].filter(([, former]) => released.has(former)).map(([node]) => node));
+  const reconciler = new Reconciler({
     cluster,
     view,
-    limit,
+    limit: createLimiter(options.concurrency),
     now,
     sleep,
     dryRun: options.dryRun,
+    only,
     ...(progress === undefined ? {} : { progress }),
-  };
+  });
   const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   const staying = heirs.filter(name => isStaying(view.pool(name)));
-  return Promise.all(
-    staying.map(pool => {
-      const nodes = new Map<string, Order>();
-      for (const [node, former] of formerPool) {
-        if (!released.has(former) || view.claim(node)?.owner !== pool) continue;
-        if (planOf(view, node)?.patch !== undefined) nodes.set(node, BY_THE_RULES);
-      }
-      const orders = { pool, nodes };
-      return settled(pool, new Reconciler({ ...deps, orders }).reconcile(pool));
-    }),
-  );
+  return Promise.all(staying.map(pool => settled(pool, reconciler.reconcile(pool))));
 }
-
-const BY_THE_RULES: Order = { to: undefined, labels: () => ({}) };

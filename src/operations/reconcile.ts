@@ -95,12 +95,23 @@ export async function settled(pool: string, work: Promise<PoolOutcome>): Promise
   }
 }
 
-/** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it. */
-export function firstStripWarning(view: View, name: string, where = `\`kubectl nodepool diff ${name}\``): string[] {
+/**
+ * `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it.
+ * @param where the changes are seen, and among which nodes they are made, if not all
+ */
+export function firstStripWarning(
+  view: View,
+  name: string,
+  {
+    where = `\`kubectl nodepool diff ${name}\``,
+    among,
+  }: { where?: string; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
+): string[] {
   if (view.pool(name)?.spec.unmanaged !== 'Remove') return [];
   const held = view.held(name);
   const before = held.some(node => strips(view.claim(node.name)?.record));
-  const nodes = held.filter(node => planOf(view, node.name)?.changes.some(change => change.reason === 'unmanaged'));
+  const written = among === undefined ? held : held.filter(node => among.has(node.name));
+  const nodes = written.filter(node => planOf(view, node.name)?.changes.some(change => change.reason === 'unmanaged'));
   if (before || nodes.length === 0) return [];
   const noun = nodes.length === 1 ? 'node' : 'nodes';
   return [

@@ -1,6 +1,6 @@
 /** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { messagesOf } from '../reconciler/failure.ts';
+import { summarized } from '../reconciler/failure.ts';
 import type { View } from '../reconciler/view.ts';
 import { deletePools } from './delete.ts';
 import { type Approve, releasePlans } from './evictions.ts';
@@ -112,12 +112,16 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
 }
 
 function throwFailures(summaries: PoolSummary[]): void {
-  const failures = summaries.flatMap(({ error, outcome }) => error?.oneLine ?? messagesOf(outcome?.failures ?? []));
-  const [first, ...rest] = failures;
+  const failures = summaries.flatMap(({ error, outcome }) =>
+    error === undefined ? (outcome?.failures ?? []) : [{ message: error.oneLine, next: error.next }],
+  );
+  const kinds = summarized(failures);
+  const [first] = kinds;
   if (first === undefined) return;
-  const message = rest.length === 0 ? first : `${failures.length} writes failed:`;
-  const items = rest.length === 0 ? [] : failures;
-  throw new NodepoolError('cluster', message, 'run uninstall again to finish', { items });
+  const items = kinds.length === 1 ? [] : kinds.map(({ message }) => message);
+  const next = kinds.find(kind => kind.next !== undefined)?.next ?? 'run uninstall again to finish';
+  const message = kinds.length === 1 ? first.message : `${failures.length} writes failed:`;
+  throw new NodepoolError('cluster', message, next, { items });
 }
 
 function stillUsed({ pools, orphans }: Leftovers): NodepoolError {

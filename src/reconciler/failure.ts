@@ -23,3 +23,31 @@ export async function attempt(failures: WriteFailure[], work: () => Promise<void
 export function messagesOf(failures: readonly WriteFailure[]): string[] {
   return failures.map(({ message }) => message);
 }
+
+/** At most; the rest is counted. */
+const MOST_KINDS = 10;
+const MANY = '{nodes}';
+
+/** Where one thing is wrong, thousands of nodes fail alike: one failure stands for all that are. */
+export function summarized(failures: readonly WriteFailure[]): Pick<WriteFailure, 'message' | 'next'>[] {
+  const kinds = [...Map.groupBy(failures, inGeneral).entries()];
+  const shown = kinds.slice(0, MOST_KINDS).map(([general, [first, ...others]]) => {
+    const { message = general, next, node } = first ?? {};
+    const isOne = others.length === 0 || node === undefined;
+    return { message: isOne ? message : ofMany(general, `${others.length + 1} nodes`, `first: ${node}`), next };
+  });
+  const rest = kinds.slice(MOST_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
+  return rest === 0 ? shown : [...shown, { message: `and ${rest} more` }];
+}
+
+/** The message as it is of any node. */
+function inGeneral({ message, node }: WriteFailure): string {
+  return node === undefined
+    ? message
+    : message.replace(`Node "${node}"`, MANY).replace(`node ${node} was`, `${MANY} were`);
+}
+
+function ofMany(general: string, nodes: string, first: string): string {
+  // What the server says of itself names no node.
+  return general.includes(MANY) ? `${general.replace(MANY, nodes)} (${first})` : `${general} (${nodes}, ${first})`;
+}

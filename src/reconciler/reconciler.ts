@@ -17,7 +17,7 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
-import { type NodeMove, NodeWriter } from './node-writer.ts';
+import { type NodeMove, NodeWriter, planOf } from './node-writer.ts';
 import { nodesToSettle, notApplied, type Orders } from './order.ts';
 import type { ClusterPort, PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
@@ -45,6 +45,8 @@ export interface ReconcilerOptions {
   podsOn?: (node: string) => number;
   /** Only these nodes are written, by the reconcile of their pool; others of any pool stay as they are. */
   orders?: Orders;
+  /** The same without an order: what the rules say of these nodes is written, and of no others. */
+  only?: ReadonlySet<string>;
 }
 
 export interface PoolOutcome {
@@ -102,9 +104,10 @@ export class Reconciler {
     }
     const unmet = this.#options.orders === undefined ? outcome.failures : [...outcome.failures];
     await this.#settleNodes(name, outcome);
-    const due = this.#leftAlone(name);
-    if (due > 0) {
-      outcome.warnings.push(notApplied(name, due));
+    const due = this.#leftOver(name);
+    if (due.length > 0) {
+      const others = due.filter(node => !this.#isMeant(node));
+      if (others.length > 0) outcome.warnings.push(notApplied(name, others.length));
       await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
       return outcome;
     }
@@ -167,9 +170,9 @@ export class Reconciler {
   }
 
   async #settleNodes(pool: string, outcome: PoolOutcome): Promise<void> {
-    const { view, limit, progress, orders } = this.#options;
+    const { view, limit, progress, orders, only } = this.#options;
     const names = nodesToSettle(view, pool, orders)
-      .filter(name => this.#writer.needsWrite(name))
+      .filter(name => only?.has(name) !== false && this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
@@ -190,11 +193,21 @@ export class Reconciler {
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
   }
 
-  /** Nodes that differ from what the pool wants, and were not to be written. Its status could not say so. */
-  #leftAlone(pool: string): number {
-    const { view, orders } = this.#options;
-    if (orders === undefined) return 0;
-    return view.held(pool).filter(({ name }) => !orders.nodes.has(name) && this.#writer.needsWrite(name)).length;
+  /**
+   * Nodes that still differ from what the pool wants where not all of them were to be written: others, and those whose
+   * write failed. Its status could not say so.
+   */
+  #leftOver(pool: string): string[] {
+    const { view, orders, only } = this.#options;
+    if (orders === undefined && only === undefined) return [];
+    const held = view.held(pool).map(({ name }) => name);
+    // What was ordered is not asked for: a node that could not be added is no member.
+    return held.filter(name => planOf(view, name)?.patch !== undefined);
+  }
+
+  #isMeant(node: string): boolean {
+    const { orders, only } = this.#options;
+    return orders?.nodes.has(node) === true || only?.has(node) === true;
   }
 
   /**

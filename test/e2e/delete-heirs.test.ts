@@ -56,12 +56,30 @@ test('so are those of a pool that was never reconciled; a pool that has more to 
   assert.equal('size' in (await world.node('b')).metadata.labels, false);
 });
 
+test('of a node that old never wrote to the label goes, too, and an heir that strips says so first', async () => {
+  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big', vendor: 'x' } });
+  await world.pool('old');
+  await world.pool('big', { nodeSelector: { kind: 'big' }, unmanaged: 'Remove' }, { younger: true });
+  const { stdout, stderr } = await cli(world.cluster(), ['delete', 'old', '--detach-nodes']);
+  assert.match(
+    stderr,
+    /^warning: pool big has unmanaged: Remove: labels and taints of 1 node that the pool does not set/,
+  );
+  assert.equal(stdout, 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big, 1 detached)\n');
+  const { labels } = (await world.node('a')).metadata;
+  assert.deepEqual(
+    [Object.keys(role('old')).filter(key => key in labels), labels.kind, labels.vendor],
+    [[], 'big', undefined],
+  );
+});
+
 /** Pool old owns node a, pool big is to inherit it; old is deleted with a call of the cluster that fails. */
-async function deleteFailing(call: 'patchStatus' | 'setFinalizers') {
+async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers') {
   await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
   await world.pool('old');
-  await world.pool('big', { nodeSelector: { kind: 'big' } }, { younger: true });
-  await world.reconcile();
+  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  // Without it old has no record that it would have to take off the node: only big has something to write.
+  if (call !== 'patchNode') await world.reconcile();
   const connection = await world.connection();
   const fail = async () => {
     throw new NodepoolError('cluster', 'not today');
@@ -77,6 +95,12 @@ async function deleteFailing(call: 'patchStatus' | 'setFinalizers') {
 test('a status of theirs that cannot be written is told of, and the pool is deleted all the same', async () => {
   assert.equal(await deleteFailing('patchStatus'), 'released');
   assert.deepEqual(world.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+});
+
+test('a node of theirs that cannot be written: their status does not say that it was', async () => {
+  assert.equal(await deleteFailing('patchNode'), 'released');
+  assert.deepEqual(world.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+  assert.equal((await world.getPool('big'))?.status, undefined);
 });
 
 test('a delete that ended after it gave them the nodes: the next one tells them', async () => {

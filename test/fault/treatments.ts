@@ -42,9 +42,10 @@ export function throttle(bytesPerSecond: number): Treatment {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (let from = 0; from < chunk.length; from += piece) {
+          // Before, not after: with its last piece the answer is over, and is to be known as answered.
+          await sleep(100);
           if (client.destroyed) return;
           client.write(chunk.subarray(from, from + piece));
-          await sleep(100);
         }
       }
       client.end();

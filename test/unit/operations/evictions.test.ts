@@ -137,6 +137,11 @@ test('a release gives back what was displaced, and nodes to the pool that lost t
     ['b', [taint('y=theirs:NoExecute')]],
     ['fresh', [taint('x:NoExecute')]],
   ]);
+  // A deletion that was stopped had marked it already.
+  const [p, ...others] = pools;
+  assert.ok(p);
+  const marked = { ...p, metadata: { ...p.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
+  assert.deepEqual(found(['p'], [marked, ...others]), found(['p']));
   assert.deepEqual(found(['p', 'late'])[0], ['a', [taint('y=theirs:NoExecute')]]);
   assert.deepEqual(found(['p'], []), [
     ['a', [taint('y=theirs:NoExecute')]],
