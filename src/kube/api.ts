@@ -151,9 +151,9 @@ export class Api {
     return true;
   }
 
-  /** Throws when the server does not have the resource. Whether this user may list it is another matter. */
+  /** Throws when the server does not have the resource's group, which everybody may ask who may log in. */
   async assertServed(resource: Resource): Promise<void> {
-    const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
+    const answer = await this.#transport.request({ path: `/apis/${resource.group}/${resource.version}` });
     if (answer.status === 404) await this.#body({ verb: 'list', resource }, answer);
   }
 

@@ -38,7 +38,7 @@ export interface PoolsPort {
   /** Selectors as the server takes them. */
   list(options?: PoolSelectors): Promise<RawPool[]>;
   get(name: string): Promise<RawPool | undefined>;
-  /** Throws where the server does not have pools at all; a user who may not list them learns nothing. */
+  /** Throws where the server does not have pools at all. */
   assertServed(): Promise<void>;
   /** The body goes to the server as it is, with fieldValidation=Strict. `exists` when the name is taken. */
   create(pool: RawPool, options: { dryRun: boolean }): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
