@@ -10,8 +10,8 @@ export interface RelayOptions {
   accept?: (asked: string) => string;
   /** Of the body, piece by piece; what is changed is asked for uncompressed. */
   change?: (body: Buffer) => Buffer;
-  /** Told of every answer that has ended; ours ends when it is done. */
-  onEnd?: () => unknown;
+  /** Told of every answer that has ended, by the path that was asked for; ours ends when it is done. */
+  onEnd?: (path: string) => unknown;
   /** Answers in place of the server, with a Status of that code; undefined passes the request on. */
   refuse?: (path: string) => number | undefined;
 }
@@ -46,7 +46,7 @@ export async function relay(
       outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
       answer.on('data', (chunk: Buffer) => outgoing.write(change === undefined ? chunk : change(chunk)));
       answer.on('end', async () => {
-        await onEnd?.();
+        await onEnd?.(url);
         outgoing.end();
       });
     });
