@@ -6,7 +6,6 @@
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
 
-import type { Limiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
@@ -17,36 +16,20 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
-import { type NodeMove, NodeWriter, planOf } from './node-writer.ts';
-import { nodesToSettle, notApplied, type Orders } from './order.ts';
-import type { ClusterPort, PoolEvent } from './ports.ts';
+import type { NodeMove } from './node-writer.ts';
+import { notApplied } from './order.ts';
+import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
+import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
-import type { View } from './view.ts';
 
-/** Told of node writes as they are decided on and done, whatever came of them. */
-export interface NodeProgress {
-  planned(nodes: number): void;
-  done(): void;
-}
-
-export interface ReconcilerOptions {
-  cluster: ClusterPort;
-  view: View;
-  /** Bounds the requests under way, over all pools together. */
-  limit: Limiter;
+export interface ReconcilerOptions extends PoolNodesOptions {
   now: () => Date;
-  sleep: (ms: number) => Promise<void>;
   /** The port's writes are dry: nothing that was deleted is gone. */
   dryRun: boolean;
-  progress?: NodeProgress;
   /** Caches keep the view current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
-  /** Only these nodes are written, by the reconcile of their pool; others of any pool stay as they are. */
-  orders?: Orders;
-  /** The same without an order: what the rules say of these nodes is written, and of no others. */
-  only?: ReadonlySet<string>;
 }
 
 export interface PoolOutcome {
@@ -65,18 +48,15 @@ export interface PoolOutcome {
   warnings: string[];
 }
 
-/** When this many writes failed and none succeeded, the cluster refuses us: the rest is not tried. */
-const HOPELESS = 10;
 const MOST_STATUS_ATTEMPTS = 10;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #writer: NodeWriter;
+  readonly #nodes: PoolNodes;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    const { orders, ...deps } = options;
-    this.#writer = new NodeWriter({ ...deps, ...(orders === undefined ? {} : { orders: orders.nodes }) });
+    this.#nodes = new PoolNodes(options);
   }
 
   /** Throws NodepoolError when the pool itself or its status cannot be read or written. */
@@ -103,10 +83,10 @@ export class Reconciler {
       });
     }
     const unmet = this.#options.orders === undefined ? outcome.failures : [...outcome.failures];
-    await this.#settleNodes(name, outcome);
-    const due = this.#leftOver(name);
+    await this.#nodes.settle(name, outcome);
+    const due = this.#nodes.due(name);
     if (due.length > 0) {
-      const others = due.filter(node => !this.#isMeant(node));
+      const others = due.filter(node => !this.#nodes.isMeant(node));
       if (others.length > 0) outcome.warnings.push(notApplied(name, others.length));
       await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
       return outcome;
@@ -138,7 +118,7 @@ export class Reconciler {
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
     const { limit } = this.#options;
     const outcome: PoolOutcome = { ...nothingDone(pool.metadata.name), kind: 'released' };
-    await this.#settleNodes(pool.metadata.name, outcome);
+    await this.#nodes.settle(pool.metadata.name, outcome);
     await attempt(outcome.failures, async () => {
       outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
     });
@@ -157,57 +137,16 @@ export class Reconciler {
   /** The pool is gone without its finalizer having been honoured, or never had one. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
     const { cluster, view, limit } = this.#options;
-    if (view.held(name).some(node => this.#writer.needsWrite(node.name))) {
+    if (view.held(name).some(node => this.#nodes.needsWrite(node.name))) {
       // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
       const pool = await limit(() => cluster.getPool(name));
       if (pool !== undefined) view.setPool(pool);
       if (view.pool(name) !== undefined) return this.reconcile(name);
     }
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
-    await this.#settleNodes(name, outcome);
+    await this.#nodes.settle(name, outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
-  }
-
-  async #settleNodes(pool: string, outcome: PoolOutcome): Promise<void> {
-    const { view, limit, progress, orders, only } = this.#options;
-    const names = nodesToSettle(view, pool, orders)
-      .filter(name => only?.has(name) !== false && this.#writer.needsWrite(name))
-      .toSorted();
-    progress?.planned(names.length);
-    const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
-    const settle = async (name: string) => {
-      if (outcome.moves.length === 0 && failures.length >= HOPELESS)
-        untried.push({ message: `node ${name} was not tried`, node: name });
-      else {
-        const write = async () => {
-          const move = await this.#writer.settle(name);
-          if (move !== undefined) outcome.moves.push(move);
-        };
-        await attempt(failures, write, name);
-      }
-      progress?.done();
-    };
-    await Promise.all(names.map(name => limit(() => settle(name))));
-    // In order of their names, not of the answers: the same failures must give the same status again.
-    outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
-  }
-
-  /**
-   * Nodes that still differ from what the pool wants where not all of them were to be written: others, and those whose
-   * write failed. Its status could not say so.
-   */
-  #leftOver(pool: string): string[] {
-    const { view, orders, only } = this.#options;
-    if (orders === undefined && only === undefined) return [];
-    const held = view.held(pool).map(({ name }) => name);
-    // What was ordered is not asked for: a node that could not be added is no member.
-    return held.filter(name => planOf(view, name)?.patch !== undefined);
-  }
-
-  #isMeant(node: string): boolean {
-    const { orders, only } = this.#options;
-    return orders?.nodes.has(node) === true || only?.has(node) === true;
   }
 
   /**
@@ -284,8 +223,4 @@ function nothingDone(pool: string): PoolOutcome {
     failures: [],
     warnings: [],
   };
-}
-
-function byMessage(a: WriteFailure, b: WriteFailure): number {
-  return a.message < b.message ? -1 : 1;
 }
