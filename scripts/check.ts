@@ -5,14 +5,19 @@ import { ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 const UNIT = 'test/unit/**/*.test.ts';
+/** As many again as all others together take. */
+const TERMINAL = /^test\/unit\/(cli|view)\//;
+/** What the compiler knows of files that have not changed. */
+const TYPES_KNOWN = 'node_modules/.cache/types.tsbuildinfo';
 /** What each step gives to node. */
 const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
-  types: ['node_modules/typescript/bin/tsc', '-p', '.'],
+  types: ['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES_KNOWN],
   imports: ['scripts/check-imports.ts'],
   surface: tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts'),
-  unit: ['--test-isolation=none', ...tests(UNIT, sharesProcess)],
-  terminal: tests(UNIT, file => !sharesProcess(file)),
+  unit: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && !TERMINAL.test(file))],
+  terminal: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && TERMINAL.test(file))],
+  apart: tests(UNIT, file => !sharesProcess(file)),
 };
 
 function tests(pattern: string, chosen: (file: string) => boolean = () => true): string[] {
