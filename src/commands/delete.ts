@@ -7,6 +7,7 @@ import type { Deps } from '../cli/factory.ts';
 import { failureLines } from '../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
+import { plural } from '../nodepool/plural.ts';
 import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
@@ -64,7 +65,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
 
 function question(pools: { metadata: { name: string }; status?: { nodeCount: number } }[]): string {
   const what = pools.map(({ metadata, status }) => {
-    return `${metadata.name} (${nodesText(status?.nodeCount ?? 0)})`;
+    return `${metadata.name} (${plural(status?.nodeCount ?? 0, 'node')})`;
   });
   return `Delete ${pools.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
 }
@@ -90,7 +91,7 @@ function report(
     return 1;
   }
   const off = detached > 0 ? `, ${detached} detached` : '';
-  io.out(message(pool, `deleted (${nodesText(released)} released${heirsText(released, heirs)}${off})`, suffix));
+  io.out(message(pool, `deleted (${plural(released, 'node')} released${heirsText(released, heirs)}${off})`, suffix));
   return 0;
 }
 
@@ -101,10 +102,6 @@ function heirsText(released: number, heirs: DeleteResult['heirs']): string {
   if (first === undefined) return '';
   if (first.nodes === released) return ` to pool ${first.pool}`;
   return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
-}
-
-function nodesText(count: number): string {
-  return count === 1 ? '1 node' : `${count} nodes`;
 }
 
 function message(pool: string, what: string, suffix: string): string {

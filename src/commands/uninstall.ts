@@ -8,6 +8,7 @@ import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '
 import { readController } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { removeController } from '../cli/remove-controller.ts';
+import { plural } from '../nodepool/plural.ts';
 import { type Leftovers, uninstall } from '../operations/uninstall.ts';
 
 /** As kubectl writes it of what it deletes. */
@@ -70,7 +71,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       case 'deleted':
         for (const name of outcome.found.pools) io.out(`nodepool.nodes.lailin.xyz "${name}" deleted${suffix}`);
         for (const { pool, nodes } of outcome.found.orphans) {
-          io.out(`${nodesText(nodes)} of pool "${pool}", which is gone, released${suffix}`);
+          io.out(`${plural(nodes, 'node')} of pool "${pool}", which is gone, released${suffix}`);
         }
         io.out(`${DELETED_DEFINITION} deleted${suffix}`);
         return 0;
@@ -84,13 +85,9 @@ function question({ pools, orphans }: Leftovers): string {
     ...(pools.length > 0
       ? [`delete ${pools.length === 1 ? 'the pool' : `${pools.length} pools`} ${pools.join(', ')}`]
       : []),
-    ...(nodes > 0 ? [`release ${nodesText(nodes)} of pools that are gone`] : []),
+    ...(nodes > 0 ? [`release ${plural(nodes, 'node')} of pools that are gone`] : []),
     'remove the NodePool resource from the cluster',
   ];
   const text = steps.join(' and ');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
-}
-
-function nodesText(count: number): string {
-  return count === 1 ? '1 node' : `${count} nodes`;
 }

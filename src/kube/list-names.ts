@@ -2,6 +2,7 @@
 import { systemClock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
+import { ROLE_PREFIX } from '../nodepool/selector.ts';
 import { RECORD_ANNOTATION } from '../nodepool/types.ts';
 import type { Names } from '../operations/names-port.ts';
 import { loadCredentials } from './credentials.ts';
@@ -15,8 +16,6 @@ import { userAgent } from './user-agent.ts';
 
 /** The server leaves out spec and status: "Metadata-only fetches" of the API's concepts. */
 const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-/** Of the labels that pools select by, unless told otherwise. */
-const ROLE = 'node-role.kubernetes.io/';
 const ACCEPT = `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`;
 
 export interface ListNamesOptions {
@@ -83,7 +82,7 @@ function nodesOf(items: NamedLabels[]): Names {
     if (pool !== undefined) add(recorded, pool, name);
     else
       for (const key in labels)
-        if (key.startsWith(ROLE) && labels[key] === '') add(roles, key.slice(ROLE.length), name);
+        if (key.startsWith(ROLE_PREFIX) && labels[key] === '') add(roles, key.slice(ROLE_PREFIX.length), name);
   }
   return { ...namesOf(items), recorded: Object.fromEntries(recorded), roles: Object.fromEntries(roles) };
 }

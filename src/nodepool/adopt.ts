@@ -4,10 +4,10 @@
  */
 import { adoptedSpec, append, keysOfNodes } from './adopt-labels.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
+import { ROLE_PREFIX } from './selector.ts';
 import { API_VERSION, type Node, type NodePool } from './types.ts';
 import { validatePool } from './validation.ts';
 
-const ROLE_PREFIX = 'node-role.kubernetes.io/';
 /** Found only when they are asked for: a pool that goes wrong must not take the control plane along. */
 const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
 

@@ -1,8 +1,11 @@
 import type { NodePool } from './types.ts';
 
+/** Of the labels by which nodes belong to a pool, unless it has a nodeSelector. */
+export const ROLE_PREFIX = 'node-role.kubernetes.io/';
+
 /** Every node whose labels contain these belongs to the pool. Default: `node-role.kubernetes.io/<pool>: ""`. */
 export function membershipSelector(pool: NodePool): Record<string, string> {
-  return pool.spec.nodeSelector ?? { [`node-role.kubernetes.io/${pool.metadata.name}`]: '' };
+  return pool.spec.nodeSelector ?? { [`${ROLE_PREFIX}${pool.metadata.name}`]: '' };
 }
 
 /** Whether the labels contain every pair of the selector. An empty selector matches nothing, never everything. */

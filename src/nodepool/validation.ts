@@ -4,7 +4,7 @@
  * test/contract/crd-validation.test.ts holds the two together.
  */
 import type { FieldError } from './field-error.ts';
-import { membershipSelector } from './selector.ts';
+import { membershipSelector, ROLE_PREFIX } from './selector.ts';
 import { dnsLabelProblem, effectProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
 import { taintId } from './taint.ts';
 import type { NodePool, Taint } from './types.ts';
@@ -74,7 +74,7 @@ function labelErrors(pool: NodePool): FieldError[] {
   if (Object.keys(labels).length > MAX_LABELS) {
     errors.push({ field: 'spec.labels', message: `more than ${MAX_LABELS} labels` });
   }
-  const membership = [...Object.keys(membershipSelector(pool)), `node-role.kubernetes.io/${pool.metadata.name}`];
+  const membership = [...Object.keys(membershipSelector(pool)), `${ROLE_PREFIX}${pool.metadata.name}`];
   for (const key of Object.keys(labels)) {
     const field = `spec.labels[${key}]`;
     if (isClusterLabel(key)) {

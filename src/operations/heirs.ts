@@ -1,10 +1,8 @@
 /** Nodes of pools that are deleted go to other pools that match them, whose numbers and conflicts are then out of date. */
-import { createLimiter } from '../controller/limiter.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { Reconciler } from '../reconciler/reconciler.ts';
 import type { View } from '../reconciler/view.ts';
 import { asIfStaying } from './as-if-staying.ts';
-import { type ReconcileDeps, type ReconcileOptions, type Settled, settled } from './reconcile.ts';
+import { type ReconcileDeps, type ReconcileOptions, reconcilerOf, type Settled, settled } from './reconcile.ts';
 
 /** What the deleted pools had, as it stood before anything was let go. */
 export interface Estate {
@@ -38,19 +36,10 @@ export async function settleHeirs(
   view: View,
   { formerPool, heirs, released }: Estate & { released: ReadonlySet<string> },
   options: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
-  { cluster, now, sleep, progress }: Omit<ReconcileDeps, 'warn'>,
+  deps: Omit<ReconcileDeps, 'warn'>,
 ): Promise<Settled[]> {
   const only = new Set([...formerPool].filter(([, former]) => released.has(former)).map(([node]) => node));
-  const reconciler = new Reconciler({
-    cluster,
-    view,
-    limit: createLimiter(options.concurrency),
-    now,
-    sleep,
-    dryRun: options.dryRun,
-    only,
-    ...(progress === undefined ? {} : { progress }),
-  });
+  const reconciler = reconcilerOf(view, options, deps, { only });
   const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   const staying = heirs.filter(name => isStaying(view.pool(name)));
   return Promise.all(staying.map(pool => settled(pool, reconciler.reconcile(pool))));

@@ -2,11 +2,9 @@
  * Puts nodes into a pool, takes them out of one, or moves them: one guarded patch a node, with the labels that decide on
  * membership and all that follows from them. No other node is written.
  */
-import { createLimiter } from '../controller/limiter.ts';
 import type { WriteFailure } from '../reconciler/failure.ts';
-import { Reconciler } from '../reconciler/reconciler.ts';
 import type { PlannedMoves } from './plan-moves.ts';
-import { type ReconcileDeps, settled } from './reconcile.ts';
+import { type ReconcileDeps, reconcilerOf, settled } from './reconcile.ts';
 
 export interface MovedNode {
   node: string;
@@ -27,17 +25,7 @@ export async function moveNodes(
   options: { concurrency: number; dryRun: boolean },
   deps: Omit<ReconcileDeps, 'warn'>,
 ): Promise<MoveResult> {
-  const { cluster, now, sleep, progress } = deps;
-  const reconciler = new Reconciler({
-    cluster,
-    view,
-    limit: createLimiter(options.concurrency),
-    now,
-    sleep,
-    dryRun: options.dryRun,
-    ...(progress === undefined ? {} : { progress }),
-    orders,
-  });
+  const reconciler = reconcilerOf(view, options, deps, { orders });
   const nodes = plans.map(({ node }) => node.name);
   const before = new Map(nodes.map(node => [node, view.claim(node)?.owner]));
   const concerned = new Set(nodes.flatMap(node => view.poolsOf(node)));

@@ -2,11 +2,13 @@
 
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { defined } from '../nodepool/json.ts';
+import { plural } from '../nodepool/plural.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
+import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
 import type { View } from '../reconciler/view.ts';
 import { type Approve, noExecutePlans } from './evictions.ts';
 import { loadView, selectPools } from './load-view.ts';
@@ -60,18 +62,8 @@ export async function reconcileView(
   deps: ReconcileDeps,
   counts?: ReadonlyMap<string, number>,
 ): Promise<PoolSummary[]> {
-  const { cluster, now, sleep, progress } = deps;
-  const limit = createLimiter(options.concurrency);
-  const reconciler = new Reconciler({
-    cluster,
-    view,
-    limit,
-    now,
-    sleep,
-    dryRun: options.dryRun,
-    ...(progress === undefined ? {} : { progress }),
-    ...(counts === undefined ? {} : { podsOn: (node: string) => counts.get(node) ?? 0 }),
-  });
+  const podsOn = counts && ((node: string) => counts.get(node) ?? 0);
+  const reconciler = reconcilerOf(view, options, deps, podsOn === undefined ? {} : { podsOn });
   deps.warn(names.flatMap(name => firstStripWarning(view, name)));
   const results = await Promise.all(names.map(name => settled(name, reconciler.reconcile(name))));
 
@@ -82,6 +74,17 @@ export async function reconcileView(
     const updated = moves.filter(move => move.from === pool && move.to === pool && move.changes.length > 0).length;
     return { pool, outcome, error, joined, left, updated };
   });
+}
+
+/** For one run over a view. @param own what tells it from others */
+export function reconcilerOf(
+  view: View,
+  { concurrency, dryRun }: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
+  { cluster, now, sleep, progress }: Omit<ReconcileDeps, 'warn'>,
+  own: Pick<ReconcilerOptions, 'orders' | 'only' | 'podsOn'> = {},
+): Reconciler {
+  const limit = createLimiter(concurrency);
+  return new Reconciler({ cluster, view, limit, now, sleep, dryRun, ...defined({ progress }), ...own });
 }
 
 export type Settled = Pick<PoolSummary, 'pool' | 'outcome' | 'error'>;
@@ -114,9 +117,8 @@ export function firstStripWarning(
   const written = among === undefined ? held : held.filter(node => among.has(node.name));
   const nodes = written.filter(node => planOf(view, node.name)?.changes.some(change => change.reason === 'unmanaged'));
   if (before || nodes.length === 0) return [];
-  const noun = nodes.length === 1 ? 'node' : 'nodes';
   return [
-    `pool ${name} has unmanaged: Remove: labels and taints of ${nodes.length} ${noun} that the pool does not set are removed, those of cloud, CNI and GPU software too; see ${where}; they come back when the pool lets go`,
+    `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, those of cloud, CNI and GPU software too; see ${where}; they come back when the pool lets go`,
   ];
 }
 

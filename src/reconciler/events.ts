@@ -1,6 +1,8 @@
 /** What changed, told as Events. All names are told; notes are cut into as many events as the server's limit needs. */
+
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import type { Change } from '../nodepool/plan.ts';
+import { plural } from '../nodepool/plural.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { NodeMove } from './node-writer.ts';
 import type { PoolEvent } from './ports.ts';
@@ -37,19 +39,19 @@ export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.to))) {
     tell(
       pool,
-      listing(REASON.nodeJoined, names(group), count => `${nodesText(count)} joined: `),
+      listing(REASON.nodeJoined, names(group), count => `${plural(count, 'node')} joined: `),
     );
   }
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.from))) {
     tell(
       pool,
-      listing(REASON.nodeLeft, names(group), count => `${nodesText(count)} left: `),
+      listing(REASON.nodeLeft, names(group), count => `${plural(count, 'node')} left: `),
     );
   }
   const updated = moves.filter(move => move.from === move.to && move.changes.length > 0);
   for (const [pool, group] of groupBy(updated, move => move.to)) {
     for (const [what, alike] of groupBy(group, move => move.changes.map(describeChange).join(', '))) {
-      const prefix = (count: number) => `${nodesText(count)} updated (${ellipsize(what, NOTE_LIMIT / 2)}): `;
+      const prefix = (count: number) => `${plural(count, 'node')} updated (${ellipsize(what, NOTE_LIMIT / 2)}): `;
       tell(pool, listing(REASON.nodesUpdated, names(alike), prefix));
     }
   }
@@ -119,8 +121,4 @@ function listing(reason: string, names: string[], prefix: (count: number) => str
   }
   flush();
   return events;
-}
-
-function nodesText(count: number): string {
-  return count === 1 ? '1 node' : `${count} nodes`;
 }

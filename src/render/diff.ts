@@ -1,5 +1,7 @@
 /** What the next reconcile would change, node by node, each change with its reason: the screen of `diff`. */
+
 import type { Change, NodePlan } from '../nodepool/plan.ts';
+import { plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
@@ -105,8 +107,4 @@ function summarize(plans: Diff['plans'], runtimeClasses: number): string {
     ...(plans.length > 0 ? [`${plural(plans.length, 'node')} would change: ${counts.join(', ')}`] : []),
     ...(runtimeClasses > 0 ? [`${plural(runtimeClasses, 'RuntimeClass', 'RuntimeClasses')} would change`] : []),
   ].join('; ');
-}
-
-function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,4 +1,5 @@
 /** What `kubectl nodepool doctor` found: a line a check, with what it is about and what to do under it. */
+import { plural } from '../nodepool/plural.ts';
 import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
 import { printJson } from './printers.ts';
@@ -44,5 +45,5 @@ function summary(checks: Check[]): string {
     const count = checks.filter(check => check.status === status).length;
     return count === 0 ? [] : [`${count} ${status}`];
   });
-  return `${checks.length} ${checks.length === 1 ? 'check' : 'checks'}: ${counts.join(', ')}`;
+  return `${plural(checks.length, 'check')}: ${counts.join(', ')}`;
 }

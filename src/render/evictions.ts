@@ -1,4 +1,5 @@
 /** What taints with the effect NoExecute evict: the screen before the question. */
+import { plural } from '../nodepool/plural.ts';
 import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
 import { listText, shorten, taintsText } from './cells.ts';
 import { renderTable } from './table.ts';
@@ -31,9 +32,9 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
 
 /** `taints with the effect NoExecute evict 5 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes` */
 export function evictionsSentence({ nodes, now, later }: EvictionPreview): string {
-  const atOnce = now > 0 ? `${podsCount(now)} at once` : '';
-  const afterwards = later > 0 ? `${podsCount(later)} when tolerationSeconds are over` : '';
-  return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${nodesText(nodes.length)}`;
+  const atOnce = now > 0 ? `${plural(now, 'pod')} at once` : '';
+  const afterwards = later > 0 ? `${plural(later, 'pod')} when tolerationSeconds are over` : '';
+  return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${plural(nodes.length, 'node')}`;
 }
 
 function row({ node, taints, now, later }: NodeEvictions): string[] {
@@ -65,6 +66,3 @@ function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): str
     ...note(ended, 'has', 'have', 'ended already'),
   ];
 }
-
-const podsCount = (count: number) => (count === 1 ? '1 pod' : `${count} pods`);
-const nodesText = (count: number) => (count === 1 ? '1 node' : `${count} nodes`);

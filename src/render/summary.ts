@@ -1,4 +1,5 @@
 /** One line a pool after a reconcile. */
+import { plural } from '../nodepool/plural.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import { poolResource, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
 import type { Style } from './style.ts';
@@ -39,12 +40,12 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   if (kind === 'released') {
     const state =
       failures.length > 0 ? { text: 'failing', paint: style.red } : { text: 'released', paint: style.green };
-    return [pool, state, `${plural(summary.left)} let go`, '-', '-'];
+    return [pool, state, `${plural(summary.left, 'node')} let go`, '-', '-'];
   }
   return [
     pool,
     { text: statusText(status?.status), paint: statusPaint(status?.status, style) },
-    `${plural(status?.nodeCount ?? 0)} (${changes(summary)})`,
+    `${plural(status?.nodeCount ?? 0, 'node')} (${changes(summary)})`,
     `cpu ${poolResource(status, 'cpu')}`,
     `memory ${poolResource(status, 'memory')}`,
   ];
@@ -68,8 +69,4 @@ function note({ outcome }: ReconciledPool): string {
   if (failed > 0) return failed === 1 ? '1 write failed' : `${failed} writes failed`;
   const trouble = outcome.status?.status === 200 ? undefined : troubleOf(outcome.status)?.message;
   return shorten(trouble ?? '', NOTE_WIDTH);
-}
-
-function plural(count: number): string {
-  return count === 1 ? '1 node' : `${count} nodes`;
 }

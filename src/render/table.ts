@@ -5,7 +5,7 @@
  * Widths are those of a terminal: wide characters and emoji count two, combining marks none.
  */
 import { sanitizeLine } from './sanitize.ts';
-import { widthOf } from './width.ts';
+import { PLAIN, widthOf } from './width.ts';
 
 /** Colour goes beside the text, not into it: what is inside the text is escaped. */
 export type Cell = string | { text: string; paint: (text: string) => string };
@@ -49,8 +49,6 @@ export function growingTable(columns: string[], options: TableOptions = {}): (ro
 /** As it is printed: escaped, then coloured, and how much room it takes. Most is plain text, which takes its length. */
 type Printed = string | { text: string; width: number };
 
-const PLAIN = /^[\x20-\x7e]*$/;
-
 /** A cell as it is printed. */
 export function printable(cell: Cell): string {
   return textOf(printed(cell));
@@ -84,11 +82,10 @@ function layOut(columns: string[], rows: Cell[][], options: TableOptions, atLeas
     if (text.length > 0) text.push('\n');
     text.push(indent);
     const last = line.findLastIndex(cell => textOf(cell).trimEnd() !== '');
-    for (const [column, cell] of line.entries()) {
-      if (column > last) break;
-      text.push(column < last ? textOf(cell) : textOf(cell).trimEnd());
-      if (column < last) text.push(' '.repeat(Math.max((widths[column] ?? 0) - widthIn(cell), 0)));
+    for (const [column, cell] of line.slice(0, Math.max(last, 0)).entries()) {
+      text.push(textOf(cell), ' '.repeat(Math.max((widths[column] ?? 0) - widthIn(cell), 0)));
     }
+    text.push(textOf(line[last] ?? '').trimEnd());
   }
   return { text: text.join(''), widths };
 }

@@ -3,7 +3,8 @@
  * Terminals differ in the rare ones; this is what most of them do, by Unicode's UAX #11 and UTS #51.
  */
 
-const ASCII = /^[\x20-\x7e]*$/;
+/** What is printed as it is, a column each. */
+export const PLAIN = /^[\x20-\x7e]*$/;
 /** A flag, a keycap, or a picture with what is joined to it: one place, however many characters. */
 const EMOJI =
   /\p{RI}{2}|[0-9#*]\ufe0f?\u20e3|\p{Extended_Pictographic}[\ufe0f\p{EMod}]?(?:\u200d\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)*/gu;
@@ -17,7 +18,7 @@ const WIDE =
 
 /** @param text one line, without escapes */
 export function widthOf(text: string): number {
-  if (ASCII.test(text)) return text.length;
+  if (PLAIN.test(text)) return text.length;
   let pictures = 0;
   const rest = text.replace(EMOJI, emoji => {
     if (!PICTURE.test(emoji)) return emoji;

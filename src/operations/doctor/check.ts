@@ -93,8 +93,3 @@ export function named(names: readonly string[]): string {
   const more = sorted.length - MOST_NAMED;
   return sorted.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
-
-/** `1 node`, `2 nodes`. */
-export function plural(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
-}

@@ -1,8 +1,9 @@
 /** Whether somebody looks after the pools: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
 import type { LeaseRecord } from '../../controller/leader-election.ts';
+import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import type { LeasePort } from '../ports.ts';
-import { error, type Finding, ok, plural, warning } from './check.ts';
+import { error, type Finding, ok, warning } from './check.ts';
 
 /** Who leads renews the lease every 2 s. */
 const LOOK_AGAIN_MS = 4_000;

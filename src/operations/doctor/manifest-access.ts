@@ -1,8 +1,7 @@
 /** The controller's manifest, as questions about permissions: what it takes to apply it, and what it grants. */
-import { isObject } from '../../nodepool/json.ts';
+import { defined, isObject } from '../../nodepool/json.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
-import { accessQuestion } from './question.ts';
 
 /** Whether somebody may do that with the object. */
 export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
@@ -10,7 +9,7 @@ export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, v
   const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
   // So they are called, all the kinds that stand in it.
   const resource = `${kind.toLowerCase()}s`;
-  return verbs.map(verb => accessQuestion({ verb, group, resource, namespace, name }));
+  return verbs.map(verb => defined({ verb, group, resource, namespace, name }));
 }
 
 /** What a Role or ClusterRole grants. */
@@ -23,7 +22,7 @@ export function grantsOf({ kind, metadata: { namespace }, rules }: ManifestObjec
         const [resource = '', subresource] = what.split('/');
         return texts(rule.verbs).flatMap(verb =>
           (names.length === 0 ? [undefined] : names).map(name =>
-            accessQuestion({ verb, group, resource, subresource, namespace, name }),
+            defined({ verb, group, resource, subresource, namespace, name }),
           ),
         );
       }),

@@ -2,11 +2,11 @@
  * What each verb of this program asks a server for: the permissions that its user needs. test/e2e/needs.test.ts compares
  * it with the server's audit log.
  */
+import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
-import { accessQuestion } from './question.ts';
 
 /** `verbs resource[.group][/subresource][@namespace][ name]`, much as kubectl writes it. */
 type Need = string;
@@ -121,5 +121,5 @@ function needsOfController(controller: readonly ManifestObject[]): VerbNeeds[] {
 function questionsOf(need: Need): AccessQuestion[] {
   const [, verbs = '', resource = '', group = '', subresource, namespace, name] =
     /^(\S+) ([a-z]+)(?:\.([a-z0-9.]+))?(?:\/([a-z]+))?(?:@(\S+))?(?: (\S+))?$/.exec(need) ?? [];
-  return verbs.split(',').map(verb => accessQuestion({ verb, group, resource, subresource, namespace, name }));
+  return verbs.split(',').map(verb => defined({ verb, group, resource, subresource, namespace, name }));
 }

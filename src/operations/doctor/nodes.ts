@@ -1,10 +1,12 @@
 /** What is wrong between nodes and pools: overlaps, records of gone pools, handlers that are missing, odd quantities. */
+
+import { plural } from '../../nodepool/plural.ts';
 import { sumResourceLists } from '../../nodepool/quantity.ts';
 import { parseRecord } from '../../nodepool/record.ts';
 import { type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { View } from '../../reconciler/view.ts';
 import type { ExaminedNode } from '../doctor-port.ts';
-import { error, type Finding, named, ok, plural, warning } from './check.ts';
+import { error, type Finding, named, ok, warning } from './check.ts';
 
 /** Nodes that match several pools: one gets them, the others have status 409. */
 export function checkOverlaps(pools: NodePool[], view: View): Finding {

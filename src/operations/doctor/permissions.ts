@@ -1,7 +1,9 @@
 /** What the user may do with this program, and what the controller's service account may do. */
+
+import { plural } from '../../nodepool/plural.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
-import { error, type Finding, named, ok, plural, skipped, warning } from './check.ts';
+import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 import { grantsOf } from './manifest-access.ts';
 import { commandOf, type VerbNeeds } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';

@@ -1,8 +1,10 @@
 /** What the pools say of themselves: their status, and what is wrong with their specs. */
+
+import { plural } from '../../nodepool/plural.ts';
 import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
-import { error, type Finding, ok, plural, warning } from './check.ts';
+import { error, type Finding, ok, warning } from './check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 

@@ -1,22 +1,5 @@
-/** A question about a permission: put together, and as text. */
+/** A question about a permission, as text. */
 import type { AccessQuestion } from '../doctor-port.ts';
-
-/** An AccessQuestion whose narrower parts may be undefined. */
-interface Parts extends Pick<AccessQuestion, 'verb' | 'group' | 'resource'> {
-  subresource?: string | undefined;
-  namespace?: string | undefined;
-  name?: string | undefined;
-}
-
-/** Without what is undefined. */
-export function accessQuestion({ subresource, namespace, name, ...question }: Parts): AccessQuestion {
-  return {
-    ...question,
-    ...(subresource === undefined ? {} : { subresource }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { name }),
-  };
-}
 
 /** `patch nodepools.nodes.lailin.xyz/status`, `get leases.coordination.k8s.io "x" in kube-system` */
 export function questionText(question: AccessQuestion): string {
