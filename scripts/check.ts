@@ -1,22 +1,25 @@
 /** `npm run check`: everything that needs no cluster, in parallel. One line each; a failing step shows its output. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { join } from 'node:path';
 import { ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 const UNIT = 'test/unit/**/*.test.ts';
-/** As many again as all others together take. */
-const TERMINAL = /^test\/unit\/(cli|view)\//;
+/** They wait on sockets while others compute. */
+const NETWORK = /^test\/unit\/kube\//;
 /** What the compiler knows of files that have not changed. */
 const TYPES_KNOWN = 'node_modules/.cache/types.tsbuildinfo';
+/** And Node, of those that it has loaded before. */
+const MODULES_KNOWN = 'node_modules/.cache/node';
 /** What each step gives to node. */
 const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   types: ['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES_KNOWN],
   imports: ['scripts/check-imports.ts'],
   surface: tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts'),
-  unit: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && !TERMINAL.test(file))],
-  terminal: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && TERMINAL.test(file))],
+  unit: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && !NETWORK.test(file))],
+  network: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && NETWORK.test(file))],
   apart: tests(UNIT, file => !sharesProcess(file)),
 };
 
@@ -36,7 +39,8 @@ async function check(name: string, args: string[]): Promise<boolean> {
 
 function node(args: string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...process.env, NODE_COMPILE_CACHE: join(ROOT, MODULES_KNOWN) };
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (chunk: string) => {

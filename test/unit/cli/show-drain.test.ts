@@ -118,7 +118,7 @@ for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
 
 test('what is left to do is a table and an error', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
-  const { code, stdout, stderr } = await run({ timeoutMs: 20 }, { removal });
+  const { code, stdout, stderr } = await run({ timeoutMs: 500 }, { removal });
   assert.equal(code, 1);
   assert.equal(
     stdout.slice(stdout.indexOf('NODE')),

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { completionScript } from '../../../../src/cli/completion/scripts.ts';
+import { completionScript } from '../../src/cli/completion/scripts.ts';
 
-const DEV = fileURLToPath(new URL('../../../../bin/dev.ts', import.meta.url));
+const DEV = fileURLToPath(new URL('../../bin/dev.ts', import.meta.url));
 const KUBECONFIG = String.raw`
 clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]
 contexts:
