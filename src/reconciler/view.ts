@@ -11,11 +11,12 @@
  */
 import { Lru } from '../controller/lru.ts';
 import { isOlder } from '../controller/resource-version.ts';
-import { type Claim, PoolIndex, sameClaims } from '../nodepool/membership.ts';
+import { type Claim, sameClaims } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
+import { Claims } from './claims.ts';
 
 export interface ViewObserver {
   /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
@@ -31,11 +32,7 @@ export class View {
   readonly #pools = new Map<string, NodePool>();
   readonly #nodes = new Map<string, Node>();
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
-  /** Undefined while a pool has changed since it was made; then the claims are stale as well. */
-  #index: PoolIndex | undefined;
-  readonly #claims = new Map<string, Claim>();
-  /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
-  readonly #concerned = new Map<string, Set<string>>();
+  readonly #claims = new Claims(this.#pools, this.#nodes);
   readonly #gone = new Lru<string, true>(MOST_GONE);
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
@@ -53,13 +50,12 @@ export class View {
 
   /** What is wrong with the pool's spec. */
   specErrors(name: string) {
-    return this.#fresh().errors(name);
+    return this.#claims.index.errors(name);
   }
 
   /** The pools, and the names of pools that are gone but left records on nodes. */
   poolNames(): string[] {
-    this.#fresh();
-    return [...new Set([...this.#pools.keys(), ...this.#concerned.keys()])].sort();
+    return [...new Set([...this.#pools.keys(), ...this.#claims.poolNames()])].sort();
   }
 
   node(name: string): Node | undefined {
@@ -67,13 +63,12 @@ export class View {
   }
 
   claim(node: string): Claim | undefined {
-    this.#fresh();
     return this.#claims.get(node);
   }
 
   /** The same of a node as it may become. */
   claimOf(node: Node): Claim {
-    return this.#fresh().claim(node);
+    return this.#claims.index.claim(node);
   }
 
   /** Every node. */
@@ -88,35 +83,32 @@ export class View {
 
   /** The pool's members. */
   members(pool: string): Node[] {
-    return this.#select(pool, claim => claim.owner === pool);
+    return this.#claims.select(pool, claim => claim.owner === pool);
   }
 
   /** Nodes whose labels and taints are the pool's to write: its members, and those that still carry its record. */
   held(pool: string): Node[] {
-    return this.#select(pool, claim => claim.owner === pool || claim.record?.pool === pool);
+    return this.#claims.select(pool, claim => claim.owner === pool || claim.record?.pool === pool);
   }
 
   /** Nodes that the pool matches and another pool owns. */
   lost(pool: string): { node: Node; owner: NodePool }[] {
-    return this.#select(pool, claim => claim.losers.includes(pool)).flatMap(node => {
-      const owner = this.#pools.get(this.#claims.get(node.name)?.owner ?? '');
-      return owner === undefined ? [] : [{ node, owner }];
-    });
+    return this.#claims
+      .select(pool, claim => claim.losers.includes(pool))
+      .flatMap(node => {
+        const owner = this.#pools.get(this.#claims.get(node.name)?.owner ?? '');
+        return owner === undefined ? [] : [{ node, owner }];
+      });
   }
 
   /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
   poolsOf(node: string): string[] {
-    this.#fresh();
-    const claim = this.#claims.get(node);
-    return claim === undefined ? [] : poolsOf(claim);
+    return this.#claims.poolsOf(node);
   }
 
   /** The pool, and those that share a node with it. */
   neighbours(pool: string): Set<string> {
-    this.#fresh();
-    const names = new Set([pool]);
-    for (const node of this.#concerned.get(pool) ?? []) for (const name of this.poolsOf(node)) names.add(name);
-    return names;
+    return this.#claims.neighbours(pool);
   }
 
   /** Nodes that carry the pool's membership labels, whoever owns them. */
@@ -142,7 +134,7 @@ export class View {
     const moves = before === undefined || !sameClaims(before, pool);
     const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
     this.#pools.set(name, pool);
-    if (moves) this.#index = undefined;
+    if (moves) this.#claims.poolsChanged();
     if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
     const expected = this.#expected.get(name);
     if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
@@ -164,7 +156,7 @@ export class View {
     this.#expected.delete(name);
     const neighbours = this.#observer === undefined ? [] : this.neighbours(name);
     this.#pools.delete(name);
-    this.#index = undefined;
+    this.#claims.poolsChanged();
     this.#observer?.concerned(neighbours);
     if (this.#observer !== undefined) this.#observer.concerned(this.neighbours(name));
   }
@@ -176,9 +168,8 @@ export class View {
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
     const before = this.#nodes.get(node.name);
     const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
-    this.#forgetClaim(node.name);
     this.#nodes.set(node.name, node);
-    if (this.#index !== undefined) this.#makeClaim(this.#index, node);
+    this.#claims.setNode(node);
     if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
   }
 
@@ -187,8 +178,8 @@ export class View {
     if (!this.#take(this.#nodes.get(name), uid)) return;
     const holder = this.#observer && this.claim(name)?.record?.pool;
     const concerned = this.#observer === undefined ? [] : this.poolsOf(name);
-    this.#forgetClaim(name);
     this.#nodes.delete(name);
+    this.#claims.removeNode(name);
     this.#observer?.nodeGone(name, holder);
     this.#observer?.concerned(concerned);
   }
@@ -223,55 +214,6 @@ export class View {
     if (uid !== undefined) this.#gone.set(uid, true);
     return before !== undefined && before.uid === uid;
   }
-
-  #select(pool: string, wanted: (claim: Claim) => boolean): Node[] {
-    this.#fresh();
-    const nodes: Node[] = [];
-    for (const name of this.#concerned.get(pool) ?? []) {
-      const node = this.#nodes.get(name);
-      const claim = this.#claims.get(name);
-      if (node !== undefined && claim !== undefined && wanted(claim)) nodes.push(node);
-    }
-    return nodes;
-  }
-
-  #fresh(): PoolIndex {
-    if (this.#index !== undefined) return this.#index;
-    const index = new PoolIndex(this.#pools.values());
-    this.#claims.clear();
-    this.#concerned.clear();
-    for (const node of this.#nodes.values()) this.#makeClaim(index, node);
-    this.#index = index;
-    return index;
-  }
-
-  #makeClaim(index: PoolIndex, node: Node): void {
-    const claim = index.claim(node);
-    this.#claims.set(node.name, claim);
-    for (const pool of poolsOf(claim)) {
-      const names = this.#concerned.get(pool);
-      if (names === undefined) this.#concerned.set(pool, new Set([node.name]));
-      else names.add(node.name);
-    }
-  }
-
-  #forgetClaim(node: string): void {
-    const claim = this.#claims.get(node);
-    if (claim === undefined) return;
-    this.#claims.delete(node);
-    for (const pool of poolsOf(claim)) {
-      const names = this.#concerned.get(pool);
-      names?.delete(node);
-      if (names?.size === 0) this.#concerned.delete(pool);
-    }
-  }
-}
-
-/** Each once. A Set for every node is memory that is not back before the command ends. */
-function poolsOf({ owner, losers, record }: Claim): string[] {
-  const names = owner === undefined ? [...losers] : [owner, ...losers];
-  if (record !== undefined && !names.includes(record.pool)) names.push(record.pool);
-  return names;
 }
 
 interface Versioned {

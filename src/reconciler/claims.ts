@@ -1,0 +1,111 @@
+/** Which pool each node goes to, and which nodes concern which pool: kept with the nodes, made anew with the pools. */
+import { type Claim, PoolIndex } from '../nodepool/membership.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+
+export class Claims {
+  readonly #pools: ReadonlyMap<string, NodePool>;
+  readonly #nodes: ReadonlyMap<string, Node>;
+  /** Undefined while a pool has changed since it was made; then the claims are stale as well. */
+  #index: PoolIndex | undefined;
+  readonly #claims = new Map<string, Claim>();
+  /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
+  readonly #concerned = new Map<string, Set<string>>();
+
+  /** Both as they are whenever it is asked. */
+  constructor(pools: ReadonlyMap<string, NodePool>, nodes: ReadonlyMap<string, Node>) {
+    this.#pools = pools;
+    this.#nodes = nodes;
+  }
+
+  /** Who owns and who lost the node. */
+  get(node: string): Claim | undefined {
+    this.#fresh();
+    return this.#claims.get(node);
+  }
+
+  /** The index of the pools as they are. */
+  get index(): PoolIndex {
+    return this.#fresh();
+  }
+
+  /** Each pool that a node concerns, there or gone. */
+  poolNames(): Iterable<string> {
+    this.#fresh();
+    return this.#concerned.keys();
+  }
+
+  /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
+  poolsOf(node: string): string[] {
+    const claim = this.get(node);
+    return claim === undefined ? [] : poolsOf(claim);
+  }
+
+  /** The pool, and those that share a node with it. */
+  neighbours(pool: string): Set<string> {
+    this.#fresh();
+    const names = new Set([pool]);
+    for (const node of this.#concerned.get(pool) ?? []) for (const name of this.poolsOf(node)) names.add(name);
+    return names;
+  }
+
+  /** The nodes that concern the pool in the way that is wanted. */
+  select(pool: string, wanted: (claim: Claim) => boolean): Node[] {
+    this.#fresh();
+    const nodes: Node[] = [];
+    for (const name of this.#concerned.get(pool) ?? []) {
+      const node = this.#nodes.get(name);
+      const claim = this.#claims.get(name);
+      if (node !== undefined && claim !== undefined && wanted(claim)) nodes.push(node);
+    }
+    return nodes;
+  }
+
+  /** A pool came, went, or claims other nodes than before. */
+  poolsChanged(): void {
+    this.#index = undefined;
+  }
+
+  /** The node as it is from now on. */
+  setNode(node: Node): void {
+    this.removeNode(node.name);
+    if (this.#index !== undefined) this.#add(this.#index, node);
+  }
+
+  removeNode(node: string): void {
+    const claim = this.#claims.get(node);
+    if (claim === undefined) return;
+    this.#claims.delete(node);
+    for (const pool of poolsOf(claim)) {
+      const names = this.#concerned.get(pool);
+      names?.delete(node);
+      if (names?.size === 0) this.#concerned.delete(pool);
+    }
+  }
+
+  #fresh(): PoolIndex {
+    if (this.#index !== undefined) return this.#index;
+    const index = new PoolIndex(this.#pools.values());
+    this.#claims.clear();
+    this.#concerned.clear();
+    for (const node of this.#nodes.values()) this.#add(index, node);
+    this.#index = index;
+    return index;
+  }
+
+  #add(index: PoolIndex, node: Node): void {
+    const claim = index.claim(node);
+    this.#claims.set(node.name, claim);
+    for (const pool of poolsOf(claim)) {
+      const names = this.#concerned.get(pool);
+      if (names === undefined) this.#concerned.set(pool, new Set([node.name]));
+      else names.add(node.name);
+    }
+  }
+}
+
+/** Each once. A Set for every node is memory that is not back before the command ends. */
+function poolsOf({ owner, losers, record }: Claim): string[] {
+  const names = owner === undefined ? [...losers] : [owner, ...losers];
+  if (record !== undefined && !names.includes(record.pool)) names.push(record.pool);
+  return names;
+}
