@@ -1,0 +1,60 @@
+/** What a completion is asked in: a cluster of which only the names are known. */
+import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
+import { complete } from '../../../../src/cli/completion/complete.ts';
+import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
+import type { Names, NamesPort } from '../../../../src/operations/names-port.ts';
+
+const POOLS: Names = {
+  names: ['worker', 'gpu', 'web'],
+  labelKeys: ['team'],
+  resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
+};
+const NODES: Names = {
+  names: ['node-b', 'node-a'],
+  labelKeys: ['kubernetes.io/os', 'tier'],
+  recorded: { gpu: ['node-b'] },
+  roles: { worker: ['node-a'] },
+};
+export const START = new Date('2026-01-01T00:00:00Z');
+
+export interface World extends NamesPort {
+  asked: string[];
+  flags: Record<string, string | undefined>[];
+}
+
+/** A cluster whose names are asked for, and what was asked. */
+export function world(changes: Partial<NamesPort> = {}): World {
+  const asked: string[] = [];
+  return {
+    asked,
+    flags: [],
+    access: () => ({ contexts: ['kind', 'prod@eu', 'evil\u001b[31m'], clusters: ['c1'], users: ['admin'] }),
+    identity: () => 'https://server admin',
+    isQuiet: () => true,
+    async list(kind, timeoutMs) {
+      asked.push(`${kind} ${timeoutMs}`);
+      return kind === 'pools' ? POOLS : NODES;
+    },
+    ...changes,
+  };
+}
+
+interface Options {
+  port?: World;
+  verbs?: Grammar;
+  cache?: string;
+  now?: Date;
+}
+
+/** What the shell is told. */
+export async function answer(words: string[], { port = world(), cache = '', now = START, ...rest }: Options = {}) {
+  return complete({
+    words,
+    verbs: rest.verbs ?? (manifest.commands as Grammar),
+    io: { env: { XDG_CACHE_HOME: cache }, now: () => now },
+    openNames: async flags => {
+      port.flags.push(flags);
+      return port;
+    },
+  });
+}
