@@ -8,7 +8,7 @@ export function connectionError(error: unknown, access: Access, deadlineMs: numb
   if (error instanceof NodepoolError) return error;
   const problem = error instanceof StaleSocketError ? error.cause : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs);
-  return new NodepoolError('cluster', message, next, { cause: error });
+  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true });
 }
 
 function explain(error: NodeJS.ErrnoException, access: Access, deadlineMs: number): { message: string; next: string } {

@@ -134,6 +134,7 @@ export function noApiServer({ cluster, source }: Access, answer?: Answer): Nodep
     'cluster',
     `what answers at ${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
     `check server of cluster "${name}" in ${source}: http or https, address and port, and whether a proxy or a login page stands before it`,
+    { isGeneral: true },
   );
 }
 
@@ -157,6 +158,7 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
       'cluster',
       `the client certificate of user "${user.name}" in ${source} expired at ${when}`,
       'renew it, or choose another user with --user or --context',
+      { isGeneral: true },
     );
   }
   return user.name === ''
@@ -164,11 +166,13 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
         'cluster',
         `the server ${cluster.server} wants credentials and the context names no user`,
         `choose one of ${source} with --user`,
+        { isGeneral: true },
       )
     : new NodepoolError(
         'cluster',
         `the server ${cluster.server} refused the credentials of user "${user.name}" (401)`,
         `log in again, or choose another user of ${source} with --user or --context`,
+        { isGeneral: true },
       );
 }
 

@@ -136,7 +136,7 @@ export class ExecPlugin implements ProofSource {
 
   #error(problem: string, next: string): NodepoolError {
     const message = `the plugin ${this.#config.command} gave no credentials for user "${this.#access.user.name}": ${problem}`;
-    return new NodepoolError('cluster', message, next);
+    return new NodepoolError('cluster', message, next, { isGeneral: true });
   }
 }
 

@@ -69,7 +69,8 @@ export function watchedLogin(
     const late = new Promise<never>((_resolve, reject) => {
       cancel = clock.after(ms, () => {
         const problem = `${who} has not logged in user "${user.name}" within ${ms / 1000} s`;
-        reject(new NodepoolError('cluster', problem, 'log in with it, or end it: while it runs no other is started'));
+        const next = 'log in with it, or end it: while it runs no other is started';
+        reject(new NodepoolError('cluster', problem, next, { isGeneral: true }));
       });
     });
     return Promise.race([login, late]).finally(() => cancel());

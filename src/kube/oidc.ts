@@ -128,6 +128,6 @@ class Oidc implements ProofSource {
 
   #error(problem: string, cause?: unknown, next = LOG_IN): NodepoolError {
     const message = `the auth-provider oidc gave no credentials for user "${this.#user}": ${problem}`;
-    return new NodepoolError('cluster', message, next, { cause });
+    return new NodepoolError('cluster', message, next, { cause, isGeneral: true });
   }
 }

@@ -172,7 +172,8 @@ export class Transport {
     const late = new Promise<never>((_resolve, reject) => {
       cancel = clock.after(ends - clock.now(), () => {
         const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
-        reject(new NodepoolError('cluster', problem, 'log in with its plugin, or wait longer with --request-timeout'));
+        const next = 'log in with its plugin, or wait longer with --request-timeout';
+        reject(new NodepoolError('cluster', problem, next, { isGeneral: true }));
       });
     });
     return Promise.race([session, late]).finally(() => cancel());

@@ -1,6 +1,8 @@
 export interface NodepoolErrorOptions extends ErrorOptions {
   /** Problems that the message announces, a line each. */
   items?: readonly string[];
+  /** See NodepoolError. */
+  isGeneral?: boolean;
 }
 
 /**
@@ -19,15 +21,18 @@ export class NodepoolError extends Error {
    * escape: what follows it would pass for a line of ours.
    */
   readonly lines: readonly string[];
+  /** Not of the object that was asked for: no connection or no credentials, so that the next request is likely to fail alike. */
+  readonly isGeneral: boolean;
 
   constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
-    const { items = [], ...rest } = options;
+    const { items = [], isGeneral = false, ...rest } = options;
     const lines = [message, ...items];
     super(lines.join('\n  '), rest);
     this.name = 'NodepoolError';
     this.kind = kind;
     this.next = next;
     this.lines = lines;
+    this.isGeneral = isGeneral;
   }
 
   /** The message in one line, for what is put together of several. Not `line`: errors of JavaScriptCore have a number of that name. */

@@ -10,13 +10,19 @@ export interface WriteFailure {
   node?: string | undefined;
 }
 
-/** Runs the work; a refusal of the cluster becomes a failure, a bug stays a throw. */
-export async function attempt(failures: WriteFailure[], work: () => Promise<void>, node?: string): Promise<void> {
+/** Runs the work; a refusal of the cluster becomes a failure, and is given back, a bug stays a throw. */
+export async function attempt(
+  failures: WriteFailure[],
+  work: () => Promise<void>,
+  node?: string,
+): Promise<NodepoolError | undefined> {
   try {
     await work();
+    return undefined;
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     failures.push({ message: error.oneLine, next: error.next, node });
+    return error;
   }
 }
 

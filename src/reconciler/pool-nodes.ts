@@ -25,7 +25,7 @@ export interface PoolNodesOptions {
   only?: ReadonlySet<string>;
 }
 
-/** When this many writes failed and none succeeded, the cluster refuses us: the rest is not tried. */
+/** When so many writes on end fail in general, the rest is not tried. What is refused may be refused for one node alone. */
 const HOPELESS = 10;
 
 export class PoolNodes {
@@ -51,15 +51,16 @@ export class PoolNodes {
       .toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
+    let inVain = 0;
     const settle = async (name: string) => {
-      if (outcome.moves.length === 0 && failures.length >= HOPELESS)
-        untried.push({ message: `node ${name} was not tried`, node: name });
+      if (inVain >= HOPELESS) untried.push({ message: `node ${name} was not tried`, node: name });
       else {
         const write = async () => {
           const move = await this.#writer.settle(name);
           if (move !== undefined) outcome.moves.push(move);
         };
-        await attempt(failures, write, name);
+        const error = await attempt(failures, write, name);
+        inVain = error?.isGeneral ? inVain + 1 : 0;
       }
       progress?.done();
     };

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLimiter } from '../../../src/controller/limiter.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { FINALIZER } from '../../../src/nodepool/types.ts';
+import type { WriteFailure } from '../../../src/reconciler/failure.ts';
+import type { NodeMove } from '../../../src/reconciler/node-writer.ts';
+import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
+
+const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
+
+/** Settles a pool of 60 nodes whose first 40 fail with the error. */
+async function settle(error: NodepoolError) {
+  const nodes = NAMES.map(name => aNode({ name, labels: { 'node-role.kubernetes.io/worker': '' } }));
+  const view = new View([aPool({ labels: { tier: 'gold' } }, { name: 'worker', finalizers: [FINALIZER] })], nodes, []);
+  const patchNode: ClusterPort['patchNode'] = async name => {
+    if (NAMES.indexOf(name) < 40) throw error;
+    return { kind: 'written', node: aNode({ name, resourceVersion: '9' }) };
+  };
+  const cluster = { patchNode } as ClusterPort;
+  const outcome: { moves: NodeMove[]; failures: WriteFailure[] } = { moves: [], failures: [] };
+  await new PoolNodes({ cluster, view, limit: createLimiter(4), sleep: async () => {} }).settle('worker', outcome);
+  const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
+  return { written: outcome.moves.length, untried: untried.length };
+}
+
+test('nodes that are refused keep no other from being written, however many come first', async () => {
+  const denied = new NodepoolError('cluster', 'cannot patch Node: a webhook denied the request');
+  assert.deepEqual(await settle(denied), { written: 20, untried: 0 });
+});
+
+test('where nothing is answered the rest is not tried', async () => {
+  const { written, untried } = await settle(new NodepoolError('cluster', 'no route', undefined, { isGeneral: true }));
+  assert.equal(written, 0);
+  assert.ok(untried > 40, `${untried} were not tried`);
+});
