@@ -89,24 +89,33 @@ export const evictYesFlag = Flags.boolean({
   summary: 'Do not ask; scripts need it where a taint with NoExecute would evict pods.',
 });
 
-/** A pool's name as an argument. Without ignoreStdin oclif would fill a missing one from a pipe. */
+/** What all names have. Without ignoreStdin oclif would fill a missing one from a pipe. */
+const NAME = { ignoreStdin: true, parse: notEmpty };
+
+/** An empty name is a variable of a script that is not set: it must not mean all. */
+async function notEmpty(name: string): Promise<string> {
+  if (name === '') throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
+  return name;
+}
+
+/** A pool's name as an argument. */
 export function nameArg(description: string) {
-  return Args.string({ description, required: true, ignoreStdin: true });
+  return Args.string({ ...NAME, description, required: true });
 }
 
 /** The same where no name is a name, too. */
 export function optionalNameArg(description: string) {
-  return Args.string({ description, ignoreStdin: true });
+  return Args.string({ ...NAME, description });
 }
 
 /** Names as arguments, none or several. */
 export function namesArg(description: string) {
-  return Args.string({ description, multiple: true, ignoreStdin: true });
+  return Args.string({ ...NAME, description, multiple: true });
 }
 
 /** The same where one has to be there: without a name, all would be meant. */
 export function someNamesArg(description: string) {
-  return Args.string({ description, multiple: true, required: true, ignoreStdin: true });
+  return Args.string({ ...NAME, description, multiple: true, required: true });
 }
 
 /** How many requests are under way at most. More than 32 hardly helps: the API server is the limit then. */

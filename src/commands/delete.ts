@@ -37,7 +37,8 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { io, connect } = deps;
     const dryRun = flags['dry-run'];
     const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
-    const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes: flags['detach-nodes'] };
+    const detachNodes = flags['detach-nodes'];
+    const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const pools = await findPools(choice, connection.pools);
     if (pools.length > 0 && dryRun === 'none' && !flags.yes && !(await confirm(io, question(pools)))) {
       io.err('nothing was deleted');
@@ -55,7 +56,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await deletePools(
-      { ...choice, concurrency: flags.concurrency, dryRun: dryRun === 'server' },
+      { pools, detachNodes, concurrency: flags.concurrency, dryRun: dryRun === 'server' },
       { ...work, pools: connection.pools },
     ).finally(work.stop);
     const codes = results.map(result => report(result, dryRunSuffix(dryRun), deps));

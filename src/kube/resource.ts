@@ -1,4 +1,5 @@
 /** The resources this product speaks of, for paths and for messages. */
+import { NodepoolError } from '../nodepool/errors.ts';
 import { GROUP, VERSION } from '../nodepool/types.ts';
 import { type DecodeObject, decodeNode, decodePod, PROTOBUF } from './protobuf/objects.ts';
 
@@ -39,8 +40,15 @@ export const DEFINITIONS: Resource = {
   kind: 'CustomResourceDefinition',
 };
 
-/** `/apis/<group>/<version>/…` of the collection, or of one object in it. */
-export function pathOf({ group, version, plural, namespace }: Resource, name?: string, subresource?: string): string {
+/**
+ * `/apis/<group>/<version>/…` of the collection, or of one object in it. Throws for a name that no object can have: in a
+ * path it would be something else, as of the collection, or of what is above it.
+ */
+export function pathOf(resource: Resource, name?: string, subresource?: string): string {
+  const { group, version, plural, namespace, kind } = resource;
+  if (name !== undefined && /^\.{0,2}$|[/%]/.test(name)) {
+    throw new NodepoolError('input', `"${name}" cannot be the name of a ${kind}`, 'correct the name');
+  }
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
   const rest = [name, subresource].filter(part => part !== undefined).map(part => `/${encodeURIComponent(part)}`);

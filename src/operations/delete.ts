@@ -17,13 +17,19 @@ import type { PoolsPort, RawPool } from './ports.ts';
 import { firstStripWarning, type PoolSummary, type ReconcileDeps, reconcileView, type Settled } from './reconcile.ts';
 
 export interface DeleteOptions {
-  names: string[];
+  /** As findPools() gave them: one that was made anew under its name since is not deleted. */
+  pools: readonly RawPool[];
   /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
   detachNodes: boolean;
   concurrency: number;
   dryRun: boolean;
+}
+
+export interface FindOptions {
+  names: string[];
   /** Names that do not exist are passed over. */
   ignoreNotFound: boolean;
+  detachNodes: boolean;
 }
 
 export interface DeleteResult {
@@ -43,7 +49,7 @@ type DeleteDeps = ReconcileDeps & { pools: PoolsPort };
 
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(
-  { names, ignoreNotFound, detachNodes }: Pick<DeleteOptions, 'names' | 'ignoreNotFound' | 'detachNodes'>,
+  { names, ignoreNotFound, detachNodes }: FindOptions,
   pools: PoolsPort,
 ): Promise<RawPool[]> {
   const unique = [...new Set(names)];
@@ -61,7 +67,7 @@ export async function findPools(
  * A pool that cannot be deleted does not stop the others: its summary has the error.
  */
 export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Promise<DeleteResult[]> {
-  const pools = await findPools(options, deps.pools);
+  const { pools } = options;
   if (pools.length === 0) return [];
   const limit = createLimiter(options.concurrency);
   const errors = new Map<string, NodepoolError>();
@@ -104,7 +110,7 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
   }));
 }
 
-function namesOf(pools: RawPool[]): string[] {
+function namesOf(pools: readonly RawPool[]): string[] {
   return pools.map(({ metadata }) => metadata.name);
 }
 
@@ -144,7 +150,7 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
   const current = view.pool(name);
   if (current === undefined) return;
   if (current.metadata.uid === uid) {
-    if (dryRun) view.setPool(marked(pool, now));
+    if (dryRun) view.setPool(marked(current, now));
     if (view.pool(name)?.metadata.deletionTimestamp !== undefined) return;
   }
   throw new NodepoolError(
@@ -191,8 +197,8 @@ function refused(pool: string, error: NodepoolError | undefined): PoolSummary {
   return { pool, outcome: undefined, error, joined: 0, left: 0, updated: 0 };
 }
 
-function marked(pool: RawPool, now: Date): NodePool {
-  return { ...soundPool(pool), metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
+function marked(pool: NodePool, now: Date): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
 }
 
 function foreignFinalizers(pool: NodePool | undefined): string[] {

@@ -124,13 +124,15 @@ async function approved(before: RawPool, after: RawPool, { approve, editor }: Te
   }
 }
 
-/** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of the spec; an edit is. */
+/** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of other fields; an edit is. */
 async function patchUnlessEdited(
   name: string,
   patch: Record<string, unknown>,
   original: RawPool,
   pools: PoolsPort,
 ): ReturnType<PoolsPort['patch']> {
+  const { finalizers } = (patch.metadata ?? {}) as Record<string, unknown>;
+  const mine = finalizers === undefined ? withoutFinalizers : editable;
   let read = original;
   for (let attempt = 1; ; attempt++) {
     const result = await pools.patch(name, guarded(patch, read), { dryRun: false });
@@ -138,7 +140,7 @@ async function patchUnlessEdited(
     const latest = await pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
     const samePool = latest.metadata.uid === original.metadata.uid;
-    if (!samePool || mergePatch(withoutFinalizers(original), withoutFinalizers(latest)) !== undefined) return result;
+    if (!samePool || mergePatch(mine(original), mine(latest)) !== undefined) return result;
     read = latest;
   }
 }

@@ -2,7 +2,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { summarized } from '../reconciler/failure.ts';
 import type { View } from '../reconciler/view.ts';
-import { deletePools } from './delete.ts';
+import { deletePools, findPools } from './delete.ts';
 import { type Approve, releasePlans } from './evictions.ts';
 import { loadView } from './load-view.ts';
 import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
@@ -89,12 +89,13 @@ async function release(
   concurrency: number,
   deps: ReconcileDeps & { pools: PoolsPort },
 ): Promise<void> {
-  const options = { names, detachNodes: false, concurrency, dryRun: false, ignoreNotFound: true };
-  const deleted = await deletePools(options, deps);
+  const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.pools);
+  const options = { concurrency, dryRun: false };
+  const deleted = await deletePools({ ...options, pools, detachNodes: false }, deps);
   throwFailures(deleted.map(({ summary }) => summary));
   const view = await loadView(deps.cluster);
-  const { pools, orphans } = leftovers(view);
-  if (pools.length > 0) throw notReleased(pools);
+  const { pools: left, orphans } = leftovers(view);
+  if (left.length > 0) throw notReleased(left);
   const released = orphans.map(({ pool }) => pool);
   throwFailures(await reconcileView(view, released, options, deps));
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
-import { deletePools } from '../../src/operations/delete.ts';
+import { deletePools, findPools } from '../../src/operations/delete.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { cli } from '../cluster/harness.ts';
 import { condition, role, useWorld } from './world.ts';
@@ -87,8 +87,8 @@ async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers'
   const cluster: ClusterPort = { ...connection.cluster, [call]: fail };
   const warn = (said: string[]) => void world.warnings.push(...said);
   const deps = { ...connection, cluster, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn };
-  const options = { names: ['old'], detachNodes: false, concurrency: 8, dryRun: false, ignoreNotFound: false };
-  const [result] = await deletePools(options, deps);
+  const pools = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.pools);
+  const [result] = await deletePools({ pools, detachNodes: false, concurrency: 8, dryRun: false }, deps);
   return result?.summary.error?.message ?? result?.summary.outcome?.kind;
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../src/kube/connect.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { deletePools } from '../../src/operations/delete.ts';
+import { deletePools, findPools } from '../../src/operations/delete.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { whileRefusing } from './refusal.ts';
@@ -18,11 +18,17 @@ const { refused } = verbsOf(world.cluster);
 const TAINT = { key: 'dedicated', value: 'w', effect: 'NoSchedule' } as const;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
-/** Deletes with some calls of the connection replaced: what somebody else does at that moment. */
-async function deleteWith(names: string[], over: Partial<Connection>, detachNodes = false) {
-  const connection = { ...(await world.connection()), ...over };
+/** Deletes with some calls of the connection replaced, or after a while: what somebody else does at that moment. */
+async function deleteWith(
+  names: string[],
+  over: Partial<Connection>,
+  { detachNodes = false, dryRun = false, meanwhile = async () => {} } = {},
+) {
+  const connection = { ...(await world.connection({ dryRun })), ...over };
   const deps = { ...connection, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn: () => {} };
-  const results = await deletePools({ names, detachNodes, concurrency: 8, dryRun: false, ignoreNotFound: false }, deps);
+  const pools = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.pools);
+  await meanwhile();
+  const results = await deletePools({ pools, detachNodes, concurrency: 8, dryRun }, deps);
   return results.map(({ pool, summary: { error, outcome } }) => [pool, error?.message ?? outcome?.kind]);
 }
 
@@ -79,6 +85,26 @@ test('a pool that was replaced before it could be deleted: its successor is neit
   const successor = await world.getPool('w');
   assert.deepEqual([successor?.spec.labels, successor?.metadata.deletionTimestamp], [{ tier: 'new' }, undefined]);
   assert.equal('tier' in (await world.node('a')).metadata.labels, false);
+});
+
+test('nor one that came while a person was asked', async () => {
+  await world.pool('w');
+  const meanwhile = async () => {
+    await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
+    await world.pool('w', { labels: { tier: 'new' } });
+  };
+  const [[, outcome] = []] = await deleteWith(['w'], {}, { meanwhile });
+  assert.match(String(outcome), /^nodepool w was deleted and made anew/);
+  assert.deepEqual((await world.getPool('w'))?.spec.labels, { tier: 'new' });
+});
+
+test('a dry run is of the pool as it is then, whoever wrote it meanwhile', async () => {
+  await world.pool('w');
+  const meanwhile = async () => {
+    await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { spec: { labels: { tier: 'new' } } });
+  };
+  assert.deepEqual(await deleteWith(['w'], {}, { dryRun: true, meanwhile }), [['w', 'released']]);
+  assert.deepEqual((await world.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
 
 test('nor is a successor released that somebody else has marked for deletion', async () => {
@@ -161,7 +187,7 @@ test('a node that cannot be detached keeps its pool for the next run, and no oth
         },
       },
     },
-    true,
+    { detachNodes: true },
   );
   assert.deepEqual(results, [
     ['one', 'cannot patch node a'],

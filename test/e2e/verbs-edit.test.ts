@@ -148,6 +148,16 @@ test('a status, a finalizer that somebody wrote meanwhile is no reason to refuse
   assert.deepEqual((await world.getPool('gpu'))?.metadata.finalizers, ['example.com/x']);
 });
 
+test('finalizers that both write are not overwritten: a list is sent whole', async () => {
+  const { kubectl: path } = await ensureBinaries(['kubectl']);
+  await world.pool('gpu', { labels: { tier: 'gold' } });
+  const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"metadata":{"finalizers":["example.com/theirs"]}}' > /dev/null`;
+  const edited = await edit(`${theirs}; sed -i 's#^metadata:#metadata:\\n  finalizers: [example.com/mine]#' "$f"`);
+  const reason = 'nodepool gpu was changed by somebody else while it was being edited; next: find your text';
+  await keeps(edited, `nothing was overwritten: ${reason}`, /example.com\/mine/);
+  assert.deepEqual((await world.getPool('gpu'))?.metadata.finalizers, ['example.com/theirs']);
+});
+
 test('an editor that removes the file is the user’s affair, not a bug', async () => {
   await world.pool('gpu');
   const { code, stderr } = await cli(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'rm' } });

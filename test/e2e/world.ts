@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { readDefinition } from '../../src/cli/manifests.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import { API_VERSION, type NodePool, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
-import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
+import { type DeleteOptions, deletePools, findPools } from '../../src/operations/delete.ts';
 import { type PoolSummary, type ReconcileDeps, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane.ts';
@@ -139,8 +139,10 @@ export function useWorld(options: ControlPlaneOptions = {}): World {
     reconcileWith: async (port, ...names) =>
       reconcile({ names, concurrency: 8, dryRun: false }, { ...(await deps(false)), cluster: port }),
     async delete(names, more = {}) {
-      const all = { names, detachNodes: false, concurrency: 8, dryRun: false, ignoreNotFound: false, ...more };
-      return deletePools(all, await deps(all.dryRun));
+      const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
+      const work = await deps(options.dryRun);
+      const pools = await findPools({ names, detachNodes: options.detachNodes, ignoreNotFound: false }, work.pools);
+      return deletePools({ pools, ...options }, work);
     },
   };
 }
