@@ -1,4 +1,5 @@
 /** What a pool that is made of existing nodes takes over from them: labels and taints that belong to the pool, not to a node. */
+import { isSameTaint } from './taint.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from './types.ts';
 import { MAX_LABELS, MAX_TAINTS, validatePool } from './validation.ts';
 
@@ -82,7 +83,8 @@ function varyingKeys(nodes: Node[]): Set<string> {
   const taints = commonTaints(nodes);
   for (const node of nodes) {
     for (const key of Object.keys(node.labels)) if (!labels.has(key)) varying.add(key);
-    for (const taint of node.taints) if (!taints.some(common => isSame(common, taint))) varying.add(taintKey(taint));
+    for (const taint of node.taints)
+      if (!taints.some(common => isSameTaint(common, taint))) varying.add(taintKey(taint));
   }
   return varying;
 }
@@ -139,11 +141,9 @@ function commonLabels([first, ...others]: Node[]): Map<string, string> {
 }
 
 function commonTaints([first, ...others]: Node[]): Taint[] {
-  return (first?.taints ?? []).filter(taint => others.every(node => node.taints.some(other => isSame(other, taint))));
-}
-
-function isSame(a: Taint, b: Taint): boolean {
-  return a.key === b.key && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');
+  return (first?.taints ?? []).filter(taint =>
+    others.every(node => node.taints.some(other => isSameTaint(other, taint))),
+  );
 }
 
 function taintKey({ key }: Taint): string {

@@ -1,6 +1,7 @@
 /** The strings in which flags carry labels and taints: `k=v`, `k-`, `k=v:Effect`, `k:Effect-`. Modelled on kubectl's. */
 import { NodepoolError } from './errors.ts';
 import { effectProblem, isTaintEffect, keyProblem, TAINT_EFFECTS, valueProblem } from './syntax.ts';
+import { taintId } from './taint.ts';
 import type { Taint, TaintEffect } from './types.ts';
 
 export interface LabelEdits {
@@ -53,7 +54,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
   const taints = new Map<string, Taint>();
   for (const text of texts) {
     const taint = parseTaint(text, flag);
-    const id = `${taint.key}:${taint.effect}`;
+    const id = taintId(taint);
     const before = taints.get(id);
     if (before !== undefined && before.value !== taint.value) {
       throw refusal(flag, text, `${id} is given twice with different values`, 'give each key and effect once');

@@ -9,7 +9,7 @@
  */
 import { type AppliedRecord, type AppliedSlot, formatRecord, isStrippable } from './record.ts';
 import { membershipSelector } from './selector.ts';
-import { taintFrom, taintId } from './taint.ts';
+import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
 
 /** `membership`: asked for with `add`, `remove` or `move`. */
@@ -98,9 +98,8 @@ function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePo
     if (node.labels[key] !== labels[key] || record.labels.get(key)?.value !== labels[key]) return false;
   }
   for (const taint of taints) {
-    const { key, effect, value = '' } = taint;
-    const isLive = (live: Taint) => live.key === key && live.effect === effect && (live.value ?? '') === value;
-    if (record.taints.get(taintId(taint))?.value !== value || !node.taints.some(isLive)) return false;
+    const isLive = (live: Taint) => isSameTaint(live, taint);
+    if (record.taints.get(taintId(taint))?.value !== (taint.value ?? '') || !node.taints.some(isLive)) return false;
   }
   return formatRecord(record) === node.record;
 }

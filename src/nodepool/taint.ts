@@ -5,6 +5,11 @@ export function taintId(taint: { key: string; effect: TaintEffect }): string {
   return `${taint.key}:${taint.effect}`;
 }
 
+/** Whether they are one taint with one value: the API server takes a missing one for "". */
+export function isSameTaint(a: Taint, b: Taint): boolean {
+  return a.key === b.key && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');
+}
+
 /** The taint of that identity and value; "" is left out, as the API server prints it. */
 export function taintFrom(id: string, value: string): Taint {
   const colon = id.lastIndexOf(':');

@@ -3,7 +3,8 @@
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
-import { type LabelPatch, labelOf } from '../nodepool/member-labels.ts';
+import { type LabelPatch, labelsToJoin } from '../nodepool/member-labels.ts';
+import { parseRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
@@ -12,6 +13,7 @@ import { View } from '../reconciler/view.ts';
 import { hasNoExecute, noExecutePlansWith, type TaintPlan } from './evictions.ts';
 import type { NodeAccess } from './node-access-port.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
+import { nodesNotFound } from './not-found.ts';
 import type { DryRun, PoolsPort, RawPool } from './ports.ts';
 
 export interface CreateOptions {
@@ -75,11 +77,7 @@ function labelsOf({ pools: [pool] }: CreateOptions, nodes: Node[]): Map<string, 
 
 async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster: ClusterPort): Promise<void> {
   const limit = createLimiter(concurrency);
-  const labels = membershipSelector(pool);
-  const change = (node: Node) => {
-    assertFree(node, labels);
-    return { labels };
-  };
+  const change = (node: Node) => ({ labels: labelsFor(node, pool) });
   // All are waited for: after an error nothing is written any more.
   const writes = await Promise.allSettled(nodes.map(node => limit(() => patchLabels(node, change, cluster))));
   const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
@@ -91,16 +89,13 @@ async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster:
   throw new NodepoolError(first.kind, message, first.next, { cause: first });
 }
 
-/** Throws when a label of the selector is there with another value: a cloud's zone is not overwritten. */
-function assertFree(node: Node, selector: Record<string, string>): void {
-  for (const [key, value] of Object.entries(selector)) {
-    const live = labelOf(node, key);
-    if (live === undefined || live === value) continue;
-    throw new NodepoolError(
-      'input',
-      `--nodes: node ${node.name} has the label ${key}=${live}, and members have ${key}=${value}`,
-      `choose other nodes, or change it yourself: \`kubectl label node ${node.name} ${key}=${value} --overwrite\``,
-    );
+/** The labels that make the node a member. Throws where one is not ours to set: a cloud's zone is not overwritten. */
+function labelsFor(node: Node, pool: NodePool): LabelPatch {
+  try {
+    return labelsToJoin(node, node.record === undefined ? undefined : parseRecord(node.record), pool);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    throw new NodepoolError(error.kind, `--nodes: ${error.message}`, error.next, { cause: error });
   }
 }
 
@@ -131,16 +126,12 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
   if (taken !== undefined) throw alreadyExists(taken);
   const missing = unique.filter((_, index) => found[index] === undefined);
-  if (missing.length > 0) {
-    const what = missing.map(name => `"${name}"`).join(', ');
-    const noun = missing.length === 1 ? 'node' : 'nodes';
-    throw new NodepoolError('input', `--nodes: ${noun} ${what} not found`, 'list the nodes with `kubectl get nodes`');
-  }
+  if (missing.length > 0) throw nodesNotFound(missing, '--nodes: ');
   const nodes = found.filter(node => node !== undefined);
   const view = new View(existing, nodes, []);
   const [pool] = pools;
   for (const node of nodes) {
-    if (pool !== undefined) assertFree(node, membershipSelector(pool));
+    if (pool !== undefined) labelsFor(node, pool);
     const owner = view.claim(node.name)?.owner;
     if (owner === undefined || owner === pool?.metadata.name) continue;
     throw new NodepoolError(

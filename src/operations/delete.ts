@@ -11,8 +11,9 @@ import { addFinalizer } from '../reconciler/finalizer.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
 import { type Estate, estateOf, settleHeirs } from './heirs.ts';
-import { loadView, poolNotFound } from './load-view.ts';
+import { loadView } from './load-view.ts';
 import { type LabelChange, patchLabels } from './node-labels.ts';
+import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 import { firstStripWarning, type PoolSummary, type ReconcileDeps, reconcileView, type Settled } from './reconcile.ts';
 

@@ -1,10 +1,13 @@
 /** Everything there is to know of pools: spec, members with their state, RuntimeClass, events. */
+
 import type { NodePlan } from '../nodepool/plan.ts';
 import { runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import { oldestFirst } from './event-order.ts';
 import { loadView, selectPools } from './load-view.ts';
+import { poolNotFound } from './not-found.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 
 export interface DescribedNode {
@@ -28,7 +31,11 @@ export async function describe(
 ): Promise<Description[]> {
   const [only] = names.length === 1 ? names : [];
   const [view, events] = await Promise.all([loadView(deps.cluster), deps.events.list(only)]);
-  return selectPools(view, names).flatMap(name => {
+  const known = selectPools(view, names);
+  // Not those that left records on nodes either: of them there is nothing to describe.
+  const gone = names.filter(name => view.pool(name) === undefined);
+  if (gone.length > 0) throw poolNotFound(gone);
+  return known.flatMap(name => {
     const pool = view.pool(name);
     if (pool === undefined) return [];
     const members = new Set(view.members(name));
@@ -55,5 +62,5 @@ function eventsOf(pool: NodePool, events: PoolEventRecord[]): PoolEventRecord[] 
   return events
     .filter(event => event.pool === pool.metadata.name)
     .filter(event => event.poolUid === undefined || event.poolUid === '' || event.poolUid === pool.metadata.uid)
-    .toSorted((a, b) => (a.lastSeen < b.lastSeen ? -1 : 1));
+    .toSorted(oldestFirst);
 }

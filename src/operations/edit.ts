@@ -1,4 +1,5 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
+
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
@@ -6,7 +7,7 @@ import { mergePatch } from '../nodepool/merge-patch.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { assertValid } from './create.ts';
-import { poolNotFound } from './load-view.ts';
+import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
 /**

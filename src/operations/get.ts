@@ -1,6 +1,7 @@
 /** Reads pools as the server has them. */
+
 import { NodepoolError, selectorError } from '../nodepool/errors.ts';
-import { poolNotFound } from './load-view.ts';
+import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
 export interface GetOptions {

@@ -1,6 +1,6 @@
-import { NodepoolError } from '../nodepool/errors.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
+import { poolNotFound } from './not-found.ts';
 
 /** Everything the reconciler looks at, read at once. Node conditions and quantities only as far as they are used. */
 export async function loadView(cluster: ClusterPort): Promise<View> {
@@ -23,13 +23,4 @@ export function selectPools(view: View, names: string[]): string[] {
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(missing);
   return names.length === 0 ? known : [...new Set(names)];
-}
-
-export function poolNotFound(names: string[]): NodepoolError {
-  const what = names.map(name => `"${name}"`).join(', ');
-  return new NodepoolError(
-    'input',
-    `${names.length === 1 ? 'nodepool' : 'nodepools'} ${what} not found`,
-    'list the pools with `kubectl nodepool get`',
-  );
 }

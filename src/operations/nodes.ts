@@ -1,9 +1,9 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
-import { NodepoolError, selectorError } from '../nodepool/errors.ts';
+import { selectorError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
-import { taintFrom } from '../nodepool/taint.ts';
+import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
 import type { Node, Taint } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-writer.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
@@ -65,12 +65,6 @@ export async function selectNodes(selector: string | undefined, access: NodeAcce
   }
 }
 
-export function nodesNotFound(names: readonly string[]): NodepoolError {
-  const what = names.map(name => `"${name}"`).join(', ');
-  const noun = names.length === 1 ? 'node' : 'nodes';
-  return new NodepoolError('input', `${noun} ${what} not found`, 'list the nodes with `kubectl get nodes`');
-}
-
 const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
 
 function toPoolNode(view: View, node: Node, claim: Claim | undefined, pool: string | undefined): PoolNode {
@@ -94,9 +88,7 @@ function appliedTo(node: Node, { labels, taints }: AppliedRecord): PoolNode['app
   for (const [id, { value }] of taints) {
     if (value === null) continue;
     const taint = taintFrom(id, value);
-    const isLive = (live: Taint) =>
-      live.key === taint.key && live.effect === taint.effect && (live.value ?? '') === value;
-    if (node.taints.some(isLive)) found.taints.push(taint);
+    if (node.taints.some(live => isSameTaint(live, taint))) found.taints.push(taint);
   }
   return found;
 }

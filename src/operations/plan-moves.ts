@@ -1,4 +1,5 @@
 /** Which nodes are to be put into a pool, taken out of one or moved: all of it is checked before anything is written. */
+
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
@@ -9,9 +10,10 @@ import { planFor } from '../reconciler/node-writer.ts';
 import { able, type Order, type Orders, patchedNode, planOrder } from '../reconciler/order.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import type { View } from '../reconciler/view.ts';
-import { loadView, poolNotFound } from './load-view.ts';
+import { loadView } from './load-view.ts';
 import type { NodeAccess } from './node-access-port.ts';
-import { nodesNotFound, selectNodes } from './nodes.ts';
+import { selectNodes } from './nodes.ts';
+import { nodesNotFound, poolNotFound } from './not-found.ts';
 
 export interface MoveOptions {
   kind: 'add' | 'remove' | 'move';

@@ -1,7 +1,7 @@
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
-import { poolNotFound } from './load-view.ts';
+import { poolNotFound } from './not-found.ts';
 
 /** The members of each pool, by name. Throws when one of the pools does not exist. */
 export async function poolMembers(

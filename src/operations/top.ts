@@ -1,4 +1,5 @@
 /** What pools and nodes have, what their pods ask for, what they use, and what is free. */
+
 import type { Clock } from '../controller/clock.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
 import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/capacity.ts';
@@ -7,7 +8,7 @@ import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import type { Demand, DemandPort, Usage } from './demand-port.ts';
 import { getPools } from './get.ts';
-import { poolNotFound } from './load-view.ts';
+import { poolNotFound } from './not-found.ts';
 import type { PoolsPort } from './ports.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';

@@ -1,8 +1,9 @@
 /** Waits until pools are as they should be, or gone: by a watch, and at once where nothing has to be waited for. */
+
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
 import { type FollowDeps, follow } from './follow.ts';
-import { poolNotFound } from './load-view.ts';
+import { poolNotFound } from './not-found.ts';
 import type { FollowPorts, PoolsPort, RawPool } from './ports.ts';
 
 export interface WaitOptions {

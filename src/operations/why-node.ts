@@ -1,7 +1,7 @@
 import { type Explanation, explain } from '../nodepool/explain.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
-import { nodesNotFound } from './nodes.ts';
+import { nodesNotFound } from './not-found.ts';
 
 /** Why the node is, or is not, in each pool. Throws when there is no such node. */
 export async function whyNode(

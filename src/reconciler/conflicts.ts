@@ -14,7 +14,8 @@ export function conflictMessages(
   runtimeClass: RuntimeClassOutcome,
 ): Observation['conflicts'] {
   const byOwner = Map.groupBy(lost, ({ owner }) => owner.metadata.name);
-  const conflicts: Observation['conflicts'] = [...byOwner].toSorted().map(([owner, nodes]) => ({
+  const owners = [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const conflicts: Observation['conflicts'] = owners.map(([owner, nodes]) => ({
     reason: 'NodeConflict',
     message: nodeConflict(pool, owner, nodes.map(({ node }) => node.name).toSorted()),
   }));

@@ -44,7 +44,7 @@ export interface PoolOutcome {
   runtimeClass: RuntimeClassOutcome;
   /** What could not be written, in an order that does not change from run to run. */
   failures: WriteFailure[];
-  /** Events that could not be sent, each a sentence. */
+  /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
 }
 

@@ -47,7 +47,12 @@ export function troubleOf(status: NodePoolStatus | undefined): { reason: string;
 
 /** What others write as they like, for a column that scripts find by counting words. */
 export function oneWord(text: string): string {
-  return shorten(text, REASON_WIDTH).replaceAll(' ', '_');
+  return joined(shorten(text, REASON_WIDTH));
+}
+
+/** The same of what is shown whole. */
+export function joined(text: string): string {
+  return text.replaceAll(' ', '_');
 }
 
 /** One resource of a list, for people; `<none>` when it is not there. */

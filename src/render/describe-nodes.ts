@@ -1,21 +1,13 @@
 /** The members of a pool, as `describe` shows them: those that need somebody's eye first when there are many. */
-import type { Change } from '../nodepool/plan.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
-import type { Node, NodePool } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import type { DescribedNode } from '../operations/describe.ts';
 import { labelsText, nodeStatusText, resourceCell } from './cells.ts';
 import { renderGrid } from './grid.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 import { formatAge } from './time.ts';
-
-export interface DescribedNode {
-  node: Node;
-  /** What the next reconcile would change on it. */
-  changes: Change[];
-  /** `leaving`: it still carries what the pool applied and is not a member any more. */
-  membership: { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
-}
 
 const MOST_SHOWN = 50;
 const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];

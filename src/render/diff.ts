@@ -28,7 +28,7 @@ export function renderDiff(diff: Diff, style: Style): string {
     }),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>
-        `node ${node} matches pool ${pool} and stays with pool ${owner}, which holds it (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,
+        `node ${node} belongs to pool ${owner} and also matches pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,
     ),
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')

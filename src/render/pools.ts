@@ -4,7 +4,7 @@ import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
-import { labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
+import { joined, labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, growingTable } from './table.ts';
@@ -73,7 +73,7 @@ function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
     { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
     { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
     ...(chosen ?? RESOURCES).map(resourceColumn),
-    { header: 'TAINTS', cell: ({ spec }) => taintsText(spec.taints, taintsWidth) },
+    { header: 'TAINTS', cell: ({ spec }) => joined(taintsText(spec.taints, taintsWidth)) },
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
     ...(wide ? wideColumns(pools, chosen === undefined) : []),
     ...labelColumns.map(labelColumn),
@@ -84,10 +84,10 @@ function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
 function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
-    { header: 'HANDLER', cell: ({ spec }) => spec.handler || NONE },
+    { header: 'HANDLER', cell: ({ spec }) => joined(spec.handler || NONE) },
     { header: 'UNSCHEDULABLE', cell: ({ status }) => count(status?.unschedulableNodeCount) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
-    { header: 'SELECTOR', cell: pool => labelsText(membershipSelector(pool)) },
+    { header: 'SELECTOR', cell: pool => joined(labelsText(membershipSelector(pool))) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
     ...extended.map(resourceColumn),
   ];

@@ -38,11 +38,20 @@ test('a pool that is refused: the error says which were created before it and wh
 });
 
 test('--nodes does not overwrite a label that is there with another value', async () => {
-  await world.nodes({ name: 'a', labels: { [ZONE]: 'eu-2' } }, { name: 'n', labels: { [ZONE]: 'eu-1' } });
+  await world.nodes({ name: 'a', labels: { [RACK]: 'eu-2' } }, { name: 'n', labels: { [RACK]: 'eu-1' } });
   await refused(
-    ['create', 'z', '--node-selector', `${ZONE}=eu-2`, '--nodes', 'a,n', '--reconcile'],
+    ['create', 'z', '--node-selector', `${RACK}=eu-2`, '--nodes', 'a,n', '--reconcile'],
     1,
-    `error: --nodes: node n has the label ${ZONE}=eu-1, and members have ${ZONE}=eu-2; next: choose other nodes, or change it yourself: \`kubectl label node n ${ZONE}=eu-2 --overwrite\``,
+    `error: --nodes: node n has the label ${RACK}=eu-1, and members of pool z have ${RACK}=eu-2; next: choose other nodes, or change it yourself: \`kubectl label node n ${RACK}=eu-2 --overwrite\``,
+  );
+});
+
+test('--nodes sets no label that the cluster itself sets', async () => {
+  await world.nodes({ name: 'n' });
+  await refused(
+    ['create', 'z', '--node-selector', `${ZONE}=eu-2`, '--nodes', 'n'],
+    1,
+    `error: --nodes: node n has the label ${ZONE}=region-1-a, and members of pool z have ${ZONE}=eu-2; next: the cluster itself sets that label: choose other nodes`,
   );
 });
 

@@ -48,14 +48,14 @@ node d (joins pool gpu)
 
 + RuntimeClass node-pool-gpu
 
-! node c matches pool late and stays with pool gpu, which holds it (conflict); not applied: q
+! node c belongs to pool gpu and also matches pool late (conflict); not applied: q
 
 4 nodes would change: 3 set, 2 changed, 4 removed, 1 restored; 1 RuntimeClass would change
 `;
   const shown = await unchanged(['diff']);
   assert.deepEqual(shown, { code: 1, stdout: all, stderr: '' });
   const late = await kubectl(cluster(), ['nodepool', 'diff', 'late']);
-  const conflict = '! node c matches pool late and stays with pool gpu, which holds it (conflict); not applied: q\n';
+  const conflict = '! node c belongs to pool gpu and also matches pool late (conflict); not applied: q\n';
   assert.deepEqual([late.code, late.stdout], [0, conflict]);
   await refused(['diff', 'nope'], 2, MISSING);
   await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");

@@ -110,6 +110,16 @@ test('describe: all pools, those not reconciled yet, none, and missing ones', as
   await refused(['describe', 'one', 'nope'], 1, missing);
 });
 
+test('describe: a pool that is gone is not found, even if a node still carries its record', async () => {
+  await world.nodes({ name: 'a' });
+  await world.patchNode('a', { metadata: { annotations: { 'nodes.lailin.xyz/applied': '{"pool":"ghost"}' } } });
+  await refused(
+    ['describe', 'ghost'],
+    1,
+    'error: nodepool "ghost" not found; next: list the pools with `kubectl nodepool get`',
+  );
+});
+
 test('events: of all pools or one, whoever made them, oldest first', async () => {
   await refused(['events'], 0, 'No events found.');
   await world.nodes({ name: 'a', labels: role('gpu') });

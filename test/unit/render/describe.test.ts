@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../src/nodepool/plan.ts';
 import type { RuntimeClass } from '../../../src/nodepool/types.ts';
+import type { DescribedNode } from '../../../src/operations/describe.ts';
 import { renderDescription } from '../../../src/render/describe.ts';
-import type { DescribedNode } from '../../../src/render/describe-nodes.ts';
 import { freshPool, gpuPool, makeNode, NOW, plain, workerPool } from './fixtures.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'batch', reason: 'drift' };

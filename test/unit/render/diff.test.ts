@@ -86,7 +86,7 @@ node node-4 (pool gpu)
 - RuntimeClass node-pool-c
 
 ! pool bad is left as it is until its spec is mended: spec.taints[0].key: must not be empty
-! node node-9 matches pool gpu and stays with pool worker, which holds it (conflict); not applied: tier
+! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier
 ! RuntimeClass node-pool-gpu is not the pool's and is left alone
 
 4 nodes would change: 3 set, 2 changed, 3 removed, 2 restored; 4 RuntimeClasses would change`.slice(1),
@@ -100,7 +100,7 @@ test('nothing to tell is no text at all', () => {
 test('conflicts alone are told without a summary', () => {
   assert.equal(
     renderDiff({ ...nothing, conflicts: diff.conflicts }, plain),
-    '! node node-9 matches pool gpu and stays with pool worker, which holds it (conflict); not applied: tier',
+    '! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier',
   );
 });
 

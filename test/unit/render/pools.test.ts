@@ -156,6 +156,20 @@ test('a label or a resource cannot break the table', () => {
   assert.match(text, /EXAMPLE\.COM\/\\u001b\[2J/);
 });
 
+test('what a pool of another definition may hold is one word, too', () => {
+  const pool = workerPool();
+  pool.spec = {
+    handler: 'my runtime',
+    nodeSelector: { a: 'b c' },
+    taints: [{ key: 'k k', effect: 'NoSchedule' }],
+  };
+  for (const wide of [false, true]) {
+    const lines = renderPools([pool], { wide, headers: true, now: NOW }, plain).split('\n');
+    const [header = [], row = []] = lines.map(line => line.split(/ +/));
+    assert.equal(header.length, row.length, lines.join('\n'));
+  }
+});
+
 test('what others write into a status is one word, and not longer than can be read', () => {
   const pool = workerPool();
   if (pool.status !== undefined) {
