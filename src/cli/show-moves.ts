@@ -47,7 +47,7 @@ export async function showMoves(
   if (dryRun !== 'none' && planned.plans.length > 0) {
     const { renderDiff } = await import('../render/diff.ts');
     const { makeStyle } = await import('../render/style.ts');
-    const nothingElse = { conflicts: [], runtimeClasses: [], invalid: [] };
+    const nothingElse = { conflicts: [], circles: [], runtimeClasses: [], invalid: [] };
     io.out(`${renderDiff({ plans: planned.plans, ...nothingElse }, makeStyle(io.color))}\n`);
   }
   await approveEvictions({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess)(async () => planned.plans);

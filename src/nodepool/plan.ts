@@ -46,6 +46,8 @@ export interface NodePlan {
   changes: Change[];
   /** Absent when the node already is as it should be. */
   patch: NodePatch | undefined;
+  /** Pools that would hand the node to each other for ever, by the labels that they set: nothing is to be written then. */
+  circle?: readonly string[];
 }
 
 /**
@@ -65,12 +67,13 @@ export function planNode(
 
   const leaving = record !== undefined && record.pool !== owner?.metadata.name;
   const labels = merge(
+    leaving,
     record?.labels,
     desiredLabels(node, record, owner, rivals),
     new Map(Object.entries(node.labels)),
   );
   const liveTaints = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
-  const taints = merge(record?.taints, desiredTaints(node, record, owner), liveTaints);
+  const taints = merge(leaving, record?.taints, desiredTaints(node, record, owner), liveTaints);
 
   plan.changes = [
     ...labels.writes.map(write => describe('label', write, leaving)),
@@ -114,6 +117,7 @@ interface SlotWrite {
 }
 
 function merge(
+  leaving: boolean,
   applied: ReadonlyMap<string, AppliedSlot> = new Map(),
   desired: ReadonlyMap<string, string | null>,
   live: ReadonlyMap<string, string>,
@@ -123,7 +127,7 @@ function merge(
   for (const [id, to] of desired) {
     const had = applied.get(id);
     const from = live.get(id) ?? null;
-    const displaced = displacedBy(to, from, had);
+    const displaced = displacedBy(to, from, leaving && had?.value !== from ? undefined : had);
     // A slot that is empty, as it was before, needs no remembering.
     if (to !== null || displaced !== undefined) next.set(id, withDisplaced(to, displaced));
     if (from === to) continue;
@@ -144,6 +148,7 @@ function merge(
 /**
  * What is to come back when the slot is let go. It is kept from the first time on: what drifts later is repaired, not
  * remembered. Only where the slot was or gets stripped is a newer value somebody else's to have back.
+ * @param had what the same pool had applied, or an earlier one that left it there
  */
 function displacedBy(to: string | null, from: string | null, had: AppliedSlot | undefined): string | undefined {
   if (had === undefined) return from ?? undefined;

@@ -1,7 +1,7 @@
 /** The RuntimeClass `node-pool-<pool>`: pods that name it land on the pool's nodes and tolerate its taints. */
 import { deepEqual } from './merge-patch.ts';
 import { membershipSelector } from './selector.ts';
-import { API_VERSION, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
+import { API_VERSION, GROUP, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
 
 export function runtimeClassName(pool: string): string {
   return `node-pool-${pool}`;
@@ -73,7 +73,9 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
 /** `leftover`: made by an earlier pool of the same name that is gone, and not collected yet. */
 function ownership(pool: NodePool, runtimeClass: RuntimeClass): 'ours' | 'leftover' | 'foreign' {
   const owner = runtimeClass.metadata.ownerReferences?.find(reference => reference.controller);
-  if (owner === undefined || owner.kind !== 'NodePool' || owner.name !== pool.metadata.name) return 'foreign';
+  // Others have a kind of that name, too: Karpenter for one.
+  const isPool = owner?.kind === 'NodePool' && owner.apiVersion.startsWith(`${GROUP}/`);
+  if (!isPool || owner.name !== pool.metadata.name) return 'foreign';
   return owner.uid === pool.metadata.uid ? 'ours' : 'leftover';
 }
 

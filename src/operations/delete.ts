@@ -6,7 +6,6 @@ import { formatRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
-import { messagesOf } from '../reconciler/failure.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
@@ -15,7 +14,7 @@ import { loadView } from './load-view.ts';
 import { type LabelChange, patchLabels } from './node-labels.ts';
 import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
-import { firstStripWarning, type PoolSummary, type ReconcileDeps, reconcileView, type Settled } from './reconcile.ts';
+import { firstStripWarning, type PoolSummary, type ReconcileDeps, reconcileView, staleWarnings } from './reconcile.ts';
 
 export interface DeleteOptions {
   /** As findPools() gave them: one that was made anew under its name since is not deleted. */
@@ -100,7 +99,8 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
   const inherited = released.size === 0 ? [] : await settleHeirs(view, { ...estate, released }, options, deps);
   const moves = [...summaries, ...inherited].flatMap(({ outcome }) => outcome?.moves ?? []);
   const moved = Map.groupBy(moves, ({ node, from }) => from ?? estate.formerPool.get(node));
-  deps.warn(inherited.flatMap(staleHeir));
+  // The deletion is done all the same.
+  deps.warn(inherited.flatMap(staleWarnings));
   return pools.map(({ metadata: { name } }) => ({
     pool: name,
     summary: summaries.find(summary => summary.pool === name) ?? refused(name, errors.get(name)),
@@ -124,16 +124,6 @@ function heirsOf(moves: readonly NodeMove[]): Map<string, number> {
   const heirs = new Map<string, number>();
   for (const { to } of moves) if (to !== undefined) heirs.set(to, (heirs.get(to) ?? 0) + 1);
   return heirs;
-}
-
-/** The deletion is done all the same. */
-function staleHeir({ pool, outcome, error }: Settled): string[] {
-  const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
-  const [first] = problems;
-  const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
-  if (first === undefined) return warnings;
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
-  return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
 }
 
 async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {

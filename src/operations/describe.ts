@@ -3,7 +3,7 @@
 import type { NodePlan } from '../nodepool/plan.ts';
 import { runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { oldestFirst } from './event-order.ts';
 import { loadView, selectPools } from './load-view.ts';

@@ -6,7 +6,7 @@ import type { NodePlan } from '../nodepool/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { FieldError } from '../nodepool/validation.ts';
 import { keysOf } from '../reconciler/conflicts.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadView, selectPools } from './load-view.ts';
 import { firstStripWarning } from './reconcile.ts';
@@ -19,6 +19,8 @@ export interface DiffResult {
   runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
   /** Pools that are left as they are because their spec is wrong. */
   invalid: { pool: string; errors: FieldError[] }[];
+  /** Nodes that are left as they are: the pools would hand them to each other for ever. */
+  circles: { node: string; pools: readonly string[] }[];
   warnings: string[];
 }
 
@@ -29,11 +31,10 @@ export async function diff(names: string[], deps: { cluster: ClusterPort }): Pro
   // A pool on its way out is released whatever its spec says.
   const errorsOf = (name: string) =>
     view.pool(name)?.metadata.deletionTimestamp === undefined ? view.specErrors(name) : [];
+  const plans = [...nodes].toSorted().flatMap(name => planOf(view, name) ?? []);
   return {
-    plans: [...nodes].toSorted().flatMap(name => {
-      const plan = planOf(view, name);
-      return plan !== undefined && plan.changes.length > 0 ? [plan] : [];
-    }),
+    plans: plans.filter(({ changes }) => changes.length > 0),
+    circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
     conflicts: pools.flatMap(pool => {
       const loser = view.pool(pool);
       const notApplied = loser === undefined ? [] : keysOf(loser);

@@ -6,7 +6,7 @@ import type { NodePlan } from '../nodepool/plan.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
 import type { NodePool, Taint } from '../nodepool/types.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { asIfStaying } from './as-if-staying.ts';
@@ -90,12 +90,12 @@ function heldBy(view: View, pools: readonly string[]): string[] {
 }
 
 function plansFor(nodes: readonly string[], view: View): TaintPlan[] {
+  const isAny = [...view.pools()].some(hasNoExecute);
   return nodes.flatMap(name => {
-    const owner = view.claim(name)?.owner;
     // A record that speaks of such a taint may have displaced one, which comes back when its pool lets go.
-    const may =
-      view.node(name)?.record?.includes(NO_EXECUTE) || (owner !== undefined && hasNoExecute(view.pool(owner)));
-    return may ? (planOf(view, name) ?? []) : [];
+    const may = isAny || view.node(name)?.record?.includes(NO_EXECUTE);
+    const plan = may ? planOf(view, name) : undefined;
+    return plan?.patch?.taints?.some(({ effect }) => effect === NO_EXECUTE) ? [plan] : [];
   });
 }
 

@@ -1,5 +1,6 @@
 /** Nodes of pools that are deleted go to other pools that match them, whose numbers and conflicts are then out of date. */
 import type { NodePool } from '../nodepool/types.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { View } from '../reconciler/view.ts';
 import { asIfStaying } from './as-if-staying.ts';
 import { type ReconcileDeps, type ReconcileOptions, reconcilerOf, type Settled, settled } from './reconcile.ts';
@@ -21,7 +22,12 @@ export function estateOf(view: View, deleted: readonly string[]): Estate {
   if (![...view.pools()].some(({ metadata }) => !isDeleted.has(metadata.name))) return { formerPool, heirs: [] };
   const before = asIfStaying(view, isDeleted);
   for (const name of deleted) {
-    for (const node of before.held(name)) formerPool.set(node.name, name);
+    for (const node of before.held(name)) {
+      formerPool.set(node.name, name);
+      // By a label that comes back it may go to a pool that does not match it yet.
+      const heir = planOf(view, node.name)?.owner;
+      if (heir !== undefined && !isDeleted.has(heir)) heirs.add(heir);
+    }
     // Those that have a node already are among them: a release that was killed may have given it to them.
     for (const pool of before.neighbours(name)) if (!isDeleted.has(pool)) heirs.add(pool);
   }

@@ -5,7 +5,7 @@ import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
 import type { Node, Taint } from '../nodepool/types.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { selectPools } from './load-view.ts';

@@ -6,8 +6,8 @@ import type { Claim } from '../nodepool/membership.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { isSelectorKnown } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
-import { planFor } from '../reconciler/node-writer.ts';
-import { able, type Order, type Orders, patchedNode, planOrder } from '../reconciler/order.ts';
+import { circleError, patchedNode } from '../reconciler/node-plan.ts';
+import { able, type Order, type Orders, planOrder } from '../reconciler/order.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import type { View } from '../reconciler/view.ts';
 import { loadView } from './load-view.ts';
@@ -58,9 +58,10 @@ export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: P
   const unchanged: string[] = [];
   for (const node of new Set(names)) {
     const plan = isDone(view, node, options) ? undefined : planOrder(view, node, order);
+    if (plan?.circle !== undefined) throw circleError(node, plan.circle);
+    if (plan !== undefined) checkEnd(view, plan, options);
     if (plan?.patch === undefined) unchanged.push(node);
     else {
-      checkEnd(view, plan, options);
       orders.set(node, order);
       plans.push(plan);
     }
@@ -159,17 +160,11 @@ function labelsFor({ kind, pool: name, from }: MoveOptions, view: View): Order['
 
 /** What pools give and take back may itself make the node a member again: followed to its end before it is begun. */
 function checkEnd(view: View, { node, patch }: NodePlan, { kind, pool }: MoveOptions): void {
-  let current = node;
-  let claim: Claim | undefined;
-  for (let next = patch, steps = 0; next !== undefined && steps < MOST_STEPS; steps++) {
-    current = patchedNode(current, next);
-    claim = view.claimOf(current);
-    next = planFor(view, current, claim).patch;
-  }
-  const isOwner = claim?.owner === pool;
-  const isMatching = isOwner || claim?.losers.includes(pool) === true;
+  const claim = view.claimOf(patch === undefined ? node : patchedNode(node, patch));
+  const isOwner = claim.owner === pool;
+  const isMatching = isOwner || claim.losers.includes(pool);
   if (kind === 'remove' ? !isMatching : isOwner) return;
-  const giver = claim?.owner === undefined ? 'another pool' : `pool ${claim.owner}`;
+  const giver = claim.owner === undefined ? 'another pool' : `pool ${claim.owner}`;
   throw new NodepoolError(
     'input',
     kind === 'remove'
@@ -178,8 +173,6 @@ function checkEnd(view: View, { node, patch }: NodePlan, { kind, pool }: MoveOpt
     `see why with \`kubectl nodepool nodes --why ${node.name}\``,
   );
 }
-
-const MOST_STEPS = 5;
 
 function isElsewhere({ name }: Node, pool: string, owner: string): NodepoolError {
   return new NodepoolError(

@@ -5,7 +5,8 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { messagesOf } from '../reconciler/failure.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
@@ -51,7 +52,9 @@ export async function reconcile(options: ReconcileOptions, deps: ReconcileDeps):
   const names = selectPools(view, options.names);
   const plans = deps.approve === undefined ? [] : noExecutePlans(view, names);
   if (plans.length > 0) await deps.approve?.(async () => plans);
-  return reconcileView(view, names, options, deps, counts);
+  const summaries = await reconcileView(view, names, options, deps, counts);
+  deps.warn(await settleOthers(view, names, summaries, options, deps, counts));
+  return summaries;
 }
 
 /** The same on a view that is loaded already. */
@@ -62,10 +65,17 @@ export async function reconcileView(
   deps: ReconcileDeps,
   counts?: ReadonlyMap<string, number>,
 ): Promise<PoolSummary[]> {
-  const podsOn = counts && ((node: string) => counts.get(node) ?? 0);
-  const reconciler = reconcilerOf(view, options, deps, podsOn === undefined ? {} : { podsOn });
+  const reconciler = reconcilerOf(view, options, deps, podsOnOf(counts));
   deps.warn(names.flatMap(name => firstStripWarning(view, name)));
-  const results = await Promise.all(names.map(name => settled(name, reconciler.reconcile(name))));
+  const first = await Promise.all(names.map(name => settled(name, reconciler.reconcile(name))));
+  // One that another pool's reconcile gave a node, or took one from, may have been done before.
+  const touched = touchedByOthers(first);
+  const results = await Promise.all(
+    first.map(async result => {
+      if (result.outcome === undefined || !touched.has(result.pool)) return result;
+      return joined(result.outcome, await settled(result.pool, reconciler.reconcile(result.pool)));
+    }),
+  );
 
   const moves = results.flatMap(({ outcome }) => outcome?.moves ?? []);
   return results.map(({ pool, outcome, error }): PoolSummary => {
@@ -74,6 +84,70 @@ export async function reconcileView(
     const updated = moves.filter(move => move.from === pool && move.to === pool && move.changes.length > 0).length;
     return { pool, outcome, error, joined, left, updated };
   });
+}
+
+/** Pools that took part in moves of other pools' outcomes, with the nodes. */
+function touchedByOthers(results: readonly Settled[]): Map<string, Set<string>> {
+  const touched = new Map<string, Set<string>>();
+  for (const { pool, outcome } of results) {
+    for (const { node, from, to } of outcome?.moves ?? []) {
+      for (const other of [from, to]) {
+        if (other === undefined || other === pool) continue;
+        touched.set(other, (touched.get(other) ?? new Set()).add(node));
+      }
+    }
+  }
+  return touched;
+}
+
+/** The second outcome of a pool, with what the first one did. */
+function joined(first: PoolOutcome, { pool, outcome, error }: Settled): Settled {
+  if (outcome === undefined) return { pool, outcome, error };
+  const runtimeClass = outcome.runtimeClass.kind === 'unchanged' ? first.runtimeClass : outcome.runtimeClass;
+  return {
+    pool,
+    outcome: {
+      ...outcome,
+      runtimeClass,
+      statusWritten: first.statusWritten || outcome.statusWritten,
+      moves: [...first.moves, ...outcome.moves],
+      warnings: [...new Set([...first.warnings, ...outcome.warnings])],
+    },
+    error,
+  };
+}
+
+/** Brings the status of pools up to date that were not asked for, and got or lost nodes by those that were. */
+async function settleOthers(
+  view: View,
+  names: readonly string[],
+  summaries: readonly PoolSummary[],
+  options: ReconcileOptions,
+  deps: ReconcileDeps,
+  counts?: ReadonlyMap<string, number>,
+): Promise<string[]> {
+  const others = [...touchedByOthers(summaries)].filter(
+    ([pool]) => !names.includes(pool) && view.pool(pool) !== undefined,
+  );
+  if (others.length === 0) return [];
+  const only = new Set(others.flatMap(([, nodes]) => [...nodes]));
+  const reconciler = reconcilerOf(view, options, deps, { ...podsOnOf(counts), only });
+  const results = await Promise.all(others.map(([pool]) => settled(pool, reconciler.reconcile(pool))));
+  return results.flatMap(staleWarnings);
+}
+
+/** Of a pool that was not asked for and is left behind by what was done. */
+export function staleWarnings({ pool, outcome, error }: Settled): string[] {
+  const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
+  const [first] = problems;
+  const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
+  if (first === undefined) return warnings;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
+}
+
+function podsOnOf(counts: ReadonlyMap<string, number> | undefined): Pick<ReconcilerOptions, 'podsOn'> {
+  return counts === undefined ? {} : { podsOn: node => counts.get(node) ?? 0 };
 }
 
 /** For one run over a view. @param own what tells it from others */

@@ -1,10 +1,11 @@
 /** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
-import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
-import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import type { Change, NodePlan } from '../nodepool/plan.ts';
+import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
+import { circleError, planOf } from './node-plan.ts';
 import { type Order, planOrder } from './order.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
@@ -50,7 +51,9 @@ export class NodeWriter {
     if (this.#orders.has(name)) return true;
     const claim = view.claim(name);
     if (claim === undefined || this.#settled.has(claim)) return false;
-    if (planOf(view, name)?.patch !== undefined) return true;
+    const plan = planOf(view, name);
+    // What cannot be written is tried, to say so.
+    if (plan?.patch !== undefined || plan?.circle !== undefined) return true;
     this.#settled.add(claim);
     return false;
   }
@@ -67,13 +70,14 @@ export class NodeWriter {
     return write;
   }
 
-  /** Until nothing is left to write: what a pool gives or takes back can itself make a node join or leave a pool. */
+  /** Until nothing is left to write. */
   async #write(name: string): Promise<NodeMove | undefined> {
     const { cluster, view, sleep } = this.#deps;
     let move: NodeMove | undefined;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
       const order = this.#orders.get(name);
       const plan = order === undefined ? planOf(view, name) : planOrder(view, name, order);
+      if (plan?.circle !== undefined) throw circleError(name, plan.circle);
       const uid = view.node(name)?.uid;
       if (order !== undefined && uid === undefined)
         throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
@@ -116,21 +120,4 @@ export class NodeWriter {
     await sleep(conflictDelay(attempt, Math.random()));
     return this.#deps.cluster.getNode(name);
   }
-}
-
-/** What is to be written on the node as the view has it; undefined when the node is not known. */
-export function planOf(view: View, name: string): NodePlan | undefined {
-  const node = view.node(name);
-  const claim = view.claim(name);
-  return node === undefined || claim === undefined ? undefined : planFor(view, node, claim);
-}
-
-/** The same of a node as it may become, with its claim. */
-export function planFor(view: View, node: Node, claim: Claim): NodePlan {
-  const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
-  const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);
-  const plan = planNode(node, claim.record, owner, rivals);
-  // A pool whose spec is invalid keeps its nodes as they are until it is mended.
-  const frozen = claim.owner !== undefined && view.specErrors(claim.owner).length > 0;
-  return frozen ? { ...plan, changes: [], patch: undefined } : plan;
 }

@@ -2,9 +2,10 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
-import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { formatRecord } from '../nodepool/record.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
+import { followed } from './node-plan.ts';
 import type { View } from './view.ts';
 
 export interface Order {
@@ -42,24 +43,9 @@ export function planOrder(view: View, name: string, order: Order): NodePlan | un
     rival === owner?.metadata.name ? [] : (poolOf(view, rival) ?? []),
   );
   const plan = planNode(relabelled, after.record, owner, rivals);
-  return {
-    ...plan,
-    node,
-    changes: [...changesOf(node, labels), ...plan.changes],
-    patch: merged(node, labels, plan),
-  };
-}
-
-/** The node as the patch leaves it. */
-export function patchedNode(node: Node, patch: NodePatch): Node {
-  const { record: _record, ...rest } = node;
-  const record = patch.record === undefined ? node.record : (patch.record ?? undefined);
-  return {
-    ...rest,
-    labels: patchedLabels(node.labels, patch.labels ?? {}),
-    taints: patch.taints ?? node.taints,
-    ...(record === undefined ? {} : { record }),
-  };
+  const isRelabelled = Object.keys(labels).length > 0;
+  const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
+  return followed(view, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
 }
 
 /**
@@ -117,10 +103,4 @@ function changesOf(node: Node, labels: LabelPatch): Change[] {
       reason: 'membership',
     };
   });
-}
-
-function merged(node: Node, membership: LabelPatch, { patch }: NodePlan): NodePatch | undefined {
-  const labels = { ...membership, ...patch?.labels };
-  if (Object.keys(labels).length === 0) return patch;
-  return { ...patch, resourceVersion: node.resourceVersion, labels };
 }

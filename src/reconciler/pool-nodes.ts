@@ -1,7 +1,8 @@
 /** The nodes of a pool: which of them are written, and what came of it. */
 import type { Limiter } from '../controller/limiter.ts';
 import { attempt, type WriteFailure } from './failure.ts';
-import { type NodeMove, NodeWriter, planOf } from './node-writer.ts';
+import { planOf } from './node-plan.ts';
+import { type NodeMove, NodeWriter } from './node-writer.ts';
 import { nodesToSettle, type Orders } from './order.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';

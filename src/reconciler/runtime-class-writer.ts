@@ -1,7 +1,8 @@
 /** Keeps the RuntimeClass of one pool: created, followed, deleted, and never taken from somebody else. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { defined } from '../nodepool/json.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
-import type { NodePool } from '../nodepool/types.ts';
+import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
 
@@ -25,17 +26,17 @@ export async function settleRuntimeClass(
   dryRun: boolean,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
-  let replaced = false;
+  let replaced: RuntimeClass | undefined;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const known = view.runtimeClass(name);
-    const plan = planRuntimeClass(pool, known);
+    const plan = withRest(planRuntimeClass(pool, known), replaced);
     if (plan.kind === 'none') return replaced ? { kind: 'deleted', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     if (await act(plan, cluster, view)) {
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
-      replaced = true;
+      replaced = plan.current;
     } else {
       const current = await cluster.getRuntimeClass(name);
       if (current === undefined) view.removeRuntimeClass(name, known?.metadata.uid);
@@ -43,6 +44,15 @@ export async function settleRuntimeClass(
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
+}
+
+/** What others gave to the one that was replaced goes to its successor. */
+function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): RuntimeClassPlan {
+  if (plan.kind !== 'create' || replaced === undefined) return plan;
+  const { overhead, metadata } = replaced;
+  const { labels, annotations } = metadata;
+  const rest = defined({ overhead, metadata: { ...plan.desired.metadata, ...defined({ labels, annotations }) } });
+  return { kind: 'create', desired: { ...plan.desired, ...rest } };
 }
 
 /** Carries out one step, the view following; false when the object was not as the view had it. */

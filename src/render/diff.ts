@@ -13,6 +13,7 @@ export interface Diff {
   /** Nodes that a pool matches and does not get. */
   conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
   runtimeClasses: { name: string; kind: 'create' | 'replace' | 'patch' | 'delete' | 'foreign' }[];
+  circles: { node: string; pools: readonly string[] }[];
   /** Pools that are left as they are because their spec is wrong. */
   invalid: { pool: string; errors: { field: string; message: string }[] }[];
 }
@@ -26,6 +27,10 @@ export function renderDiff(diff: Diff, style: Style): string {
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
       return oneLine(`pool ${pool} is left as it is until its spec is mended: ${wrong}`);
     }),
+    ...diff.circles.map(
+      ({ node, pools }) =>
+        `node ${node} is left as it is: by the labels that they set, the pools ${pools.join(', ')} hand it to each other for ever`,
+    ),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>
         `node ${node} belongs to pool ${owner} and also matches pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,
@@ -83,7 +88,7 @@ function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style:
     case 'delete':
       return style.red(text('-', ''));
     case 'replace':
-      return style.yellow(text('~', ': deleted and created anew (handlers cannot be changed)'));
+      return style.yellow(text('~', ': deleted and created anew: its handler or its owner is another'));
     default:
       return style.yellow(text('~', ': node selector and tolerations follow the pool'));
   }

@@ -3,7 +3,7 @@ import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { View } from '../reconciler/view.ts';
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../render/cells.ts';
 import type { NodeCounts } from './bar.ts';

@@ -3,7 +3,7 @@
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
-import { planOf } from '../reconciler/node-writer.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { View } from '../reconciler/view.ts';
 import { NONE, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';

@@ -8,7 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readDefinition } from '../../src/cli/manifests.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import { API_VERSION, type NodePool, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
+import {
+  API_VERSION,
+  type NodePool,
+  type NodePoolSpec,
+  type RuntimeClass,
+  type Taint,
+} from '../../src/nodepool/types.ts';
 import { type DeleteOptions, deletePools, findPools } from '../../src/operations/delete.ts';
 import { type PoolSummary, type ReconcileDeps, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
@@ -46,7 +52,7 @@ export interface World {
   node(name: string): Promise<LiveNode>;
   /** Merge patch of a node, as somebody else would send it. */
   patchNode(name: string, patch: object): Promise<void>;
-  runtimeClass(pool: string): Promise<{ handler: string; metadata: { uid: string }; scheduling?: unknown } | undefined>;
+  runtimeClass(pool: string): Promise<RuntimeClass | undefined>;
   events(pool: string): Promise<LiveEvent[]>;
   reconcile(...names: string[]): Promise<PoolSummary[]>;
   dryRun(...names: string[]): Promise<PoolSummary[]>;

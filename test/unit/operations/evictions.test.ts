@@ -202,3 +202,14 @@ test('an edit: nodes are read when it touches what decides on such taints, and n
   assert.deepEqual(await edited({ taints: stronger }), [1, [stronger]]);
   assert.equal((await edited({ taints, unmanaged: 'Remove' }))[0], 1);
 });
+
+test('a taint that arrives by a label which comes back is among them', () => {
+  const giver = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'giver' });
+  const taker = aPool({ nodeSelector: { tier: 'legacy' }, taints: [taint('e:NoExecute')] }, { name: 'taker' });
+  const record = recordOf({ pool: 'giver', labels: { tier: 'gold' }, displaced: { labels: { tier: 'legacy' } } });
+  const view = new View([giver, taker], [aNode({ labels: { tier: 'gold' }, record })], []);
+  assert.deepEqual(
+    noExecutePlans(view, ['giver']).map(({ patch }) => patch?.taints),
+    [[taint('e:NoExecute')]],
+  );
+});

@@ -5,7 +5,7 @@ import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../
 import { moveNodes } from '../../../src/operations/move-nodes.ts';
 import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
 import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
-import { patchedNode } from '../../../src/reconciler/order.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 

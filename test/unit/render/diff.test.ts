@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Diff, renderDiff } from '../../../src/render/diff.ts';
 import { colored, makeNode, plain } from './fixtures.ts';
 
-const nothing: Diff = { plans: [], conflicts: [], runtimeClasses: [], invalid: [] };
+const nothing: Diff = { plans: [], conflicts: [], circles: [], runtimeClasses: [], invalid: [] };
 
 const diff: Diff = {
   plans: [
@@ -43,6 +43,7 @@ const diff: Diff = {
     },
   ],
   conflicts: [{ node: 'node-9', pool: 'gpu', owner: 'worker', notApplied: ['tier'] }],
+  circles: [],
   runtimeClasses: [
     { name: 'node-pool-worker', kind: 'create' },
     { name: 'node-pool-gpu', kind: 'foreign' },
@@ -81,7 +82,7 @@ node node-4 (pool gpu)
   + label a\\u001b=\\u202e  (drift)
 
 + RuntimeClass node-pool-worker
-~ RuntimeClass node-pool-a: deleted and created anew (handlers cannot be changed)
+~ RuntimeClass node-pool-a: deleted and created anew: its handler or its owner is another
 ~ RuntimeClass node-pool-b: node selector and tolerations follow the pool
 - RuntimeClass node-pool-c
 

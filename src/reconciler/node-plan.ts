@@ -1,0 +1,112 @@
+/**
+ * What is to be written on a node, as the view has it: one plan to its end. What a pool sets or takes back can itself
+ * make the node join or leave another, and what that pool sets belongs to the same patch.
+ */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { patchedLabels } from '../nodepool/member-labels.ts';
+import type { Claim } from '../nodepool/membership.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
+import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { View } from './view.ts';
+
+/** Undefined when the node is not known. */
+export function planOf(view: View, name: string): NodePlan | undefined {
+  const node = view.node(name);
+  const claim = view.claim(name);
+  return node === undefined || claim === undefined ? undefined : followed(view, [step(view, node, claim)]);
+}
+
+/** What the owner wants of the node alone. */
+function step(view: View, node: Node, claim: Claim): NodePlan {
+  const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
+  const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);
+  const plan = planNode(node, claim.record, owner, rivals);
+  // A pool whose spec is invalid keeps its nodes as they are until it is mended.
+  const frozen = claim.owner !== undefined && view.specErrors(claim.owner).length > 0;
+  return frozen ? { ...plan, changes: [], patch: undefined } : plan;
+}
+
+/** Longer chains of pools are nobody's intent. */
+const MOST_STEPS = 10;
+
+/** The steps and all that follows from them, as one plan for the node of the first. */
+export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan {
+  const all = [...steps];
+  let last = steps.at(-1) ?? steps[0];
+  // Whose a node is goes by its labels.
+  while (last.patch?.labels !== undefined) {
+    const node = patchedNode(last.node, last.patch);
+    last = step(view, node, view.claimOf(node));
+    if (last.patch === undefined) break;
+    all.push(last);
+    if (all.length > MOST_STEPS) return inCircles(steps[0], all);
+  }
+  return all.length === 1 ? steps[0] : composed(steps[0], all);
+}
+
+function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  const patch: NodePatch = { resourceVersion: node.resourceVersion };
+  for (const step of steps) {
+    const { labels, taints, record } = step.patch ?? {};
+    if (labels !== undefined) patch.labels = { ...patch.labels, ...labels };
+    if (taints !== undefined) patch.taints = taints;
+    if (record !== undefined) patch.record = record;
+  }
+  for (const [key, value] of Object.entries(patch.labels ?? {})) {
+    if ((Object.hasOwn(node.labels, key) ? node.labels[key] : null) === value) delete patch.labels?.[key];
+  }
+  if (Object.keys(patch.labels ?? {}).length === 0) delete patch.labels;
+  if (deepEqual(patch.taints, node.taints)) delete patch.taints;
+  if (patch.record === (node.record ?? null)) delete patch.record;
+  const changes = composedChanges(steps.flatMap(step => step.changes));
+  const owner = steps.at(-1)?.owner;
+  const isSame = Object.keys(patch).length === 1;
+  return { node, owner, previous, changes, patch: isSame ? undefined : patch };
+}
+
+/** One for each label and taint, from what it was to what it will be. */
+function composedChanges(changes: Change[]): Change[] {
+  const byKey = Map.groupBy(changes, ({ kind, key, effect = '' }) => `${kind} ${key}:${effect}`);
+  return [...byKey.values()].flatMap(([first, ...others]) => {
+    const last = others.at(-1);
+    if (first === undefined || last === undefined) return first ?? [];
+    if (first.from === last.to) return [];
+    const { from: _from, ...rest } = last;
+    const action = last.to === undefined ? 'remove' : first.from === undefined ? 'add' : last.action;
+    return [
+      {
+        ...rest,
+        action: action === 'add' && first.from !== undefined ? 'change' : action,
+        ...(first.from === undefined ? {} : { from: first.from }),
+      },
+    ];
+  });
+}
+
+function inCircles({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  const owners = steps.flatMap(({ owner }) => owner ?? []);
+  const circle = [...new Set(owners)].toSorted();
+  return { node, owner: previous, previous, changes: [], patch: undefined, circle };
+}
+
+/** Pools that would hand the node to each other for ever: it is left as it is until somebody changes one of them. */
+export function circleError(node: string, circle: readonly string[]): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `node ${node} would go round for ever between the pools ${circle.join(', ')}: labels that one sets make it a member of another`,
+    'change the labels or the nodeSelector of one of them',
+  );
+}
+
+/** The node as the patch leaves it. */
+export function patchedNode(node: Node, patch: NodePatch): Node {
+  const { record: _record, ...rest } = node;
+  const record = patch.record === undefined ? node.record : (patch.record ?? undefined);
+  return {
+    ...rest,
+    labels: patchedLabels(node.labels, patch.labels ?? {}),
+    taints: patch.taints ?? node.taints,
+    ...(record === undefined ? {} : { record }),
+  };
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+
+const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+const planned = (pools: NodePool[], node: Node) => planOf(new View(pools, [node], []), 'n1') ?? assert.fail();
+const texts = (changes: ReturnType<typeof planned>['changes']) =>
+  changes.map(({ key, action, from, to, reason }) => [key, action, from, to, reason].join(' '));
+
+/** What the patch leaves needs no other. */
+function settledBy(pools: NodePool[], node: Node) {
+  const plan = planned(pools, node);
+  const after = patchedNode(node, plan.patch ?? assert.fail('no patch'));
+  assert.equal(planned(pools, { ...after, resourceVersion: '8' }).patch, undefined);
+  return { plan, after };
+}
+
+test('a label that is taken back takes the node from the pool that it was a member of by it: no taint of that one', () => {
+  const a = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'a' });
+  const b = aPool(
+    { nodeSelector: { tier: 'gold' }, labels: { bb: '1' }, taints: [taint('e:NoExecute')] },
+    { name: 'b' },
+  );
+  const node = aNode({ labels: { tier: 'gold' }, record: recordOf({ pool: 'a', labels: { tier: 'gold' } }) });
+  const { plan, after } = settledBy([a, b], node);
+  assert.deepEqual(plan.patch, { resourceVersion: '7', labels: { tier: null }, record: null });
+  assert.deepEqual([plan.previous, plan.owner, after.taints], ['a', undefined, []]);
+  assert.deepEqual(texts(plan.changes), ['tier remove gold  left the pool']);
+});
+
+test('a label that comes back makes the node a member of the next pool: with one patch', () => {
+  const a = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'a' });
+  const b = aPool(
+    { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' }, taints: [taint('e:NoExecute')] },
+    { name: 'b' },
+  );
+  const record = recordOf({ pool: 'a', labels: { tier: 'gold' }, displaced: { labels: { tier: 'legacy' } } });
+  const { plan, after } = settledBy([a, b], aNode({ labels: { tier: 'gold' }, record }));
+  assert.deepEqual([plan.previous, plan.owner], ['a', 'b']);
+  assert.deepEqual([after.labels, after.taints], [{ tier: 'legacy', bb: '1' }, [taint('e:NoExecute')]]);
+  assert.deepEqual(texts(plan.changes), ['tier restore gold legacy left the pool', 'bb add  1 spec', 'e add   spec']);
+});
+
+test('pools that give each other the node for ever are named, and nothing is written', () => {
+  const gpu = aPool({ labels: { accelerator: 'nvidia' } }, { name: 'gpu' });
+  const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia' });
+  const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
+  const plan = planned([gpu, nvidia], aNode({ labels: { accelerator: 'nvidia' }, record }));
+  assert.deepEqual([plan.patch, plan.changes, plan.circle], [undefined, [], ['gpu', 'nvidia']]);
+});
