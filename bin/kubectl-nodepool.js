@@ -11,6 +11,15 @@ if (!isNewEnough) {
   process.exitCode = 1;
 } else {
   module.enableCompileCache();
-  const { start } = await import('../dist/npm/main.js');
+  const { start } = await import('../dist/npm/main.js').catch(notBuilt);
   await start(fileURLToPath(new URL('..', import.meta.url)));
+}
+
+/** In a clone, where the package has it all. */
+function notBuilt(error) {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  process.stderr.write(
+    'error: kubectl-nodepool is not built, or not wholly; next: run `npm run build` in its folder\n',
+  );
+  process.exit(1);
 }

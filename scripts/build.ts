@@ -1,16 +1,22 @@
 /** `npm run build`: bundles the program into dist/npm, which the npm package runs. */
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { MANIFEST, manifestText } from './manifest.ts';
 import { bundle } from './package/bundle.ts';
 import { ROOT } from './root.ts';
 
-/** Writes dist/npm anew. */
+const FOLDER = 'dist/npm';
+
+/** Writes dist/npm anew, under the eyes of programs that run from there: what stays the same is always there. */
 export async function buildPackage(): Promise<Metafile> {
-  rmSync(join(ROOT, 'dist', 'npm'), { recursive: true, force: true });
-  return bundle('src/main.ts', 'dist/npm');
+  const metafile = await bundle('src/main.ts', FOLDER);
+  for (const file of readdirSync(join(ROOT, FOLDER))) {
+    if (metafile.outputs[`${FOLDER}/${file}`] === undefined)
+      rmSync(join(ROOT, FOLDER, file), { recursive: true, force: true });
+  }
+  return metafile;
 }
 
 if (import.meta.main) {

@@ -76,7 +76,10 @@ const PACKAGES: Record<string, string[]> = {
 
 const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const BARE = /^import\s*['"]([^'"]+)['"]/gm;
-const DYNAMIC = /^(.*)\bimport\(\s*['"]([^'"]+)['"]/gm;
+const DYNAMIC = /^(.*)\bimport\(\s*(?:['"`]([^'"`$]+)['"`]\s*\))?/gm;
+/** What the pure room would have to ask the world for, and loading by the back door. */
+const IMPURE = /\b(?:process\.|performance\.|Date\.now\(|new Date\(\)|Math\.random\(|set(?:Timeout|Interval)\()/;
+const BACK_DOOR = /\bcreateRequire\b/;
 
 interface Import {
   specifier: string;
@@ -86,8 +89,15 @@ interface Import {
 /** The wrong arrows below a directory that has src/, a line each. */
 export function checkImports(root: string): string[] {
   const src = join(root, 'src');
-  return sourceFiles(src).flatMap(file =>
-    importsOf(readFileSync(join(src, file), 'utf8')).flatMap(({ specifier, kind }) => {
+  return sourceFiles(src).flatMap(file => {
+    const source = readFileSync(join(src, file), 'utf8');
+    const world = roomOf(file) === 'nodepool' && codeOf(source).some(line => IMPURE.test(line));
+    const wrong = [
+      ...(world ? [`src/${file}: nodepool/ is pure: no process, clock, timer or chance`] : []),
+      ...(codeOf(source).some(line => BACK_DOOR.test(line)) ? [`src/${file}: modules are loaded by import alone`] : []),
+    ];
+    const arrows = importsOf(source).flatMap(({ specifier, kind }) => {
+      if (specifier === '') return [`src/${file}: import() of something that is no plain string`];
       const target = specifier.startsWith('.')
         ? join('src', dirname(file), specifier).replaceAll('\\', '/')
         : specifier;
@@ -96,8 +106,14 @@ export function checkImports(root: string): string[] {
       if (specifier.startsWith('.') && !inside) return [];
       const rule = inside ? arrowRule(file, target.slice('src/'.length), kind) : packageRule(file, specifier);
       return rule === undefined ? [] : [`src/${file} -> ${target}: ${rule}`];
-    }),
-  );
+    });
+    return [...wrong, ...arrows];
+  });
+}
+
+/** The lines that are no comment. */
+function codeOf(source: string): string[] {
+  return source.split('\n').filter(line => !/^\s*(?:\*|\/\/|\/\*)/.test(line));
 }
 
 /** The files of src/, with forward slashes, sorted. */

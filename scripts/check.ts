@@ -24,7 +24,12 @@ const STEPS: Record<string, string[]> = {
 };
 
 function tests(pattern: string, chosen: (file: string) => boolean = () => true): string[] {
-  return ['--test', '--test-reporter=dot', ...globSync(pattern, { cwd: ROOT }).filter(chosen).sort()];
+  return [
+    '--test',
+    '--test-timeout=60000',
+    '--test-reporter=dot',
+    ...globSync(pattern, { cwd: ROOT }).filter(chosen).sort(),
+  ];
 }
 
 /** Runs one step and says how it went. */

@@ -1,6 +1,6 @@
 /** What the demo types: every command is echoed and then really run through kubectl's plugin mechanism. */
 import { spawn } from 'node:child_process';
-import { delimiter, dirname } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import type { ControlPlane } from '../test/cluster/control-plane.ts';
 import { startWatcher } from '../test/cluster/daemon.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
@@ -15,7 +15,9 @@ export interface Shell {
 /** With kubectl and the plugin on the PATH, in the folder of the cluster. */
 export async function createShell(cluster: ControlPlane, kubectl: string): Promise<Shell> {
   const folders = [await pluginFolder(cluster, 'bundle'), dirname(kubectl), process.env.PATH];
-  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, PATH: folders.join(delimiter) };
+  // kubectl's cache of a server that never comes back is not to stay in the user's home.
+  const KUBECACHEDIR = join(cluster.dir, 'kubectl-cache');
+  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, KUBECACHEDIR, PATH: folders.join(delimiter) };
   const sh = (command: string) => spawn('sh', ['-c', command], { env, cwd: cluster.dir, stdio: 'inherit' });
   return {
     run(command, codes = [0]) {

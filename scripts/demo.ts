@@ -18,13 +18,7 @@ const GPU_SHARE = 4;
 const GPU = { cpu: '16', memory: '65536000Ki', pods: '110', 'nvidia.com/gpu': '4' };
 const FEW = 6;
 
-const { values } = parseArgs({
-  options: {
-    nodes: { type: 'string' },
-    keep: { type: 'boolean', default: false },
-    full: { type: 'boolean', default: false },
-  },
-});
+const { values } = readArgs();
 if (values.full && values.nodes !== undefined) {
   process.stderr.write(`--full has its own ${FEW} nodes: leave out --nodes\n`);
   process.exit(2);
@@ -38,6 +32,21 @@ process.exitCode = await demo().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   return 1;
 });
+
+function readArgs() {
+  try {
+    return parseArgs({
+      options: {
+        nodes: { type: 'string' },
+        keep: { type: 'boolean', default: false },
+        full: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\nusage: npm run demo [-- [--nodes N | --full] [--keep]]\n`);
+    process.exit(2);
+  }
+}
 
 async function demo(): Promise<number> {
   const progress = process.stderr;

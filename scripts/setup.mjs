@@ -50,7 +50,10 @@ async function install() {
     ? setInterval(() => process.stderr.write(`${clear}installing the npm packages … ${seconds()}`), TICK_MS)
     : undefined;
   // What npm has to say (the engines of the host's Node, for one) matters only if it fails.
-  const npm = spawn('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const npm = spawn('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [npm.stdout, npm.stderr]) {
     stream.setEncoding('utf8').on('data', text => {
@@ -69,7 +72,10 @@ async function install() {
   process.stderr.write(`${clear}installing the npm packages: ${installed ? 'done' : 'failed'}, ${seconds()}\n`);
   if (installed) return;
   process.stderr.write(`${output.trimEnd()}\n`);
-  if (code === 0) process.stderr.write('npm did not run the install script of the package `node`: see allowScripts\n');
+  if (code === 0)
+    process.stderr.write(
+      'npm did not run the install script of the package `node`: see allowScripts and ignore-scripts of your npm\n',
+    );
   process.exit(1);
 }
 

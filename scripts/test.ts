@@ -55,7 +55,7 @@ const [together, apart] = [files.filter(sharesProcess), files.filter(file => !sh
 const packed = isWhole ? apart.filter(file => END_TO_END.test(file)) : [];
 const flags = [`--test-concurrency=${CONCURRENCY}`];
 const turns: Turn[] = [
-  { product, files: together, flags: ['--test-isolation=none'] },
+  { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000'] },
   { product, files: apart.filter(file => !packed.includes(file)), flags },
   ...PACKED.map((product, turn) => ({
     product,

@@ -1,4 +1,6 @@
 /** Bundles the program with esbuild: one start-up file and one chunk for each verb and for what several of them use. */
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
 
@@ -23,10 +25,10 @@ const withoutDevtools: Plugin = {
 /**
  * Not minified: a stack trace in a bug report is to be read, and neither start-up nor memory gained by it.
  * @param entry below the project's root
- * @param outdir what it holds is overwritten, and nothing is removed
+ * @param outdir what it holds is overwritten, and nothing is removed; files that stay the same can be read meanwhile
  */
 export async function bundle(entry: string, outdir: string): Promise<Metafile> {
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
     outdir,
@@ -42,7 +44,23 @@ export async function bundle(entry: string, outdir: string): Promise<Metafile> {
     banner: { js: COMMONJS },
     legalComments: 'none',
     metafile: true,
+    write: false,
     logLevel: 'warning',
   });
+  await mkdir(join(ROOT, outdir), { recursive: true });
+  const fresh = await mkdtemp(join(ROOT, dirname(outdir), '.fresh-'));
+  try {
+    // What the others import comes first: the start-up file is never there without its chunks.
+    for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
+      await writeFile(join(fresh, basename(path)), contents);
+      await rename(join(fresh, basename(path)), path);
+    }
+  } finally {
+    await rm(fresh, { recursive: true });
+  }
   return metafile;
+
+  function isEntry({ path }: { path: string }): boolean {
+    return basename(path, '.js') === basename(entry, '.ts');
+  }
 }

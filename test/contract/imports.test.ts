@@ -87,6 +87,30 @@ describe('a wrong arrow is named', () => {
       'src/nodepool/a.ts -> node:fs: nodepool/ is pure: no node: module',
     ],
     [
+      'a template',
+      'src/operations/a.ts',
+      'export const open = () => import(`../kube/b.ts`);',
+      'src/operations/a.ts -> src/kube/b.ts: operations/ know neither the command line, nor the Kubernetes client, nor what is shown',
+    ],
+    [
+      'what is put together',
+      'src/operations/a.ts',
+      'export const open = (name: string) => import(name);',
+      'src/operations/a.ts: import() of something that is no plain string',
+    ],
+    [
+      'the back door',
+      'src/operations/a.ts',
+      "import { createRequire } from 'node:module';",
+      'src/operations/a.ts: modules are loaded by import alone',
+    ],
+    [
+      'a clock in the pure room',
+      'src/nodepool/a.ts',
+      'export const now = () => Date.now();',
+      'src/nodepool/a.ts: nodepool/ is pure: no process, clock, timer or chance',
+    ],
+    [
       'an unknown room',
       'src/utils/a.ts',
       "import { b } from '../nodepool/b.ts';",

@@ -175,4 +175,5 @@ test('no pool, no editor', async () => {
     stderr,
     /the editor "no-such-editor --wait" ended with 127; .* next: set KUBE_EDITOR to an editor that is installed$/m,
   );
+  await rm(/your text is in (\S+\.yaml)/.exec(stderr)?.[1] ?? '');
 });

@@ -74,9 +74,14 @@ describe('a signal that ends the process', { skip: process.platform === 'win32' 
         process.kill(process.pid, '${signal}');
         setTimeout(() => {}, 20_000);`;
       // The shell that runs the editor is the child that gets its signals, as the parent of nobody.
-      const env = { ...process.env, KUBE_EDITOR: `exec sh -c '${editor}'` };
+      const { EDITOR: _mine, ...rest } = process.env;
+      const env = { ...rest, KUBE_EDITOR: `exec sh -c '${editor}'` };
       const started = performance.now();
-      const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], { env, encoding: 'utf8' });
+      const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+        env,
+        encoding: 'utf8',
+        timeout: 30_000,
+      });
       const path = / in (\S+)\n$/.exec(run.stderr)?.[1] ?? '';
       assert.deepEqual(
         [run.signal, run.stderr],
