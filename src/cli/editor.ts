@@ -36,7 +36,10 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
   return {
     path,
     async edit(text) {
-      await writeFile(path, text, { mode: 0o600, flag: forget === undefined ? 'wx' : 'w' });
+      await writeFile(path, text, { mode: 0o600, flag: forget === undefined ? 'wx' : 'w' }).catch((error: Error) => {
+        const next = 'let TMPDIR name a folder that you can write to';
+        throw new NodepoolError('input', `cannot write the text to ${path}: ${error.message}`, next, { cause: error });
+      });
       forget ??= onEndingSignal(leave);
       await runEditor(editorCommand(env), path, child => {
         editor = child;

@@ -93,7 +93,7 @@ export const evictYesFlag = Flags.boolean({
 const NAME = { ignoreStdin: true, parse: notEmpty };
 
 /** An empty name is a variable of a script that is not set: it must not mean all. */
-async function notEmpty(name: string): Promise<string> {
+export async function notEmpty(name: string): Promise<string> {
   if (name === '') throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
   return name;
 }

@@ -33,6 +33,7 @@ export async function readInput(sources: string[], io: Io, urlDeadlineMs?: numbe
 
 async function readSource(source: string, io: Io, urlDeadlineMs: number | undefined) {
   const name = sourceName(source);
+  if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'look for a variable that is not set');
   if (source === '-') return [{ name, text: await readAll(io.stdin) }];
   if (/^https?:\/\//.test(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
   try {

@@ -1,4 +1,5 @@
 /** `get --watch` and `events --watch`: prints what there is, then every change, until Ctrl-C or until nobody reads. */
+
 import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { oldestFirst } from '../operations/event-order.ts';
@@ -10,6 +11,7 @@ import { objectStream } from '../render/object-stream.ts';
 import type { ObjectTemplate } from '../render/object-template.ts';
 import { growingPools, type PoolsTableOptions } from '../render/pools.ts';
 import type { ObjectFormat } from '../render/printers.ts';
+import { sanitizeLine } from '../render/sanitize.ts';
 import { makeStyle } from '../render/style.ts';
 import type { Connection } from './factory.ts';
 import type { Io } from './io.ts';
@@ -80,7 +82,7 @@ export function showEventChanges(
       watched: connection.follow.events(pool),
       onStart(events) {
         if (events.length > 0) print(events.toSorted(oldestFirst));
-        else io.err(`No events found${pool === undefined ? '' : ` for pool ${pool}`}; waiting for one.`);
+        else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);
       },
       onChanged: event => print([event]),
       // The server forgets events after an hour.

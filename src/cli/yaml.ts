@@ -33,7 +33,7 @@ export function parseDocuments(text: string, name: string, next?: string): Input
         place(offsetOf(`${prefix}${field}`, readValue(events, first, source))) + suffix;
       documents.push({ value: item, source: begin + suffix, placeOf });
     };
-    const items = listItems(value);
+    const items = listItems(value, begin);
     if (items === undefined) add(value, '', '');
     else for (const [n, item] of items.entries()) add(item, `items[${n}].`, ` items[${n}]`);
   }
@@ -59,8 +59,15 @@ function lineOf(source: string, offset: number): number {
 }
 
 /** The items of a List of any kind (`kubectl get -o yaml` prints kind List). */
-function listItems(value: unknown): unknown[] | undefined {
+function listItems(value: unknown, place: string): unknown[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { kind, items } = value as { kind?: unknown; items?: unknown };
+  if ((kind === 'List' || kind === 'NodePoolList') && !Array.isArray(items)) {
+    throw new NodepoolError(
+      'input',
+      `${place}: items: a ${kind} has a list of objects there`,
+      'write them under items',
+    );
+  }
   return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items) ? items : undefined;
 }

@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { optionalNameArg } from '../cli/flags.ts';
 import { oldestFirst } from '../operations/event-order.ts';
+import { sanitizeLine } from '../render/sanitize.ts';
 
 export default class Events extends BaseCommand<typeof Events> {
   static override summary = 'List the recent events of pools, oldest first.';
@@ -31,7 +32,7 @@ export default class Events extends BaseCommand<typeof Events> {
       return showEventChanges({ pool: args.name, headers: !noHeaders, verbosity }, io, connection);
     }
     if (found.length === 0) {
-      io.err(args.name === undefined ? 'No events found.' : `No events found for pool ${args.name}.`);
+      io.err(args.name === undefined ? 'No events found.' : `No events found for pool ${sanitizeLine(args.name)}.`);
       return 0;
     }
     const { renderEvents } = await import('../render/events.ts');

@@ -7,6 +7,7 @@ import { concurrencyFlag, evictYesFlag, namesArg } from '../cli/flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { dnsLabelProblem } from '../nodepool/syntax.ts';
 import { LEASE_NAMESPACE } from '../nodepool/types.ts';
 
 /** The flags of a process that stays. Their defaults are not oclif's: without --watch each of them is refused. */
@@ -96,13 +97,16 @@ async function watch(flags: FlagsOf<typeof Reconcile>, names: string[], deps: De
   if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
+  const leaderElectNamespace = flags['leader-elect-namespace'] ?? LEASE_NAMESPACE;
+  const problem = dnsLabelProblem(leaderElectNamespace);
+  if (problem !== undefined) throw new NodepoolError('usage', `--leader-elect-namespace: ${problem}`);
   const { showWatch } = await import('../cli/show-watch.ts');
   const options = {
     concurrency: flags.concurrency,
     resyncMs,
     podCounts: flags['pod-counts'],
     leaderElect: flags['leader-elect'],
-    leaderElectNamespace: flags['leader-elect-namespace'] ?? LEASE_NAMESPACE,
+    leaderElectNamespace,
     metricsAddress: flags['metrics-bind-address'],
     healthAddress: flags['health-probe-bind-address'],
     logFormat: flags['log-format'] ?? LOG_FORMAT,

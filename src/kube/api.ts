@@ -82,7 +82,7 @@ export class Api {
         continue;
       }
       const { items: found, metadata } = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
-      for (const item of (found ?? []) as unknown[]) {
+      for (const item of read === undefined ? this.#objects(found) : (found as unknown[])) {
         const kept = read === undefined ? map(item as Item) : (item as T);
         if (kept !== undefined) items.push(kept);
       }
@@ -165,14 +165,21 @@ export class Api {
   }
 
   /** What answers 200 with something else than an object is no API server: a login page, a proxy, a wrong port. */
-  #parse<T>(text: string): T {
+  #parse(text: string): Record<string, unknown> {
     let body: unknown;
     try {
       body = JSON.parse(text);
     } catch {
       body = undefined;
     }
-    if (isObject(body) && ('kind' in body || 'gitVersion' in body)) return body as T;
+    if (isObject(body) && (isObject(body.metadata) || 'gitVersion' in body)) return body;
+    throw noApiServer(this.#transport.access);
+  }
+
+  /** Each has metadata, whatever else it has: what a server sends otherwise is no list of objects. */
+  #objects(items: unknown): unknown[] {
+    const objects = items ?? [];
+    if (Array.isArray(objects) && objects.every(item => isObject(item) && isObject(item.metadata))) return objects;
     throw noApiServer(this.#transport.access);
   }
 
@@ -194,8 +201,15 @@ export class Api {
         return this.#unreadable(unreadable(error));
       }
     }
-    if (answer.status >= 200 && answer.status < 300) return this.#parse<T>(answer.text);
-    throw refusal(asked, answer, this.#transport.access, await this.#transport.certificateEnds(), this.#now());
+    let { status } = answer;
+    if (status >= 200 && status < 300) {
+      const body = this.#parse(answer.text);
+      if (body.kind !== 'Status' || body.status !== 'Failure') return body as T;
+      // What stands between may have made another status of it.
+      status = typeof body.code === 'number' ? body.code : 500;
+    }
+    const ends = await this.#transport.certificateEnds();
+    throw refusal(asked, { ...answer, status }, this.#transport.access, ends, this.#now());
   }
 }
 

@@ -3,15 +3,24 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { DeadlineError, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 
-/** Anything but a NodepoolError is taken for a failure of the connection to the server. */
-export function connectionError(error: unknown, access: Access, deadlineMs: number): NodepoolError {
+/**
+ * Anything but a NodepoolError is taken for a failure of the connection to the server.
+ * @param isWrite then the server may have done what it gave no answer to
+ */
+export function connectionError(error: unknown, access: Access, deadlineMs: number, isWrite: boolean): NodepoolError {
   if (error instanceof NodepoolError) return error;
   const problem = error instanceof StaleSocketError ? error.cause : error;
-  const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs);
+  const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
   return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true });
 }
 
-function explain(error: NodeJS.ErrnoException, access: Access, deadlineMs: number): { message: string; next: string } {
+function explain(
+  error: NodeJS.ErrnoException,
+  access: Access,
+  deadlineMs: number,
+  isWrite: boolean,
+): { message: string; next: string } {
+  const unknown = isWrite ? '; the change may or may not have been made' : '';
   const { cluster, source } = access;
   const { server } = cluster;
   const { hostname } = new URL(server);
@@ -20,7 +29,7 @@ function explain(error: NodeJS.ErrnoException, access: Access, deadlineMs: numbe
   if (error instanceof DeadlineError) {
     return {
       message: `the server ${server} gave no answer within ${deadlineMs / 1000} s`,
-      next: 'check that the cluster is up, or wait longer with --request-timeout',
+      next: `check that the cluster is up, or wait longer with --request-timeout${unknown}`,
     };
   }
   switch (error.code) {
@@ -68,7 +77,7 @@ function explain(error: NodeJS.ErrnoException, access: Access, deadlineMs: numbe
     case 'EPIPE':
       return {
         message: `the server ${server} closed the connection before it answered`,
-        next: 'try again; a change may or may not have been made',
+        next: `try again${unknown}`,
       };
     default:
       return { message: `${unreachable}: ${firstLine(error)}`, next: `check the server in ${source} and your network` };

@@ -140,7 +140,7 @@ function sendable(headers: Credentials['headers'], { name }: UserEntry): Credent
   for (const [header, value] of Object.entries(headers)) {
     if (![value].flat().some(one => /[^\t\x20-\x7e\x80-\xff]/.test(one))) continue;
     const problem = `what user "${name}" sends as ${header} has a character that no header may have`;
-    throw new NodepoolError('input', problem, 'look for a line break in it');
+    throw new NodepoolError('input', problem, 'look for a line break or another control character in it, or in --as');
   }
   return headers;
 }

@@ -111,7 +111,7 @@ export function refusal(
       return new NodepoolError(
         'cluster',
         `${cannot}: the server ${server} answered ${answer.status}: ${reason}`,
-        answer.status >= 500 ? "try again; if it stays, look at the server's log" : undefined,
+        answer.status >= 500 ? "try again; if it stays, look at the server's log" : 'see request and answer with -v 8',
       );
   }
 }

@@ -76,6 +76,9 @@ function readFiles({ kubeconfig, env }: AccessOptions) {
   const read = candidates.map(file => ({ file, content: readKubeconfigFile(file) }));
   const files = read.filter((one): one is { file: string; content: KubeconfigFile } => one.content !== undefined);
   const missing = read.filter(one => one.content === undefined).map(one => one.file);
+  if (kubeconfig === '') {
+    throw new NodepoolError('usage', '--kubeconfig: the path is empty', 'look for a variable that is not set');
+  }
   if (kubeconfig !== undefined && files.length === 0) {
     throw new NodepoolError('input', `--kubeconfig: there is no file ${kubeconfig}`, 'check the path');
   }

@@ -62,8 +62,16 @@ export function publicAuthorities(): string[] {
 
 /** Data goes before a file, as for client-go. */
 export function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
-  if (data !== undefined) return Buffer.from(data, 'base64');
+  if (data !== undefined) return fromBase64(data, what);
   return file === undefined ? undefined : Buffer.from(readText(file, what));
+}
+
+/** As Go reads it, and refuses it: Node leaves out what is none. */
+function fromBase64(data: string, what: string): Buffer {
+  const text = data.replace(/[\r\n]/g, '');
+  if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64');
+  const problem = `the ${what} is no base64: look at its -data`;
+  throw new NodepoolError('input', problem, 'write it on one line, as `base64 -w0 FILE` does');
 }
 
 /** Throws NodepoolError (input) that says what the file is. */

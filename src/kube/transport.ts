@@ -132,7 +132,7 @@ export class Transport {
         const isStale = error instanceof StaleSocketError;
         // The others lie idle since the same time and may be as dead: what comes next gets a new connection.
         if (isStale || error instanceof DeadlineError) endIdleSockets(agentOf(request, session));
-        if (!isStale || replayed || !replayable) throw this.#explain(error);
+        if (!isStale || replayed || !replayable) throw this.#explain(error, request.method);
         replayed = true;
         continue;
       }
@@ -230,9 +230,9 @@ export class Transport {
     return { ...credentials.headers, Accept: accept, 'User-Agent': this.#options.userAgent };
   }
 
-  #explain(error: unknown): NodepoolError {
+  #explain(error: unknown, method = 'GET'): NodepoolError {
     const { access, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
-    return connectionError(error, access, deadlineMs);
+    return connectionError(error, access, deadlineMs, method !== 'GET');
   }
 }
 

@@ -94,9 +94,13 @@ function labelsFor(node: Node, pool: NodePool): LabelPatch {
   try {
     return labelsToJoin(node, node.record === undefined ? undefined : parseRecord(node.record), pool);
   } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    throw new NodepoolError(error.kind, `--nodes: ${error.message}`, error.next, { cause: error });
+    throw ofFlag(error);
   }
+}
+
+function ofFlag(error: unknown): unknown {
+  if (!(error instanceof NodepoolError) || error.kind === 'cluster') return error;
+  return new NodepoolError(error.kind, `--nodes: ${error.message}`, error.next, { cause: error });
 }
 
 /** Throws one error with every field that is wrong. */
@@ -122,7 +126,12 @@ function assertDistinct(pools: NodePool[]): void {
 async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
   if (names.length === 0) return [];
   const unique = [...new Set(names)];
-  const [existing, ...found] = await Promise.all([cluster.listPools(), ...unique.map(name => cluster.getNode(name))]);
+  const getNode = async (name: string) => {
+    return cluster.getNode(name).catch(error => {
+      throw ofFlag(error);
+    });
+  };
+  const [existing, ...found] = await Promise.all([cluster.listPools(), ...unique.map(getNode)]);
   const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
   if (taken !== undefined) throw alreadyExists(taken);
   const missing = unique.filter((_, index) => found[index] === undefined);

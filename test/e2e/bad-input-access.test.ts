@@ -45,9 +45,13 @@ test('no kubeconfig', async () => {
   );
 });
 
-test('a server that is not there, and one that never answers', async () => {
+test('a server that is not there, and one that never answers', async t => {
   const sockets: Socket[] = [];
   const silent = createServer(socket => void sockets.push(socket)).listen(0, '127.0.0.1');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
   await new Promise(resolve => silent.once('listening', resolve));
   const server = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const path = await kubeconfig(text => text.replace(cluster().server, server));

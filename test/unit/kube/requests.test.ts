@@ -16,7 +16,10 @@ test('paths and names of resources', () => {
   assert.equal(pathOf(NODES), '/api/v1/nodes');
   assert.equal(pathOf(NODE_POOLS, 'a', 'status'), '/apis/nodes.lailin.xyz/v1/nodepools/a/status');
   assert.equal(pathOf(EVENTS), '/apis/events.k8s.io/v1/namespaces/default/events');
-  assert.equal(pathOf(NODES, '../secrets?'), '/api/v1/nodes/..%2Fsecrets%3F');
+  assert.equal(pathOf(NODES, 'a b?'), '/api/v1/nodes/a%20b%3F');
+  for (const name of ['', '.', '..', '../secrets?', 'a/status', 'a%2Fstatus']) {
+    assert.throws(() => pathOf(NODES, name), { kind: 'input', message: `"${name}" cannot be the name of a Node` });
+  }
   assert.equal(qualifiedName(NODES), 'nodes');
   assert.equal(qualifiedName(NODE_POOLS), 'nodepools.nodes.lailin.xyz');
 });

@@ -1,0 +1,60 @@
+/** Names that would be another address: of the collection, of what is above it, of a part of the object. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+
+const NAMES = ['.', '..', 'worker/status', 'x/../worker', 'worker%2Fstatus'];
+const VERBS: [before: string[], after: string[]][] = [
+  [['get'], []],
+  [['get'], ['-o', 'yaml']],
+  [['edit'], ['--label', 'new=label']],
+  [['delete'], ['--yes']],
+  [['delete'], ['--dry-run=server']],
+  [['wait'], ['--for', 'nodes=1', '--timeout', '1s']],
+  [['describe'], []],
+  [['reconcile'], []],
+  [['nodes', '--why'], []],
+  [['create', 'other', '--nodes'], []],
+];
+
+test('are refused by every verb, in one line, and nothing is written', async () => {
+  await world.nodes({ name: 'a', labels: role('worker') });
+  await world.pool('worker', { labels: { tier: 'gold' } });
+  await world.reconcile();
+  const before = [await world.getPool('worker'), await world.node('a')];
+  for (const [verb, flags] of VERBS) {
+    await Promise.all(
+      NAMES.map(async name => {
+        const { code, stdout, stderr } = await cli(cluster(), [...verb, name, ...flags]);
+        const what = `${verb.join(' ')} ${name}: ${stderr}`;
+        assert.ok(code === 1 || code === 2, what);
+        assert.equal(stdout, '', what);
+        assert.match(stderr, /^error: [^\n]*(cannot be the name of|not found)[^\n]*\n$/, what);
+      }),
+    );
+  }
+  assert.deepEqual([await world.getPool('worker'), await world.node('a')], before);
+  assert.equal(await world.getPool('other'), undefined);
+});
+
+test('an empty one is a variable that is not set, and not all', async () => {
+  await world.pool('worker');
+  for (const words of [
+    ['get'],
+    ['delete', '--yes'],
+    ['reconcile'],
+    ['events'],
+    ['drain'],
+    ['nodes', '--why'],
+    ['edit'],
+  ]) {
+    const { code, stdout, stderr } = await cli(cluster(), [...words, '']);
+    assert.deepEqual([code, stdout], [2, ''], words.join(' '));
+    assert.match(stderr, /^error: .*a name may not be empty; next: look for a variable that is not set\nSee /);
+  }
+  assert.notEqual(await world.getPool('worker'), undefined);
+});
