@@ -4,6 +4,7 @@
  */
 import { Command } from '@oclif/core/command';
 import type * as Interfaces from '@oclif/core/interfaces';
+import { NodepoolError } from '../nodepool/errors.ts';
 import { createFactory, type Deps } from './factory.ts';
 import { globalFlags } from './flags.ts';
 import type { Io } from './io.ts';
@@ -23,7 +24,8 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;
 
   override async run(): Promise<number> {
-    const { flags, args } = await this.parse(this.ctor, asKubectlReads(this.argv, this.ctor.flags ?? {}));
+    const known = { ...globalFlags, ...this.ctor.flags };
+    const { flags, args } = await this.parse(this.ctor, asKubectlReads(this.argv, known));
     const { io } = this.config.options as unknown as RunOptions;
     const { version, root } = this.config;
     const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>);
@@ -41,16 +43,33 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
 }
 
 /**
- * `--dry-run` alone is `--dry-run=client`, and json, yaml and name are formats in any case, as for kubectl: oclif has neither
- * flags with an optional value nor options that are read before they are compared.
+ * `--dry-run` alone is `--dry-run=client`, `--yes=false` is no `--yes`, and json, yaml and name are formats in any case, as for
+ * kubectl: oclif has neither flags with an optional value, nor options that are read before they are compared, and of the
+ * value of a boolean flag it makes an argument.
  */
 function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   const end = argv.indexOf('--');
-  return argv.map((arg, i) => {
+  return argv.flatMap((arg, i) => {
     if (end >= 0 && i >= end) return arg;
     if (arg === '--dry-run' && flags['dry-run']?.type === 'option') return '--dry-run=client';
+    const [, given, value] = /^(--[a-z-]+|-[a-zA-Z])=(.*)$/s.exec(arg) ?? [];
+    if (given !== undefined && value !== undefined && isBoolean(given, flags)) return isTrue(given, value) ? given : [];
     const [, flag, format] = /^(-o=?|--output=)?(json|yaml|name)$/i.exec(arg) ?? [];
     const isFormat = flag !== undefined || /^(-[a-zA-Z]*o|--output)$/.test(argv[i - 1] ?? '');
     return format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg;
   });
+}
+
+function isBoolean(given: string, flags: Interfaces.FlagInput): boolean {
+  const flag = given.startsWith('--')
+    ? flags[given.slice('--'.length)]
+    : Object.values(flags).find(({ char }) => given === `-${char}`);
+  return flag?.type === 'boolean';
+}
+
+/** As Go's strconv.ParseBool. */
+function isTrue(flag: string, value: string): boolean {
+  if (/^(1|t|T|true|True|TRUE)$/.test(value)) return true;
+  if (/^(0|f|F|false|False|FALSE)$/.test(value)) return false;
+  throw new NodepoolError('usage', `${flag}=${value}: it is there, or true or false`, `write ${flag}`);
 }

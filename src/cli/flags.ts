@@ -90,12 +90,32 @@ export const evictYesFlag = Flags.boolean({
 });
 
 /** What all names have. Without ignoreStdin oclif would fill a missing one from a pipe. */
-const NAME = { ignoreStdin: true, parse: notEmpty };
+const NAME = { ignoreStdin: true, parse: poolName };
 
 /** An empty name is a variable of a script that is not set: it must not mean all. */
-export async function notEmpty(name: string): Promise<string> {
+async function notEmpty(name: string): Promise<string> {
   if (name === '') throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
   return name;
+}
+
+/** A pool may be named as `-o name` prints it. */
+async function poolName(name: string): Promise<string> {
+  return notEmpty(name.replace(/^(?:nodepools?|npool)(?:\.nodes\.lailin\.xyz)?\//, ''));
+}
+
+/** A node, also as `kubectl get nodes -o name` prints it. */
+export async function nodeName(name: string): Promise<string> {
+  return notEmpty(withoutKind(name));
+}
+
+/** `node/a` is node a. */
+export function withoutKind(node: string): string {
+  return node.replace(/^nodes?\//, '');
+}
+
+/** Names of nodes as arguments. */
+export function nodesArg() {
+  return Args.string({ description: 'Names of the nodes.', multiple: true, ignoreStdin: true, parse: nodeName });
 }
 
 /** A pool's name as an argument. */

@@ -19,7 +19,7 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
  * @param next what to do about text that is not YAML; nothing where it opens again by itself
  */
 export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
-  const source = text.replace(/^\uFEFF/, '');
+  const source = separated(text.replace(/^\uFEFF/, ''));
   const { values, events } = parse(source, name, next);
   const starts = [...events.keys()].filter(index => events[index]?.type === EVENT_ID.DOCUMENT);
   const documents: InputDocument[] = [];
@@ -38,6 +38,24 @@ export function parseDocuments(text: string, name: string, next?: string): Input
     else for (const [n, item] of items.entries()) add(item, `items[${n}].`, ` items[${n}]`);
   }
   return documents;
+}
+
+/** JSON objects that follow each other, as jq writes them, get the separator that YAML wants; no line is added between lines. */
+function separated(source: string): string {
+  if (!/^\s*\{/.test(source)) return source;
+  let [depth, start, text] = [0, 0, ''];
+  for (const { 0: token, index } of source.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (token === '{' && depth === 0 && index > 0 && source.slice(start, index).trim() === '' && start > 0) {
+      text += `${source.slice(start, index).includes('\n') ? source.slice(start, index) : '\n'}--- `;
+      start = index;
+    }
+    if (token === '{') depth++;
+    if (token === '}' && --depth === 0) {
+      text += source.slice(start, index + 1);
+      start = index + 1;
+    }
+  }
+  return text + source.slice(start);
 }
 
 function parse(source: string, name: string, next: string | undefined): { values: unknown[]; events: Event[] } {

@@ -10,6 +10,7 @@ import {
   optionalNameArg,
   outputFlag,
   repeatedFlag,
+  withoutKind,
 } from '../cli/flags.ts';
 import { createPoolFlags, hasPoolFlags, specFromFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
@@ -121,7 +122,7 @@ function splitNames(list: string | undefined): string[] {
   if (list === undefined) return [];
   const names = list
     .split(',')
-    .map(name => name.trim())
+    .map(name => withoutKind(name.trim()))
     .filter(name => name !== '');
   if (names.length === 0) {
     throw new NodepoolError('usage', `--nodes: "${list}" names no node`, 'write it like --nodes a,b');

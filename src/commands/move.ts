@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
+import { nodesArg } from '../cli/flags.ts';
 import { moveFlags, showMoves } from '../cli/show-moves.ts';
 
 export default class Move extends BaseCommand<typeof Move> {
@@ -16,7 +16,7 @@ export default class Move extends BaseCommand<typeof Move> {
       command: '<%= config.bin %> move -l zone=a --from old --to new --yes',
     },
   ];
-  static override args = { node: namesArg('Names of the nodes.') };
+  static override args = { node: nodesArg() };
   static override flags = {
     to: Flags.string({ required: true, summary: 'The pool that gets the nodes.', helpValue: 'POOL' }),
     from: Flags.string({

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg, notEmpty } from '../cli/flags.ts';
+import { namesArg, nodeName } from '../cli/flags.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
@@ -18,7 +18,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
   static override args = { pool: namesArg('Names of the pools; none means all.') };
   static override flags = {
     unassigned: Flags.boolean({ summary: 'The nodes of no pool.' }),
-    why: Flags.string({ summary: 'Explain one node, pool by pool.', helpValue: 'NODE', parse: notEmpty }),
+    why: Flags.string({ summary: 'Explain one node, pool by pool.', helpValue: 'NODE', parse: nodeName }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     output: Flags.option({
       options: ['wide', 'json', 'yaml', 'name'] as const,

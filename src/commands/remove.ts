@@ -1,6 +1,6 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { nameArg, namesArg } from '../cli/flags.ts';
+import { nameArg, nodesArg } from '../cli/flags.ts';
 import { moveFlags, showMoves } from '../cli/show-moves.ts';
 
 export default class Remove extends BaseCommand<typeof Remove> {
@@ -12,7 +12,7 @@ export default class Remove extends BaseCommand<typeof Remove> {
     { description: 'Those with a label', command: '<%= config.bin %> remove gpu -l old=true' },
     { description: 'See what would change', command: '<%= config.bin %> remove gpu node-a --dry-run' },
   ];
-  static override args = { pool: nameArg('Name of the pool.'), node: namesArg('Names of the nodes.') };
+  static override args = { pool: nameArg('Name of the pool.'), node: nodesArg() };
   static override flags = moveFlags;
 
   protected async execute(flags: FlagsOf<typeof Remove>, args: ArgsOf<typeof Remove>, deps: Deps): Promise<number> {

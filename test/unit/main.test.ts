@@ -39,6 +39,20 @@ describe('help', () => {
   }
 });
 
+test('boolean flags take true and false, as those of kubectl', async () => {
+  const create = (...flags: string[]) => run('create', 'x', '--dry-run=client', ...flags);
+  const made = { code: 0, out: 'nodepool.nodes.lailin.xyz/x created (dry run)\n', err: '' };
+  assert.deepEqual(await create('--reconcile=false', '--yes=true'), made);
+  assert.deepEqual(await create('-y=F'), made);
+});
+
+test('a pool may be named as -o name prints it', async () => {
+  for (const kind of ['nodepool.nodes.lailin.xyz', 'nodepool', 'npool']) {
+    const { out } = await run('create', `${kind}/x`, '--dry-run=client');
+    assert.equal(out, 'nodepool.nodes.lailin.xyz/x created (dry run)\n');
+  }
+});
+
 describe('a wrong command line is one line, a hint and exit 2', () => {
   const cases: [argv: string[], line: string][] = [
     [['versoin'], 'unknown verb "versoin"; did you mean "version"?'],
@@ -53,6 +67,9 @@ describe('a wrong command line is one line, a hint and exit 2', () => {
     [['version', '--clinet'], 'unknown flag --clinet; did you mean --client?'],
     [['version', '--zzzzzz'], 'unknown flag --zzzzzz'],
     [['version', 'extra'], 'unexpected argument extra'],
+    [['version', '--client=no'], '--client=no: it is there, or true or false; next: write --client'],
+    [['reconcile', '--dry-run=server'], '--dry-run=server: it is there, or true or false; next: write --dry-run'],
+    [['get', ''], 'a name may not be empty; next: look for a variable that is not set'],
     [['version', '--cli'], 'unknown flag --cli; did you mean --client?'],
     [['version', '-o', 'xml'], 'expected --output=xml to be one of: json, yaml'],
     [['version', '-o', 'jsn'], 'expected --output=jsn to be one of: json, yaml; did you mean "json"?'],

@@ -14,6 +14,15 @@ describe('documents and where they begin', () => {
     ],
     ['JSON with tabs', '{\n\t"a": [\n\t\t1]}', [[{ a: [1] }, 'p:1']]],
     [
+      'JSON objects one after the other, as jq writes them',
+      '{"a":"}{"}\n{"b":\n{"c":2}}{"d":3}\n',
+      [
+        [{ a: '}{' }, 'p:1'],
+        [{ b: { c: 2 } }, 'p:2'],
+        [{ d: 3 }, 'p:4'],
+      ],
+    ],
+    [
       'Windows line ends and a byte order mark',
       '\uFEFFa: 1\r\n---\r\nb: 2\r\n',
       [
