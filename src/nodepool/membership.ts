@@ -28,6 +28,8 @@ export class PoolIndex {
   readonly #byLabel = new Map<string, Map<string, NodePool[]>>();
   /** By their text: the nodes of a pool mostly carry the same. */
   readonly #records = new Map<string, AppliedRecord>();
+  /** Of the selectors of all pools. */
+  readonly #keys = new Set<string>();
   /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
   readonly #keepers = new Set<string>();
 
@@ -38,7 +40,9 @@ export class PoolIndex {
         if (pool.metadata.deletionTimestamp === undefined) this.#keepers.add(pool.metadata.name);
         continue;
       }
-      const first = Object.entries(membershipSelector(pool))[0];
+      const selector = membershipSelector(pool);
+      for (const key of Object.keys(selector)) this.#keys.add(key);
+      const first = Object.entries(selector)[0];
       if (first === undefined) continue;
       const [key, value] = first;
       const values = this.#byLabel.get(key) ?? new Map<string, NodePool[]>();
@@ -52,6 +56,12 @@ export class PoolIndex {
   /** What is wrong with the pool's spec, as `validatePool` says. */
   errors(name: string): FieldError[] {
     return this.#errors.get(name) ?? [];
+  }
+
+  /** Whether a pool selects by one of these labels: no others can make a node join or leave one. */
+  isDecided(labels: Record<string, unknown>): boolean {
+    for (const key in labels) if (this.#keys.has(key)) return true;
+    return false;
   }
 
   /**

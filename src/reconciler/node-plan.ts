@@ -34,8 +34,8 @@ const MOST_STEPS = 10;
 export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan {
   const all = [...steps];
   let last = steps.at(-1) ?? steps[0];
-  // Whose a node is goes by its labels.
-  while (last.patch?.labels !== undefined) {
+  // Mostly nobody selects by what is set, and there is nothing to follow.
+  while (last.patch?.labels !== undefined && view.isDecided(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
     last = step(view, node, view.claimOf(node));
     if (last.patch === undefined) break;

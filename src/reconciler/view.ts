@@ -71,6 +71,11 @@ export class View {
     return this.#claims.index.claim(node);
   }
 
+  /** See PoolIndex.isDecided(). */
+  isDecided(labels: Record<string, unknown>): boolean {
+    return this.#claims.index.isDecided(labels);
+  }
+
   /** Every node. */
   nodes(): Iterable<Node> {
     return this.#nodes.values();
