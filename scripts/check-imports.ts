@@ -76,7 +76,7 @@ const PACKAGES: Record<string, string[]> = {
 
 const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const BARE = /^import\s*['"]([^'"]+)['"]/gm;
-const DYNAMIC = /^(.*)\bimport\(\s*(?:['"`]([^'"`$]+)['"`]\s*\))?/gm;
+const DYNAMIC = /\bimport\(\s*(?:['"`]([^'"`$]+)['"`]\s*\))?/g;
 /** What the pure room would have to ask the world for, and loading by the back door. */
 const IMPURE = /\b(?:process\.|performance\.|Date\.now\(|new Date\(\)|Math\.random\(|set(?:Timeout|Interval)\()/;
 const BACK_DOOR = /\bcreateRequire\b/;
@@ -163,7 +163,8 @@ export function importsOf(source: string): Import[] {
   for (const [, typed, specifier = ''] of source.matchAll(FROM))
     found.push({ specifier, kind: typed ? 'type' : 'value' });
   for (const [, specifier = ''] of source.matchAll(BARE)) found.push({ specifier, kind: 'value' });
-  for (const [, before = '', specifier = ''] of source.matchAll(DYNAMIC)) {
+  for (const { 1: specifier = '', index } of source.matchAll(DYNAMIC)) {
+    const before = source.slice(source.lastIndexOf('\n', index) + 1, index);
     if (!/^\s*\*|\/\/|\/\*/.test(before)) found.push({ specifier, kind: 'dynamic' });
   }
   return found;

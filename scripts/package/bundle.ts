@@ -1,6 +1,6 @@
 /** Bundles the program with esbuild: one start-up file and one chunk for each verb and for what several of them use. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
 
@@ -47,8 +47,9 @@ export async function bundle(entry: string, outdir: string): Promise<Metafile> {
     write: false,
     logLevel: 'warning',
   });
-  await mkdir(join(ROOT, outdir), { recursive: true });
-  const fresh = await mkdtemp(join(ROOT, dirname(outdir), '.fresh-'));
+  const folder = resolve(ROOT, outdir);
+  await mkdir(folder, { recursive: true });
+  const fresh = await mkdtemp(join(dirname(folder), '.fresh-'));
   try {
     // What the others import comes first: the start-up file is never there without its chunks.
     for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {

@@ -49,22 +49,28 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
  */
 function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   const end = argv.indexOf('--');
-  return argv.flatMap((arg, i) => {
-    if (end >= 0 && i >= end) return arg;
-    if (arg === '--dry-run' && flags['dry-run']?.type === 'option') return '--dry-run=client';
-    const [, given, value] = /^(--[a-z-]+|-[a-zA-Z])=(.*)$/s.exec(arg) ?? [];
-    if (given !== undefined && value !== undefined && isBoolean(given, flags)) return isTrue(given, value) ? given : [];
+  let words: string[] = [];
+  for (const [i, arg] of (end < 0 ? argv : argv.slice(0, end)).entries()) {
+    const [, given = '', value = ''] = /^(--[a-z-]+|-[a-zA-Z])=(.*)$/s.exec(arg) ?? [];
+    const spellings = spellingsOf(given, flags);
     const [, flag, format] = /^(-o=?|--output=)?(json|yaml|name)$/i.exec(arg) ?? [];
     const isFormat = flag !== undefined || /^(-[a-zA-Z]*o|--output)$/.test(argv[i - 1] ?? '');
-    return format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg;
-  });
+    if (arg === '--dry-run' && flags['dry-run']?.type === 'option') words.push('--dry-run=client');
+    else if (spellings.length > 0 && isTrue(given, value)) words.push(given);
+    // The last one counts.
+    else if (spellings.length > 0) words = words.filter(word => !spellings.includes(word));
+    else words.push(format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg);
+  }
+  return end < 0 ? words : [...words, ...argv.slice(end)];
 }
 
-function isBoolean(given: string, flags: Interfaces.FlagInput): boolean {
-  const flag = given.startsWith('--')
-    ? flags[given.slice('--'.length)]
-    : Object.values(flags).find(({ char }) => given === `-${char}`);
-  return flag?.type === 'boolean';
+/** All of a boolean flag, by one of them; else none. */
+function spellingsOf(given: string, flags: Interfaces.FlagInput): string[] {
+  for (const [name, { type, char }] of Object.entries(flags)) {
+    const spellings = [`--${name}`, `-${char}`];
+    if (type === 'boolean' && spellings.includes(given)) return spellings;
+  }
+  return [];
 }
 
 /** As Go's strconv.ParseBool. */

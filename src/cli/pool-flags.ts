@@ -50,7 +50,7 @@ export const editPoolFlags = {
   }),
 };
 
-interface PoolFlags {
+export interface PoolFlags {
   label?: string[] | undefined;
   taint?: string[] | undefined;
   handler?: string | undefined;

@@ -45,8 +45,10 @@ function separated(source: string): string {
   if (!/^\s*\{/.test(source)) return source;
   let [depth, start, text] = [0, 0, ''];
   for (const { 0: token, index } of source.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
-    if (token === '{' && depth === 0 && index > 0 && source.slice(start, index).trim() === '' && start > 0) {
-      text += `${source.slice(start, index).includes('\n') ? source.slice(start, index) : '\n'}--- `;
+    const between = source.slice(start, index);
+    if (token === '{' && depth === 0 && start > 0 && between.trim() === '') {
+      // In the first column, or it is no separator.
+      text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
       start = index;
     }
     if (token === '{') depth++;

@@ -10,13 +10,11 @@ import {
   optionalNameArg,
   outputFlag,
   repeatedFlag,
-  withoutKind,
 } from '../cli/flags.ts';
-import { createPoolFlags, hasPoolFlags, specFromFlags } from '../cli/pool-flags.ts';
+import { createPoolFlags } from '../cli/pool-flags.ts';
+import { poolsToCreate, splitNames, unmanagedWarning } from '../cli/pools-to-create.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { API_VERSION, type NodePool } from '../nodepool/types.ts';
 import type { CreateOptions } from '../operations/create.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
@@ -94,42 +92,4 @@ ${EXIT_STATUS}`;
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);
   }
-}
-
-async function poolsToCreate(
-  flags: FlagsOf<typeof Create>,
-  name: string | undefined,
-  { io, requestTimeoutMs }: Deps,
-): Promise<NodePool[]> {
-  if (flags.filename === undefined) {
-    if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
-    return [{ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: specFromFlags(flags) }];
-  }
-  if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {
-    throw new NodepoolError(
-      'usage',
-      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
-    );
-  }
-  const { readInput } = await import('../cli/input.ts');
-  const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
-  const documents = await readInput(flags.filename, io, requestTimeoutMs);
-  return documents.map(({ value, source, placeOf }) => withoutServerFields(decodePool(value, source, placeOf)));
-}
-
-/** Throws when the flag is there and names nothing: an empty variable in a script. */
-function splitNames(list: string | undefined): string[] {
-  if (list === undefined) return [];
-  const names = list
-    .split(',')
-    .map(name => withoutKind(name.trim()))
-    .filter(name => name !== '');
-  if (names.length === 0) {
-    throw new NodepoolError('usage', `--nodes: "${list}" names no node`, 'write it like --nodes a,b');
-  }
-  return names;
-}
-
-function unmanagedWarning(name: string): string {
-  return `warning: pool ${name} has unmanaged: Remove: reconciling it takes every label and taint off its members that it does not set and whose key does not contain "kubernetes", those of cloud, CNI and GPU software too`;
 }

@@ -2,13 +2,12 @@ import * as Flags from '@oclif/core/flags';
 import { approveEvictions } from '../cli/approve-evictions.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { confirm } from '../cli/confirm.ts';
-import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { failureLines } from '../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
+import { deletionLine, reportDeletion } from '../cli/report-deletion.ts';
 import { plural } from '../nodepool/plural.ts';
-import { type DeleteResult, deletePools, findPools } from '../operations/delete.ts';
+import { deletePools, findPools } from '../operations/delete.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -51,7 +50,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
       await approve(() => deletionPlans(known, connection.cluster));
     }
     if (dryRun === 'client') {
-      for (const { metadata } of pools) io.out(message(metadata.name, 'deleted', dryRunSuffix(dryRun)));
+      for (const { metadata } of pools) io.out(deletionLine(metadata.name, 'deleted', dryRunSuffix(dryRun)));
       return 0;
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
@@ -59,7 +58,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
       { pools, detachNodes, concurrency: flags.concurrency, dryRun: dryRun === 'server' },
       { ...work, pools: connection.pools },
     ).finally(work.stop);
-    const codes = results.map(result => report(result, dryRunSuffix(dryRun), deps));
+    const codes = results.map(result => reportDeletion(result, dryRunSuffix(dryRun), deps));
     return Math.max(0, ...codes);
   }
 }
@@ -69,42 +68,4 @@ function question(pools: { metadata: { name: string }; status?: { nodeCount: num
     return `${metadata.name} (${plural(status?.nodeCount ?? 0, 'node')})`;
   });
   return `Delete ${pools.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
-}
-
-/** Prints what became of one pool; returns the exit code it stands for. */
-function report(
-  { pool, summary, released, heirs, detached, finalizers }: DeleteResult,
-  suffix: string,
-  { io }: Deps,
-): number {
-  const { outcome, error } = summary;
-  for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
-  if (error !== undefined) io.err(errorLine(error));
-  for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
-  if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
-    // With a way out that is told above, the same command would only fail again.
-    const isTold = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
-    io.err(message(pool, `is not deleted yet${isTold ? '' : ': run the command again to finish'}`, ''));
-    return 1;
-  }
-  if (finalizers.length > 0) {
-    io.err(message(pool, `is released and waits for finalizers of others: ${finalizers.join(', ')}`, suffix));
-    return 1;
-  }
-  const off = detached > 0 ? `, ${detached} detached` : '';
-  io.out(message(pool, `deleted (${plural(released, 'node')} released${heirsText(released, heirs)}${off})`, suffix));
-  return 0;
-}
-
-/** Of those that another pool has now. */
-function heirsText(released: number, heirs: DeleteResult['heirs']): string {
-  const shares = [...heirs].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
-  const [first] = shares;
-  if (first === undefined) return '';
-  if (first.nodes === released) return ` to pool ${first.pool}`;
-  return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
-}
-
-function message(pool: string, what: string, suffix: string): string {
-  return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
 }

@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
+import { unmanagedWarning } from '../cli/pools-to-create.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ApproveEdit, EditResult } from '../operations/edit.ts';
 import type { PoolsPort } from '../operations/ports.ts';
@@ -50,6 +51,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
       io.err(`Edit cancelled: ${result.why}.`);
       return 0;
     }
+    if (result.kind === 'edited' && edits.unmanaged === 'Remove') io.err(unmanagedWarning(args.name));
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
     await show(result, flags.output, dryRunSuffix(dryRun), deps);
     return 0;

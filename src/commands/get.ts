@@ -1,10 +1,8 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg, parseResources } from '../cli/flags.ts';
-import type { Io } from '../cli/io.ts';
-import type { PoolOutput } from '../cli/show-changes.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { namesArg } from '../cli/flags.ts';
+import { outputOf, printPools } from '../cli/pool-output.ts';
 import type { RawPool } from '../operations/ports.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
@@ -85,7 +83,7 @@ export default class Get extends BaseCommand<typeof Get> {
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
       return showPoolChanges(changes, io, connection);
     }
-    if (!isNothing) await print(sort(pools), asList, output, io);
+    if (!isNothing) await printPools(sort(pools), asList, output, io);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
@@ -94,41 +92,5 @@ export default class Get extends BaseCommand<typeof Get> {
       for (const error of missing) io.err(errorLine(error));
     }
     return missing.length > 0 ? 1 : 0;
-  }
-}
-
-/** What to print, checked before anything is asked of the cluster. */
-async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput> {
-  const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
-  if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
-    throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
-  }
-  const headers = !flags['no-headers'];
-  if (output === '' || output === 'wide') {
-    const chosen = resources === undefined ? undefined : parseResources(resources);
-    const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
-    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
-  }
-  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
-  for (const [flag, isGiven] of Object.entries(ofTables)) {
-    if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
-  }
-  if (output === 'json' || output === 'yaml' || output === 'name') return output;
-  const { readTemplate } = await import('../cli/output-template.ts');
-  return readTemplate(output, { headers, isTerminal });
-}
-
-async function print(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
-  if (typeof output === 'function') {
-    const { listOrObject } = await import('../render/printers.ts');
-    io.write(output()([listOrObject(pools, asList)]));
-  } else if (typeof output === 'string') {
-    const { printObjects } = await import('../render/printers.ts');
-    const text = printObjects(pools, output, asList);
-    if (text !== '') io.out(text);
-  } else if (pools.length > 0) {
-    const { renderPools } = await import('../render/pools.ts');
-    const { makeStyle } = await import('../render/style.ts');
-    io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
   }
 }

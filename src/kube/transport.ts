@@ -16,6 +16,7 @@ import type http from 'node:http';
 import { type Clock, sleep } from '../controller/clock.ts';
 import { createLimiter, type Limiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { isObject } from '../nodepool/json.ts';
 import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';
 import type { Credentials } from './credentials.ts';
@@ -132,7 +133,7 @@ export class Transport {
         const isStale = error instanceof StaleSocketError;
         // The others lie idle since the same time and may be as dead: what comes next gets a new connection.
         if (isStale || error instanceof DeadlineError) endIdleSockets(agentOf(request, session));
-        if (!isStale || replayed || !replayable) throw this.#explain(error, request.method);
+        if (!isStale || replayed || !replayable) throw this.#explain(error, isWrite(request));
         replayed = true;
         continue;
       }
@@ -230,10 +231,16 @@ export class Transport {
     return { ...credentials.headers, Accept: accept, 'User-Agent': this.#options.userAgent };
   }
 
-  #explain(error: unknown, method = 'GET'): NodepoolError {
+  #explain(error: unknown, isWrite = false): NodepoolError {
     const { access, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
-    return connectionError(error, access, deadlineMs, method !== 'GET');
+    return connectionError(error, access, deadlineMs, isWrite);
   }
+}
+
+/** Whether something may have changed. Dry runs and reviews, which ask a question, change nothing. */
+function isWrite({ method = 'GET', path, query, body }: Request): boolean {
+  const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
+  return method !== 'GET' && !isDry && !path.endsWith('reviews');
 }
 
 /** What is urgent does not wait for a socket either. */

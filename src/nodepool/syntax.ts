@@ -52,6 +52,11 @@ export function dnsLabelProblem(label: string): string | undefined {
   return `${JSON.stringify(label)} must be of lower case letters, digits and '-', with a letter or digit first and last`;
 }
 
+/** Whether it can be the name of an object of most kinds, of a node for one (DNS-1123). */
+export function isSubdomain(name: string): boolean {
+  return name.length <= 253 && DNS_SUBDOMAIN.test(name);
+}
+
 /** What is wrong with a pool's name: it ends up in `node-role.kubernetes.io/<name>`, hence at most 63 characters. */
 export function poolNameProblem(name: string): string | undefined {
   if (name.length > 63) return `${JSON.stringify(name)} is longer than 63 characters`;

@@ -6,6 +6,7 @@ import { fieldErrors } from '../nodepool/field-error.ts';
 import { type LabelPatch, labelsToJoin } from '../nodepool/member-labels.ts';
 import { parseRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
+import { isSubdomain } from '../nodepool/syntax.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
@@ -94,13 +95,9 @@ function labelsFor(node: Node, pool: NodePool): LabelPatch {
   try {
     return labelsToJoin(node, node.record === undefined ? undefined : parseRecord(node.record), pool);
   } catch (error) {
-    throw ofFlag(error);
+    if (!(error instanceof NodepoolError)) throw error;
+    throw new NodepoolError(error.kind, `--nodes: ${error.message}`, error.next, { cause: error });
   }
-}
-
-function ofFlag(error: unknown): unknown {
-  if (!(error instanceof NodepoolError) || error.kind === 'cluster') return error;
-  return new NodepoolError(error.kind, `--nodes: ${error.message}`, error.next, { cause: error });
 }
 
 /** Throws one error with every field that is wrong. */
@@ -126,12 +123,9 @@ function assertDistinct(pools: NodePool[]): void {
 async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
   if (names.length === 0) return [];
   const unique = [...new Set(names)];
-  const getNode = async (name: string) => {
-    return cluster.getNode(name).catch(error => {
-      throw ofFlag(error);
-    });
-  };
-  const [existing, ...found] = await Promise.all([cluster.listPools(), ...unique.map(getNode)]);
+  const impossible = unique.filter(name => !isSubdomain(name));
+  if (impossible.length > 0) throw nodesNotFound(impossible, '--nodes: ');
+  const [existing, ...found] = await Promise.all([cluster.listPools(), ...unique.map(name => cluster.getNode(name))]);
   const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
   if (taken !== undefined) throw alreadyExists(taken);
   const missing = unique.filter((_, index) => found[index] === undefined);

@@ -14,6 +14,8 @@ export interface DescribedNode {
   node: Node;
   /** What the next reconcile would change on it. */
   changes: NodePlan['changes'];
+  /** See NodePlan. */
+  circle?: readonly string[] | undefined;
   /** `leaving`: it still carries what the pool applied and is not a member any more. */
   membership: { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
 }
@@ -40,8 +42,8 @@ export async function describe(
     if (pool === undefined) return [];
     const members = new Set(view.members(name));
     const held = view.held(name).map((node): DescribedNode => {
-      const changes = planOf(view, node.name)?.changes ?? [];
-      return { node, changes, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
+      const { changes = [], circle } = planOf(view, node.name) ?? {};
+      return { node, changes, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
     });
     const lost = view.lost(name).map(({ node, owner }): DescribedNode => {
       return { node, changes: [], membership: { kind: 'conflict', owner: owner.metadata.name } };

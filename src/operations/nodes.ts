@@ -29,6 +29,8 @@ export interface PoolNode {
   applied: { labels: Record<string, string>; taints: Taint[] };
   /** What the next reconcile would change. */
   changes: Change[];
+  /** See NodePlan. */
+  circle?: readonly string[] | undefined;
   /** Pools that match it, too, and do not get it. */
   losers: readonly string[];
 }
@@ -69,13 +71,15 @@ const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
 
 function toPoolNode(view: View, node: Node, claim: Claim | undefined, pool: string | undefined): PoolNode {
   const record = claim?.record;
+  const { changes = [], circle } = planOf(view, node.name) ?? {};
   return {
     node,
     pool,
     leaving: record !== undefined && claim?.owner === undefined,
     // Of a node that has just changed pools the record is still the other's.
     applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
-    changes: planOf(view, node.name)?.changes ?? [],
+    changes,
+    circle,
     losers: claim?.losers ?? [],
   };
 }

@@ -5,6 +5,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
@@ -102,7 +103,7 @@ function touchedByOthers(results: readonly Settled[]): Map<string, Set<string>> 
 
 /** The second outcome of a pool, with what the first one did. */
 function joined(first: PoolOutcome, { pool, outcome, error }: Settled): Settled {
-  if (outcome === undefined) return { pool, outcome, error };
+  if (outcome === undefined) return { pool, outcome: first, error };
   const runtimeClass = outcome.runtimeClass.kind === 'unchanged' ? first.runtimeClass : outcome.runtimeClass;
   return {
     pool,
@@ -126,8 +127,9 @@ async function settleOthers(
   deps: ReconcileDeps,
   counts?: ReadonlyMap<string, number>,
 ): Promise<string[]> {
+  const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   const others = [...touchedByOthers(summaries)].filter(
-    ([pool]) => !names.includes(pool) && view.pool(pool) !== undefined,
+    ([pool]) => !names.includes(pool) && isStaying(view.pool(pool)),
   );
   if (others.length === 0) return [];
   const only = new Set(others.flatMap(([, nodes]) => [...nodes]));

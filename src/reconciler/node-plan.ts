@@ -14,11 +14,11 @@ import type { View } from './view.ts';
 export function planOf(view: View, name: string): NodePlan | undefined {
   const node = view.node(name);
   const claim = view.claim(name);
-  return node === undefined || claim === undefined ? undefined : followed(view, [step(view, node, claim)]);
+  return node === undefined || claim === undefined ? undefined : followed(view, [planStep(view, node, claim)]);
 }
 
 /** What the owner wants of the node alone. */
-function step(view: View, node: Node, claim: Claim): NodePlan {
+export function planStep(view: View, node: Node, claim: Claim): NodePlan {
   const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
   const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);
   const plan = planNode(node, claim.record, owner, rivals);
@@ -37,7 +37,7 @@ export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan
   // Mostly nobody selects by what is set, and there is nothing to follow.
   while (last.patch?.labels !== undefined && view.isDecided(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
-    last = step(view, node, view.claimOf(node));
+    last = planStep(view, node, view.claimOf(node));
     if (last.patch === undefined) break;
     all.push(last);
     if (all.length > MOST_STEPS) return inCircles(steps[0], all);

@@ -5,7 +5,7 @@ import type { Claim } from '../nodepool/membership.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { formatRecord } from '../nodepool/record.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
-import { followed } from './node-plan.ts';
+import { followed, planStep } from './node-plan.ts';
 import type { View } from './view.ts';
 
 export interface Order {
@@ -38,11 +38,7 @@ export function planOrder(view: View, name: string, order: Order): NodePlan | un
     ...(record === undefined ? {} : { record }),
   };
   const after = view.claimOf(relabelled);
-  const owner = order.to === undefined ? poolOf(view, after.owner) : able(view, order.to);
-  const rivals = [after.owner, ...after.losers].flatMap(rival =>
-    rival === owner?.metadata.name ? [] : (poolOf(view, rival) ?? []),
-  );
-  const plan = planNode(relabelled, after.record, owner, rivals);
+  const plan = order.to === undefined ? planStep(view, relabelled, after) : planFor(view, relabelled, after, order.to);
   const isRelabelled = Object.keys(labels).length > 0;
   const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
   return followed(view, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
@@ -64,6 +60,13 @@ export function nodesToSettle(view: View, pool: string, orders: Orders | undefin
 export function notApplied(pool: string, nodes: number): string {
   const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
   return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
+}
+
+/** For the pool that is to have the node, whoever else matches it. */
+function planFor(view: View, node: Node, { record, owner, losers }: Claim, to: string): NodePlan {
+  const pool = able(view, to);
+  const rivals = [owner, ...losers].flatMap(rival => (rival === to ? [] : (poolOf(view, rival) ?? [])));
+  return planNode(node, record, pool, rivals);
 }
 
 function poolOf(view: View, name: string | undefined): NodePool | undefined {

@@ -47,8 +47,10 @@ export class PoolNodes {
   /** Writes those of the pool that differ; moves and failures are added. */
   async settle(pool: string, outcome: { moves: NodeMove[]; failures: WriteFailure[] }): Promise<void> {
     const { view, limit, progress, orders, only } = this.#options;
+    // A pool that is gone or going lets go of all it has: its finalizer is not to go before its nodes.
+    const isGoing = view.pool(pool)?.metadata.deletionTimestamp !== undefined || view.pool(pool) === undefined;
     const names = nodesToSettle(view, pool, orders)
-      .filter(name => only?.has(name) !== false && this.#writer.needsWrite(name))
+      .filter(name => (isGoing || only?.has(name) !== false) && this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
@@ -79,7 +81,10 @@ export class PoolNodes {
     if (orders === undefined && only === undefined) return [];
     const held = view.held(pool).map(({ name }) => name);
     // What was ordered is not asked for: a node that could not be added is no member.
-    return held.filter(name => planOf(view, name)?.patch !== undefined);
+    return held.filter(name => {
+      const plan = planOf(view, name);
+      return plan?.patch !== undefined || plan?.circle !== undefined;
+    });
   }
 
   /** Whether the node was among those to be written. */

@@ -30,7 +30,8 @@ export async function settleRuntimeClass(
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const known = view.runtimeClass(name);
     const plan = withRest(planRuntimeClass(pool, known), replaced);
-    if (plan.kind === 'none') return replaced ? { kind: 'deleted', name } : { kind: 'unchanged' };
+    // After a replacement somebody else, or our own request sent again, has made the right one.
+    if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     if (await act(plan, cluster, view)) {
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };

@@ -30,6 +30,11 @@ export function statusCell(pool: NodePool, style: Style): Cell {
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
 }
 
+/** Of a node that pools hand to each other for ever, as one word. */
+export function betweenPools(circle: readonly string[]): string {
+  return `between:${circle.join(',')}`;
+}
+
 /** `Ready`, `NotReady,SchedulingDisabled`: as the first words of it in `kubectl get nodes`. */
 export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
   return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;

@@ -2,7 +2,7 @@
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
-import { labelsText, nodeStatusText, resourceCell } from './cells.ts';
+import { betweenPools, labelsText, nodeStatusText, resourceCell } from './cells.ts';
 import { renderGrid } from './grid.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
@@ -47,7 +47,7 @@ function moreText(pool: NodePool, more: number): string {
   return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
 }
 
-function row({ node, changes, membership }: DescribedNode, now: Date, style: Style): Cell[] {
+function row({ node, changes, circle, membership }: DescribedNode, now: Date, style: Style): Cell[] {
   const status = nodeStatusText(node);
   return [
     node.name,
@@ -55,7 +55,7 @@ function row({ node, changes, membership }: DescribedNode, now: Date, style: Sty
     resourceCell(node.allocatable, 'cpu'),
     resourceCell(node.allocatable, 'memory'),
     resourceCell(node.allocatable, 'pods'),
-    stateCell(changes.length, membership, style),
+    circle ? { text: betweenPools(circle), paint: style.red } : stateCell(changes.length, membership, style),
     formatAge(node.creationTimestamp, now),
   ];
 }
@@ -72,8 +72,8 @@ function stateCell(changes: number, membership: DescribedNode['membership'], sty
   }
 }
 
-function urgency({ node, changes, membership }: DescribedNode): number {
-  if (membership.kind === 'conflict') return 4;
+function urgency({ node, changes, circle, membership }: DescribedNode): number {
+  if (circle !== undefined || membership.kind === 'conflict') return 4;
   if (membership.kind === 'leaving') return 3;
   if (changes.length > 0) return 2;
   return node.ready && !node.unschedulable ? 0 : 1;

@@ -2,7 +2,7 @@
 import type { Change } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { PoolNode } from '../operations/nodes.ts';
-import { listText, NONE, nodeStatusText, pairs, resourceCell, taintsText } from './cells.ts';
+import { betweenPools, listText, NONE, nodeStatusText, pairs, resourceCell, taintsText } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 import { formatAge } from './time.ts';
@@ -27,19 +27,28 @@ export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTabl
   return renderTable(wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS, rows, { headers });
 }
 
-function row({ node, pool, leaving, applied, changes }: PoolNode, width: number, now: Date, style: Style): Cell[] {
+function row(
+  { node, pool, leaving, applied, changes, circle }: PoolNode,
+  width: number,
+  now: Date,
+  style: Style,
+): Cell[] {
   const status = nodeStatusText(node);
   const isWell = node.ready && !node.unschedulable;
-  const drift = listText(changes.map(changeText), width);
   return [
     node.name,
     isWell ? status : { text: status, paint: node.ready ? style.yellow : style.red },
     leaving ? { text: `${pool},Leaving`, paint: style.yellow } : (pool ?? NONE),
     taintsText(node.taints, width),
     listText([...pairs(applied.labels), ...applied.taints.map(formatTaint)], width),
-    changes.length === 0 ? drift : { text: drift, paint: style.yellow },
+    circle ? { text: betweenPools(circle), paint: style.red } : driftCell(changes, width, style),
     formatAge(node.creationTimestamp, now),
   ];
+}
+
+function driftCell(changes: Change[], width: number, style: Style): Cell {
+  const text = listText(changes.map(changeText), width);
+  return changes.length === 0 ? text : { text, paint: style.yellow };
 }
 
 function wideRow({ node, losers }: PoolNode): Cell[] {

@@ -93,6 +93,12 @@ describe('a wrong arrow is named', () => {
       'src/operations/a.ts -> src/kube/b.ts: operations/ know neither the command line, nor the Kubernetes client, nor what is shown',
     ],
     [
+      'the first of two in a line',
+      'src/operations/a.ts',
+      "export const open = () => [import('../kube/b.ts'), import('../nodepool/c.ts')];",
+      'src/operations/a.ts -> src/kube/b.ts: operations/ know neither the command line, nor the Kubernetes client, nor what is shown',
+    ],
+    [
       'what is put together',
       'src/operations/a.ts',
       'export const open = (name: string) => import(name);',

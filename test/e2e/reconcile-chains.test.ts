@@ -73,6 +73,19 @@ test('a pool that was not named gets its numbers with the node that it gets', as
   assert.equal((await world.getPool('b'))?.status?.nodeCount, 1);
 });
 
+test('a pool on its way out that loses a node to a pool that was named keeps its finalizer until all are released', async () => {
+  await world.nodes({ name: 'n1', labels: { ...role('b'), ...role('a') } }, { name: 'n2', labels: role('b') });
+  await world.pool('b', { labels: { tier: 'b' } });
+  await world.pool('a', { labels: { team: 'a' } }, { younger: true });
+  await world.reconcile();
+  await raw(cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/b');
+  assert.deepEqual(await writesOfRun('a'), { n1: 1 });
+  assert.equal((await world.getPool('b'))?.metadata.finalizers?.length, 1);
+  await world.reconcile('b');
+  assert.equal(await world.getPool('b'), undefined);
+  assert.equal((await world.node('n2')).metadata.labels.tier, undefined);
+});
+
 test('pools that hand a node to each other for ever: nothing is written, and both are named', async () => {
   await world.nodes({ name: 'n', labels: role('gpu') });
   await world.pool('gpu', { labels: { accelerator: 'nvidia' } });

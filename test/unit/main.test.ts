@@ -44,6 +44,7 @@ test('boolean flags take true and false, as those of kubectl', async () => {
   const made = { code: 0, out: 'nodepool.nodes.lailin.xyz/x created (dry run)\n', err: '' };
   assert.deepEqual(await create('--reconcile=false', '--yes=true'), made);
   assert.deepEqual(await create('-y=F'), made);
+  assert.deepEqual(await create('--reconcile', '--reconcile=false'), made);
 });
 
 test('a pool may be named as -o name prints it', async () => {

@@ -23,6 +23,14 @@ describe('documents and where they begin', () => {
       ],
     ],
     [
+      'and where they are indented',
+      '  {"a":1}\n\n  {"b":2}\n',
+      [
+        [{ a: 1 }, 'p:1'],
+        [{ b: 2 }, 'p:3'],
+      ],
+    ],
+    [
       'Windows line ends and a byte order mark',
       '\uFEFFa: 1\r\n---\r\nb: 2\r\n',
       [

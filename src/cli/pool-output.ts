@@ -1,0 +1,54 @@
+/** What `get` prints: which format its flags ask for, and the pools in it. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { RawPool } from '../operations/ports.ts';
+import { parseResources } from './flags.ts';
+import type { Io } from './io.ts';
+import type { PoolOutput } from './show-changes.ts';
+
+export interface OutputFlags {
+  output: string | undefined;
+  resources: string | undefined;
+  'label-columns': string[] | undefined;
+  'show-labels': boolean;
+  'no-headers': boolean;
+  watch: boolean;
+  'watch-only': boolean;
+  'output-watch-events': boolean;
+}
+
+/** What to print, checked before anything is asked of the cluster. */
+export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise<PoolOutput> {
+  const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
+  if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
+    throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
+  }
+  const headers = !flags['no-headers'];
+  if (output === '' || output === 'wide') {
+    const chosen = resources === undefined ? undefined : parseResources(resources);
+    const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
+    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
+  }
+  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
+  for (const [flag, isGiven] of Object.entries(ofTables)) {
+    if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
+  }
+  if (output === 'json' || output === 'yaml' || output === 'name') return output;
+  const { readTemplate } = await import('../cli/output-template.ts');
+  return readTemplate(output, { headers, isTerminal });
+}
+
+/** @param asList a list, also of a single one */
+export async function printPools(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
+  if (typeof output === 'function') {
+    const { listOrObject } = await import('../render/printers.ts');
+    io.write(output()([listOrObject(pools, asList)]));
+  } else if (typeof output === 'string') {
+    const { printObjects } = await import('../render/printers.ts');
+    const text = printObjects(pools, output, asList);
+    if (text !== '') io.out(text);
+  } else if (pools.length > 0) {
+    const { renderPools } = await import('../render/pools.ts');
+    const { makeStyle } = await import('../render/style.ts');
+    io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
+  }
+}

@@ -1,0 +1,49 @@
+/** What `create` is to create, and on which nodes. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { API_VERSION, type NodePool } from '../nodepool/types.ts';
+import type { Deps } from './factory.ts';
+import { withoutKind } from './flags.ts';
+import { hasPoolFlags, type PoolFlags, specFromFlags } from './pool-flags.ts';
+
+/**
+ * Those that the flags describe, or that the files hold. Throws where neither is said, or both.
+ * @param flags of the pool, and where to read it from
+ */
+export async function poolsToCreate(
+  flags: PoolFlags & { filename: string[] | undefined; nodes: string | undefined },
+  name: string | undefined,
+  { io, requestTimeoutMs }: Deps,
+): Promise<NodePool[]> {
+  if (flags.filename === undefined) {
+    if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
+    return [{ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: specFromFlags(flags) }];
+  }
+  if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {
+    throw new NodepoolError(
+      'usage',
+      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+    );
+  }
+  const { readInput } = await import('./input.ts');
+  const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
+  const documents = await readInput(flags.filename, io, requestTimeoutMs);
+  return documents.map(({ value, source, placeOf }) => withoutServerFields(decodePool(value, source, placeOf)));
+}
+
+/** Throws when the flag is there and names nothing: an empty variable in a script. */
+export function splitNames(list: string | undefined): string[] {
+  if (list === undefined) return [];
+  const names = list
+    .split(',')
+    .map(name => withoutKind(name.trim()))
+    .filter(name => name !== '');
+  if (names.length === 0) {
+    throw new NodepoolError('usage', `--nodes: "${list}" names no node`, 'write it like --nodes a,b');
+  }
+  return names;
+}
+
+/** For pools that strip what they do not set. */
+export function unmanagedWarning(name: string): string {
+  return `warning: pool ${name} has unmanaged: Remove: reconciling it takes every label and taint off its members that it does not set and whose key does not contain "kubernetes", those of cloud, CNI and GPU software too`;
+}

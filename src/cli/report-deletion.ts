@@ -1,0 +1,47 @@
+/** What became of a pool that was to be deleted. */
+import { plural } from '../nodepool/plural.ts';
+import type { DeleteResult } from '../operations/delete.ts';
+import { errorLine, warningLine } from './error-line.ts';
+import type { Deps } from './factory.ts';
+import { failureLines } from './failure-lines.ts';
+
+/** Prints what became of one pool; returns the exit code it stands for. */
+export function reportDeletion(
+  { pool, summary, released, heirs, detached, finalizers }: DeleteResult,
+  suffix: string,
+  { io }: Deps,
+): number {
+  const { outcome, error } = summary;
+  for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
+  if (error !== undefined) io.err(errorLine(error));
+  for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
+  if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
+    // With a way out that is told above, the same command would only fail again.
+    const isTold = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
+    io.err(deletionLine(pool, `is not deleted yet${isTold ? '' : ': run the command again to finish'}`, ''));
+    return 1;
+  }
+  if (finalizers.length > 0) {
+    io.err(deletionLine(pool, `is released and waits for finalizers of others: ${finalizers.join(', ')}`, suffix));
+    return 1;
+  }
+  const off = detached > 0 ? `, ${detached} detached` : '';
+  io.out(
+    deletionLine(pool, `deleted (${plural(released, 'node')} released${heirsText(released, heirs)}${off})`, suffix),
+  );
+  return 0;
+}
+
+/** Of those that another pool has now. */
+function heirsText(released: number, heirs: DeleteResult['heirs']): string {
+  const shares = [...heirs].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
+  const [first] = shares;
+  if (first === undefined) return '';
+  if (first.nodes === released) return ` to pool ${first.pool}`;
+  return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
+}
+
+/** As kubectl words it. */
+export function deletionLine(pool: string, what: string, suffix: string): string {
+  return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
+}

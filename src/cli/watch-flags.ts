@@ -1,0 +1,90 @@
+/** The flags of `reconcile --watch`, and what they come to. */
+import * as Flags from '@oclif/core/flags';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { dnsLabelProblem } from '../nodepool/syntax.ts';
+import { LEASE_NAMESPACE } from '../nodepool/types.ts';
+import { parseDuration } from './duration.ts';
+import type { Deps } from './factory.ts';
+
+/** The flags of a process that stays. Their defaults are not oclif's: without --watch each of them is refused. */
+const WATCH = { helpGroup: 'WATCH' };
+const RESYNC = '10m';
+const LOG_FORMAT = 'text';
+
+export const watchFlags = {
+  resync: Flags.string({
+    ...WATCH,
+    summary: `Look at every pool this often; ${RESYNC} unless told.`,
+    helpValue: 'TIME',
+  }),
+  'leader-elect': Flags.boolean({
+    ...WATCH,
+    summary: 'Reconcile only while holding a lease: for several processes.',
+  }),
+  'leader-elect-namespace': Flags.string({
+    ...WATCH,
+    summary: `Namespace of the lease kubectl-nodepool; ${LEASE_NAMESPACE} unless told.`,
+    helpValue: 'NAME',
+  }),
+  'metrics-bind-address': Flags.string({
+    ...WATCH,
+    summary: 'Serve /metrics there: a port on loopback, HOST:PORT, or :PORT on all addresses.',
+    helpValue: 'ADDRESS',
+  }),
+  'health-probe-bind-address': Flags.string({
+    ...WATCH,
+    summary: 'Serve /healthz and /readyz there.',
+    helpValue: 'ADDRESS',
+  }),
+  'log-format': Flags.option({
+    ...WATCH,
+    options: ['text', 'json'] as const,
+    summary: `Lines of the log; ${LOG_FORMAT} unless told.`,
+    helpValue: 'text|json',
+  })(),
+};
+
+interface WatchFlags {
+  concurrency: number;
+  'dry-run': boolean;
+  'pod-counts': boolean;
+  verbosity: number;
+  resync: string | undefined;
+  'leader-elect': boolean;
+  'leader-elect-namespace': string | undefined;
+  'metrics-bind-address': string | undefined;
+  'health-probe-bind-address': string | undefined;
+  'log-format': 'text' | 'json' | undefined;
+}
+
+/** Without --watch they would do nothing, and who runs one process of several with --leader-elect relies on it. */
+export function refuseWatchFlags(flags: WatchFlags): void {
+  for (const name of Object.keys(watchFlags)) {
+    if (!flags[name as keyof typeof watchFlags]) continue;
+    throw new NodepoolError('usage', `--${name} is for --watch`, 'add --watch, or leave it out');
+  }
+}
+
+/** Stays until a signal ends it; the exit code. Throws a usage error for what does not go with it. */
+export async function watch(flags: WatchFlags, names: string[], deps: Deps): Promise<number> {
+  if (names.length > 0) throw new NodepoolError('usage', '--watch looks after all pools', 'leave out the names');
+  if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
+  const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
+  if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
+  const leaderElectNamespace = flags['leader-elect-namespace'] ?? LEASE_NAMESPACE;
+  const problem = dnsLabelProblem(leaderElectNamespace);
+  if (problem !== undefined) throw new NodepoolError('usage', `--leader-elect-namespace: ${problem}`);
+  const { showWatch } = await import('./show-watch.ts');
+  const options = {
+    concurrency: flags.concurrency,
+    resyncMs,
+    podCounts: flags['pod-counts'],
+    leaderElect: flags['leader-elect'],
+    leaderElectNamespace,
+    metricsAddress: flags['metrics-bind-address'],
+    healthAddress: flags['health-probe-bind-address'],
+    logFormat: flags['log-format'] ?? LOG_FORMAT,
+    verbosity: flags.verbosity,
+  };
+  return showWatch(options, deps);
+}
