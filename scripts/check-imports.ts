@@ -91,10 +91,11 @@ export function checkImports(root: string): string[] {
   const src = join(root, 'src');
   return sourceFiles(src).flatMap(file => {
     const source = readFileSync(join(src, file), 'utf8');
-    const world = roomOf(file) === 'nodepool' && codeOf(source).some(line => IMPURE.test(line));
+    const lines = codeOf(source);
+    const isImpure = roomOf(file) === 'nodepool' && lines.some(line => IMPURE.test(line));
     const wrong = [
-      ...(world ? [`src/${file}: nodepool/ is pure: no process, clock, timer or chance`] : []),
-      ...(codeOf(source).some(line => BACK_DOOR.test(line)) ? [`src/${file}: modules are loaded by import alone`] : []),
+      ...(isImpure ? [`src/${file}: nodepool/ is pure: no process, clock, timer or chance`] : []),
+      ...(lines.some(line => BACK_DOOR.test(line)) ? [`src/${file}: modules are loaded by import alone`] : []),
     ];
     const arrows = importsOf(source).flatMap(({ specifier, kind }) => {
       if (specifier === '') return [`src/${file}: import() of something that is no plain string`];

@@ -48,6 +48,7 @@ export async function bundle(entry: string, outdir: string): Promise<Metafile> {
     logLevel: 'warning',
   });
   const folder = resolve(ROOT, outdir);
+  const isEntry = ({ path }: { path: string }) => basename(path, '.js') === basename(entry, '.ts');
   await mkdir(folder, { recursive: true });
   const fresh = await mkdtemp(join(dirname(folder), '.fresh-'));
   try {
@@ -60,8 +61,4 @@ export async function bundle(entry: string, outdir: string): Promise<Metafile> {
     await rm(fresh, { recursive: true });
   }
   return metafile;
-
-  function isEntry({ path }: { path: string }): boolean {
-    return basename(path, '.js') === basename(entry, '.ts');
-  }
 }

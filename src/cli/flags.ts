@@ -115,7 +115,7 @@ export function withoutKind(node: string): string {
 
 /** Names of nodes as arguments. */
 export function nodesArg() {
-  return Args.string({ description: 'Names of the nodes.', multiple: true, ignoreStdin: true, parse: nodeName });
+  return Args.string({ ...NAME, parse: nodeName, description: 'Names of the nodes.', multiple: true });
 }
 
 /** A pool's name as an argument. */

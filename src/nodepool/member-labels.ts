@@ -75,6 +75,11 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
   );
 }
 
+/** The patch without what is so already. */
+export function effective(node: Node, patch: LabelPatch): LabelPatch {
+  return Object.fromEntries(Object.entries(patch).filter(([key, value]) => (labelOf(node, key) ?? null) !== value));
+}
+
 /** The labels with the patch laid over them. */
 export function patchedLabels(labels: Record<string, string>, patch: LabelPatch): Record<string, string> {
   const merged = { ...labels };

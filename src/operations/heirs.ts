@@ -1,9 +1,8 @@
 /** Nodes of pools that are deleted go to other pools that match them, whose numbers and conflicts are then out of date. */
-import type { NodePool } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { View } from '../reconciler/view.ts';
 import { asIfStaying } from './as-if-staying.ts';
-import { type ReconcileDeps, type ReconcileOptions, reconcilerOf, type Settled, settled } from './reconcile.ts';
+import { type ReconcileDeps, type ReconcileOptions, reconcileOnly, type Settled } from './reconcile.ts';
 
 /** What the deleted pools had, as it stood before anything was let go. */
 export interface Estate {
@@ -38,15 +37,12 @@ export function estateOf(view: View, deleted: readonly string[]): Estate {
  * Gives the heirs of released pools what the release did not bring them: nodes that had no record, status, events.
  * Their other nodes are not written. A pool that fails does not stop the others.
  */
-export async function settleHeirs(
+export function settleHeirs(
   view: View,
   { formerPool, heirs, released }: Estate & { released: ReadonlySet<string> },
   options: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
   deps: Omit<ReconcileDeps, 'warn'>,
 ): Promise<Settled[]> {
   const only = new Set([...formerPool].filter(([, former]) => released.has(former)).map(([node]) => node));
-  const reconciler = reconcilerOf(view, options, deps, { only });
-  const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
-  const staying = heirs.filter(name => isStaying(view.pool(name)));
-  return Promise.all(staying.map(pool => settled(pool, reconciler.reconcile(pool))));
+  return reconcileOnly(view, heirs, only, options, deps);
 }

@@ -5,7 +5,6 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
-import type { NodePool } from '../nodepool/types.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
@@ -127,15 +126,24 @@ async function settleOthers(
   deps: ReconcileDeps,
   counts?: ReadonlyMap<string, number>,
 ): Promise<string[]> {
-  const isStaying = (pool: NodePool | undefined) => pool !== undefined && pool.metadata.deletionTimestamp === undefined;
-  const others = [...touchedByOthers(summaries)].filter(
-    ([pool]) => !names.includes(pool) && isStaying(view.pool(pool)),
-  );
-  if (others.length === 0) return [];
+  const others = [...touchedByOthers(summaries)].filter(([pool]) => !names.includes(pool));
   const only = new Set(others.flatMap(([, nodes]) => [...nodes]));
+  const pools = others.map(([pool]) => pool);
+  return (await reconcileOnly(view, pools, only, options, deps, counts)).flatMap(staleWarnings);
+}
+
+/** Of these pools, where they stay, nothing but these nodes and the status. One that fails does not stop the others. */
+export function reconcileOnly(
+  view: View,
+  pools: readonly string[],
+  only: ReadonlySet<string>,
+  options: Pick<ReconcileOptions, 'concurrency' | 'dryRun'>,
+  deps: Omit<ReconcileDeps, 'warn'>,
+  counts?: ReadonlyMap<string, number>,
+): Promise<Settled[]> {
   const reconciler = reconcilerOf(view, options, deps, { ...podsOnOf(counts), only });
-  const results = await Promise.all(others.map(([pool]) => settled(pool, reconciler.reconcile(pool))));
-  return results.flatMap(staleWarnings);
+  const staying = pools.filter(pool => view.isStaying(pool));
+  return Promise.all(staying.map(pool => settled(pool, reconciler.reconcile(pool))));
 }
 
 /** Of a pool that was not asked for and is left behind by what was done. */

@@ -3,7 +3,7 @@
  * make the node join or leave another, and what that pool sets belongs to the same patch.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { patchedLabels } from '../nodepool/member-labels.ts';
+import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
@@ -53,10 +53,8 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
     if (taints !== undefined) patch.taints = taints;
     if (record !== undefined) patch.record = record;
   }
-  for (const [key, value] of Object.entries(patch.labels ?? {})) {
-    if ((Object.hasOwn(node.labels, key) ? node.labels[key] : null) === value) delete patch.labels?.[key];
-  }
-  if (Object.keys(patch.labels ?? {}).length === 0) delete patch.labels;
+  patch.labels = effective(node, patch.labels ?? {});
+  if (Object.keys(patch.labels).length === 0) delete patch.labels;
   if (deepEqual(patch.taints, node.taints)) delete patch.taints;
   if (patch.record === (node.record ?? null)) delete patch.record;
   const changes = composedChanges(steps.flatMap(step => step.changes));
@@ -68,19 +66,13 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
 /** One for each label and taint, from what it was to what it will be. */
 function composedChanges(changes: Change[]): Change[] {
   const byKey = Map.groupBy(changes, ({ kind, key, effect = '' }) => `${kind} ${key}:${effect}`);
-  return [...byKey.values()].flatMap(([first, ...others]) => {
+  return [...byKey.values()].flatMap(([first, ...others]): Change[] => {
     const last = others.at(-1);
-    if (first === undefined || last === undefined) return first ?? [];
+    if (first === undefined || last === undefined) return first === undefined ? [] : [first];
     if (first.from === last.to) return [];
     const { from: _from, ...rest } = last;
-    const action = last.to === undefined ? 'remove' : first.from === undefined ? 'add' : last.action;
-    return [
-      {
-        ...rest,
-        action: action === 'add' && first.from !== undefined ? 'change' : action,
-        ...(first.from === undefined ? {} : { from: first.from }),
-      },
-    ];
+    if (first.from === undefined) return [{ ...rest, action: 'add' }];
+    return [{ ...rest, from: first.from, action: last.action === 'add' ? 'change' : last.action }];
   });
 }
 

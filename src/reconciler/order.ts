@@ -1,6 +1,6 @@
 /** Nodes that a person gives to a pool, or takes out of one: the labels go with the patch of all that follows from it. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
+import { effective, type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { formatRecord } from '../nodepool/record.ts';
@@ -49,10 +49,7 @@ export function planOrder(view: View, name: string, order: Order): NodePlan | un
  * is gone or going lets go of all it has, whatever was ordered.
  */
 export function nodesToSettle(view: View, pool: string, orders: Orders | undefined): string[] {
-  const current = view.pool(pool);
-  if (orders === undefined || current === undefined || current.metadata.deletionTimestamp !== undefined) {
-    return view.held(pool).map(node => node.name);
-  }
+  if (orders === undefined || !view.isStaying(pool)) return view.held(pool).map(node => node.name);
   return pool === orders.pool ? [...orders.nodes.keys()] : [];
 }
 
@@ -87,11 +84,6 @@ export function able(view: View, name: string): NodePool {
     `nodepool ${name} gets no nodes while its spec is invalid: ${wrong.field}: ${wrong.message}`,
     `mend it with \`kubectl nodepool edit ${name}\``,
   );
-}
-
-/** Without what is so already. */
-function effective(node: Node, labels: LabelPatch): LabelPatch {
-  return Object.fromEntries(Object.entries(labels).filter(([key, value]) => (labelOf(node, key) ?? null) !== value));
 }
 
 function changesOf(node: Node, labels: LabelPatch): Change[] {

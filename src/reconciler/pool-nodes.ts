@@ -48,7 +48,7 @@ export class PoolNodes {
   async settle(pool: string, outcome: { moves: NodeMove[]; failures: WriteFailure[] }): Promise<void> {
     const { view, limit, progress, orders, only } = this.#options;
     // A pool that is gone or going lets go of all it has: its finalizer is not to go before its nodes.
-    const isGoing = view.pool(pool)?.metadata.deletionTimestamp !== undefined || view.pool(pool) === undefined;
+    const isGoing = !view.isStaying(pool);
     const names = nodesToSettle(view, pool, orders)
       .filter(name => (isGoing || only?.has(name) !== false) && this.#writer.needsWrite(name))
       .toSorted();

@@ -48,6 +48,12 @@ export class View {
     return this.#pools.get(name);
   }
 
+  /** Whether it is there, and not on its way out. */
+  isStaying(name: string): boolean {
+    const pool = this.#pools.get(name);
+    return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
+  }
+
   /** What is wrong with the pool's spec. */
   specErrors(name: string) {
     return this.#claims.index.errors(name);

@@ -3,19 +3,14 @@
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
+import type { DiffResult } from '../operations/diff.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 
-export interface Diff {
+export interface Diff extends Omit<DiffResult, 'plans' | 'warnings'> {
   plans: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
-  /** Nodes that a pool matches and does not get. */
-  conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
-  runtimeClasses: { name: string; kind: 'create' | 'replace' | 'patch' | 'delete' | 'foreign' }[];
-  circles: { node: string; pools: readonly string[] }[];
-  /** Pools that are left as they are because their spec is wrong. */
-  invalid: { pool: string; errors: { field: string; message: string }[] }[];
 }
 
 /** The empty string when there is nothing to tell. */
