@@ -40,7 +40,8 @@ export function reportError(error: unknown, context: Context): number {
   const { io, argv, command, errorExit = EXIT.error } = context;
   const { usage, ...shown } = reportOf(error, context);
   const { message, next } = shown;
-  const exit = usage ? EXIT.usage : errorExit;
+  const isInterrupted = error instanceof NodepoolError && error.kind === 'interrupted';
+  const exit = usage ? EXIT.usage : isInterrupted ? EXIT.interrupted : errorExit;
   const stack = verbosityOf(argv) >= 9 && error instanceof Error ? stackOf(error) : undefined;
   if (wantsJsonLog(argv)) {
     const help = usage ? `see '${command} --help'` : undefined;
