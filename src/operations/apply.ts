@@ -55,8 +55,8 @@ export async function apply(
 ): Promise<Applied> {
   const { pools, changes, isDeletion = false } = intent;
   const counted = pods === undefined ? {} : { podsOn: (node: string) => pods.get(node) ?? 0 };
-  const named = changes !== undefined || isDeletion ? nodesOf(view, intent) : [];
   const before = stateBefore(view, intent);
+  const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
   const reconciler = reconcilerOf(view, options, deps, { ...counted, ...defined({ changes }) });
   const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));

@@ -36,8 +36,8 @@ export async function proposeDeletion(
     const existing = await deps.cluster.listPools();
     if (!countsNodes && !deletionMayEvict(names, existing)) return NO_CHANGE;
     const view = new View(existing, await deps.cluster.listNodes(), []);
-    covers.push(...nodesOf(view, intent).map(node => `node ${node}`));
     const before = stateBefore(view, intent);
+    covers.push(...nodesOf(intent, before, view).map(node => `node ${node}`));
     for (const name of names) counts.set(name, before.held(name).length);
     return planCluster(view, intent);
   });

@@ -3,7 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import { summarized } from '../reconciler/failure.ts';
-import { nodesOf } from '../reconciler/intent.ts';
+import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
 import { type Approve, agree } from './consent.ts';
@@ -58,7 +58,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const found = leftovers(view);
     if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
     const intent = { pools: view.poolNames(), isDeletion: true };
-    const covers = nodesOf(view, intent).map(node => `node ${node}`);
+    const covers = nodesOf(intent, stateBefore(view, intent), view).map(node => `node ${node}`);
     const question = { text: deps.question(found), covers: ['the CRD', ...found.pools, ...covers] };
     return { found, plan: planCluster(view, intent), question };
   }, deps.approve);

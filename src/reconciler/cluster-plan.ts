@@ -5,7 +5,7 @@ import type { NodePlan } from '../nodepool/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { FieldError } from '../nodepool/validation.ts';
 import { keysOf } from './conflicts.ts';
-import { type Intent, nodesOf, stateAfter } from './intent.ts';
+import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { planOf } from './node-plan.ts';
 import type { View } from './view.ts';
@@ -25,7 +25,7 @@ export interface ClusterPlan {
 /** Throws NodepoolError when a membership change is not possible. */
 export function planCluster(view: View, intent: Intent): ClusterPlan {
   const after = stateAfter(view, intent);
-  const plans = nodesOf(view, intent).flatMap(name => {
+  const plans = nodesOf(intent, stateBefore(view, intent), after).flatMap(name => {
     const change = intent.changes?.get(name);
     return (change === undefined ? planOf(after, name) : planMembershipChange(after, name, change)) ?? [];
   });

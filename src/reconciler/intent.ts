@@ -39,13 +39,12 @@ export function stateBefore(view: View, { pools, isDeletion = false }: Intent): 
   return new View(withPools(view, staying), view.nodes(), []);
 }
 
-/** Names of the nodes that the intent may change. */
-export function nodesOf(view: View, intent: Intent): string[] {
-  const { pools, changes } = intent;
-  const held = (state: View) => pools.flatMap(pool => state.held(pool).map(({ name }) => name));
+/** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */
+export function nodesOf({ pools, changes, isDeletion }: Intent, before: View, after: View): string[] {
   const changed = changes === undefined ? [] : [...changes.keys()];
-  if (changes !== undefined && !intent.isDeletion) return changed;
-  return [...new Set([...held(stateBefore(view, intent)), ...held(stateAfter(view, intent)), ...changed])].toSorted();
+  if (changes !== undefined && !isDeletion) return changed;
+  const held = [...new Set([before, after])].flatMap(state => pools.flatMap(pool => state.held(pool)));
+  return [...new Set([...held.map(({ name }) => name), ...changed])].toSorted();
 }
 
 function withPools(view: View, pools: readonly NodePool[]): NodePool[] {
