@@ -10,6 +10,8 @@ import { JsonPathError, type Part, type Step, type Template } from './template.t
 
 /** Values that the steps of one evaluation give: `{..a..a..a}` would give a list by its length to the power of three. */
 const MOST_VALUES = 10_000_000;
+/** Inside each other; each takes a part of the stack. */
+const MOST_RANGES = 100;
 
 /**
  * The values of each part, in the order in which they are printed: a range gives those of its parts for each round.
@@ -52,7 +54,7 @@ class Evaluation {
         continue;
       }
       this.#opened--;
-      this.#depth++;
+      if (++this.#depth > MOST_RANGES) throw new JsonPathError(`more than ${MOST_RANGES} ranges are in each other`);
       for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
       // Nothing to go over: run for its `end` alone.
       if (values.length === 0) this.run(at + 1, undefined);
