@@ -60,7 +60,7 @@ const NANO = -9;
  */
 const LONGEST_TEXT = 512;
 /** Before the point. */
-const MOST_DIGITS = 300;
+const MOST_DIGITS = 500;
 
 /** @throws QuantityError with Go's message */
 export function parseQuantity(text: string): Quantity {

@@ -8,7 +8,8 @@ export interface Found {
 }
 
 /** A literal on a line: what stands before it can be followed by a value. */
-const LITERAL = /(?<=(?:^|[=(,[:?!&|]|return|=>)\s*)\/(?![*/])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*)/g;
+const LITERAL =
+  /(?<=(?:^|[=(,[:?!&|]|return|=>)\s*)\/(?![*/])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*)/g;
 const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 
 export function regexesIn(root: string): Found[] {
@@ -23,7 +24,18 @@ export function regexesIn(root: string): Found[] {
 }
 
 /** Of a class of characters one that is in it, and of the expression's own characters each. */
-const UNITS = [...'0aA \t\n.-:/_"\'\\=[]{}(),;@#%!<>*+', '\u0301', '\u{1f600}', '1.', '1s', 'a-', 'a.', '"\\', 'a/', ':1'];
+const UNITS = [
+  ...'0aA \t\n.-:/_"\'\\=[]{}(),;@#%!<>*+',
+  '\u0301',
+  '\u{1f600}',
+  '1.',
+  '1s',
+  'a-',
+  'a.',
+  '"\\',
+  'a/',
+  ':1',
+];
 const ENDS = ['\u0000', '\n'];
 
 /** Texts of that length that begin as the expression does. */

@@ -73,7 +73,12 @@ export const CANDIDATES: readonly Candidate[] = [
   {
     name: 'parseQuantity',
     run: parseQuantity,
-    texts: { zeros: of('0', '', 'x'), digits: of('1', '', 'x'), fraction: of('0', '.', 'x'), suffix: of('E', '1', 'x') },
+    texts: {
+      zeros: of('0', '', 'x'),
+      digits: of('1', '', 'x'),
+      fraction: of('0', '.', 'x'),
+      suffix: of('E', '1', 'x'),
+    },
   },
   { name: 'sumQuantities', run: text => sumQuantities(text.split(' ')), texts: { terms: of('1.5Gi 7n 3m ', '', '1') } },
   {
@@ -90,9 +95,17 @@ export const CANDIDATES: readonly Candidate[] = [
       actions: of('{}'),
     },
   },
-  { name: 'parseColumnsFile', run: parseColumnsFile, texts: { spaces: of(' ', '', '\n'), columns: of('A ', '', '\n.a') } },
+  {
+    name: 'parseColumnsFile',
+    run: parseColumnsFile,
+    texts: { spaces: of(' ', '', '\n'), columns: of('A ', '', '\n.a') },
+  },
   { name: 'parseDocuments', run: text => parseDocuments(text, 'pools.yaml'), texts: YAML },
-  { name: 'placeOf', run: placesOf, texts: { items: YAML['a list of objects'] ?? of(''), documents: YAML.documents ?? of('') } },
+  {
+    name: 'placeOf',
+    run: placesOf,
+    texts: { items: YAML['a list of objects'] ?? of(''), documents: YAML.documents ?? of('') },
+  },
   { name: 'documentsIn', run: documentsIn, texts: YAML },
   {
     name: 'parseKubeconfig',
@@ -100,7 +113,11 @@ export const CANDIDATES: readonly Candidate[] = [
     texts: { users: text => `users:\n${counted(index => `- name: u${index}\n`)(text)}` },
   },
   { name: 'withoutLogin', run: withoutLogin, texts: { letters: of('a'), schemes: of('a://') } },
-  { name: 'parseRecord', run: parseRecord, texts: { brackets: of('['), labels: of('"a":"b",', '{"pool":"p","labels":{', '"c":"d"}}') } },
+  {
+    name: 'parseRecord',
+    run: parseRecord,
+    texts: { brackets: of('['), labels: of('"a":"b",', '{"pool":"p","labels":{', '"c":"d"}}') },
+  },
   {
     name: 'parseDuration',
     run: text => parseDuration(text, '--timeout'),
@@ -112,7 +129,11 @@ export const CANDIDATES: readonly Candidate[] = [
     texts: { removals: text => counted(index => `k${index}- `)(text).trim() },
   },
   { name: 'suggest', run: text => suggest(text, [`y${text}`, `${text}z`]), texts: { letters: of('ab') } },
-  { name: 'keys and values', run: text => [keyProblem(text), valueProblem(text)], texts: { 'a-': of('a-'), slashes: of('a/') } },
+  {
+    name: 'keys and values',
+    run: text => [keyProblem(text), valueProblem(text)],
+    texts: { 'a-': of('a-'), slashes: of('a/') },
+  },
   {
     name: 'NO_PROXY',
     run: text => proxyFromEnvironment(PROXY, { HTTPS_PROXY: 'http://proxy.example.com', NO_PROXY: text }),
@@ -137,12 +158,23 @@ export const CANDIDATES: readonly Candidate[] = [
   {
     name: 'sanitizer',
     run: text => [sanitizeLine(text), sanitizeText(text), sanitizeJson(text), sanitizeScreen(text)],
-    texts: { joiners: of('\u200d'), selectors: of('a\ufe0f'), escapes: of('\u001b['), digits: of('1;', '\u001b['), halves: of('\ud800') },
+    texts: {
+      joiners: of('\u200d'),
+      selectors: of('a\ufe0f'),
+      escapes: of('\u001b['),
+      digits: of('1;', '\u001b['),
+      halves: of('\ud800'),
+    },
   },
   {
     name: 'widths',
     run: text => [widthOf(text), wrap(text, 20)],
-    texts: { emoji: of('\u{1f600}\u200d'), flags: of('\u{1f1e6}'), marks: of('\u0301', 'a'), spaces: of(' ', 'x', 'x') },
+    texts: {
+      emoji: of('\u{1f600}\u200d'),
+      flags: of('\u{1f1e6}'),
+      marks: of('\u0301', 'a'),
+      spaces: of(' ', 'x', 'x'),
+    },
   },
   {
     name: 'tables',

@@ -221,7 +221,10 @@ test('a template that multiplies what it finds is ended, also where a filter ask
 });
 
 test('templates and ranges in each other have a limit', () => {
-  assert.throws(() => parseTemplate('x'.repeat(65_537)), /the template has 65537 characters, and at most 65536 are read/);
+  assert.throws(
+    () => parseTemplate('x'.repeat(65_537)),
+    /the template has 65537 characters, and at most 65536 are read/,
+  );
   const nested = (depth: number) => `${'{range @}'.repeat(depth)}x${'{end}'.repeat(depth)}`;
   assert.deepEqual(evaluate(parseTemplate(nested(100)), {}), [['x']]);
   assert.throws(() => evaluate(parseTemplate(nested(101)), {}), /more than 100 ranges are in each other/);
