@@ -9,7 +9,7 @@ const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES, NODEPOOL_FUZZ_PATH } = process.
 const seed = Number(NODEPOOL_FUZZ_SEED ?? 1);
 
 /** @param runs examples in `npm test`; `npm run fuzz` tries many times as many */
-export function property(name: string, claim: fc.IProperty<unknown> | fc.IAsyncProperty<unknown>, runs = 200): void {
+export function property(name: string, claim: fc.IProperty<unknown> | fc.IAsyncProperty<unknown>, runs = 100): void {
   test(name, async () => {
     const numRuns = runs * Number(NODEPOOL_FUZZ_TIMES ?? 1);
     const path = NODEPOOL_FUZZ_PATH === undefined ? {} : { path: NODEPOOL_FUZZ_PATH };

@@ -34,7 +34,7 @@ property(
   fc.property(value, object => {
     assert.deepEqual(documentsIn(toYaml(object)), [plain(object)]);
   }),
-  500,
+  150,
 );
 
 /** Controls, lone halves, line and paragraph separators, bidirectional controls, byte order marks. */
@@ -51,7 +51,7 @@ property(
       assert.deepEqual(JSON.parse(sanitizeText(json)), plain(object));
     }
   }),
-  300,
+  100,
 );
 
 property(
@@ -126,7 +126,7 @@ property(
   fc.property(fc.oneof(source, value.map(toYaml)), given => {
     throwsOnly([NodepoolError], () => parseKubeconfig(given, '/tmp/config'));
   }),
-  500,
+  150,
 );
 
 property(
