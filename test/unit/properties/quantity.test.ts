@@ -72,7 +72,10 @@ property(
   fc.property(fc.array(written, { minLength: 1, maxLength: 8 }), terms => {
     const expected = terms.map(nanosOf).reduce((a, b) => a + b);
     assert.equal(worthOf(terms.map(textOf).map(parseQuantity).reduce(addQuantities)), expected);
-    assert.equal(worthOf(parseQuantity(sumQuantities(terms.map(textOf)))), expected);
+    // Go writes a larger sum in Ki and the like, and reads that as the largest int64.
+    if (expected <= LARGEST && expected >= -LARGEST) {
+      assert.equal(worthOf(parseQuantity(sumQuantities(terms.map(textOf)))), expected);
+    }
     const [first, last] = [terms[0], terms.at(-1)].map(
       one => one ?? { sign: '', integer: '0', fraction: '', suffix: '' },
     );
