@@ -10,11 +10,11 @@ import { CANDIDATES } from './texts.ts';
 
 const TYPED = [NodepoolError, QuantityError, JsonPathError, TooLargeError];
 /** Characters, and how many times as many. */
-const [SHORT, TIMES] = [7_000, 8];
+const [SHORT, TIMES] = [4_000, 8];
 /** Three times what a linear one may take, and a third of what a quadratic one takes. */
 const MOST_GROWTH = 24;
 /** What takes less is not measured closely enough. */
-const SOON_MS = 80;
+const SOON_MS = 40;
 /** A regular expression takes 0.1 ms for so many characters, a quadratic one 50. */
 const [REGEX_LENGTH, REGEX_MS] = [8_192, 10];
 
