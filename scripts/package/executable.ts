@@ -30,7 +30,7 @@ export async function buildExecutable(target: Target): Promise<string> {
   const path = executablePath(target);
   const work = await mkdtemp(join(tmpdir(), 'nodepool-build-'));
   try {
-    await bundle('bin/executable.ts', work);
+    await bundle(['bin/executable.ts'], work);
     await cp(join(ROOT, 'manifests'), join(work, 'manifests'), { recursive: true });
     const goal = [`--target=bun-${target.bun}`, `--compile-executable-path=${runtime}`, '--outfile', programOf(target)];
     await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });
