@@ -4,6 +4,7 @@ import { own } from '../../nodepool/json.ts';
 import type { Names, NamesPort } from '../../operations/names-port.ts';
 import { cachePath } from '../private-folder.ts';
 import { readCache, writeCache } from './cache.ts';
+import { isSafeName } from './safe-text.ts';
 import type { Live } from './sources.ts';
 
 /** What is younger is not asked for again. */
@@ -22,8 +23,12 @@ export interface LiveOptions {
   now: () => Date;
 }
 
-/** Throws NodepoolError, or whatever else stands in the way. */
+/** Only names that a shell takes as they are. Throws NodepoolError, or whatever else stands in the way. */
 export async function liveNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
+  return (await allNames(what, port, options)).filter(isSafeName);
+}
+
+async function allNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
   switch (what) {
     case 'contexts':
     case 'clusters':
