@@ -134,7 +134,7 @@ for (const minor of MINORS) {
         place ??= prepare();
         const { folder, env } = await place;
         await seed();
-      await rm(join(folder, 'HIT'), { force: true });
+        await rm(join(folder, 'HIT'), { force: true });
         const { start, load } = SHELLS[shell];
         const command = ['sh', '-c', `cd '${folder}' && exec ${start}`];
         const terminal = openCommand(t, cluster(), command, { columns: 200, env });
@@ -147,8 +147,8 @@ for (const minor of MINORS) {
           await eventually(`${JSON.stringify(keys)} is run`, () => shown() !== undefined, 20_000).catch(error => {
             throw new Error(`${(error as Error).message}\n${terminal.screen()}`);
           });
-            assert.ok(!existsSync(join(folder, 'HIT')), `${JSON.stringify(keys)} ran what was in a name`);
-        assert.equal(shown(), ran, JSON.stringify(keys));
+          assert.ok(!existsSync(join(folder, 'HIT')), `${JSON.stringify(keys)} ran what was in a name`);
+          assert.equal(shown(), ran, JSON.stringify(keys));
         }
       },
     );
