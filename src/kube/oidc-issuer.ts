@@ -1,6 +1,5 @@
 /** What an OpenID Connect issuer is asked: where its token endpoint is (discovery), and a new token for an old one. */
 
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
@@ -8,7 +7,7 @@ import { isSection, isText, type Section } from './kubeconfig-fields.ts';
 import type { LoginSurroundings } from './proof.ts';
 import { proxyFromEnvironment } from './proxy.ts';
 import { newAgent } from './proxy-agent.ts';
-import { publicAuthorities } from './tls-material.ts';
+import { publicAuthorities, readText } from './tls-material.ts';
 
 /** By the names of the kubeconfig. */
 export type OidcConfig = Record<string, string>;
@@ -40,7 +39,7 @@ export async function issuerRequest(
   const issuer = config['idp-issuer-url'] ?? '';
   // Over http anybody on the way could name the endpoint that the refresh-token is sent to.
   if (!isHttps(issuer)) throw new Error('its idp-issuer-url is not https://');
-  const ca = await certificateAuthority(config);
+  const ca = certificateAuthority(config);
   const ask: Ask = (url, init) => exchange(new URL(url), { ca, env, signal, deadlineMs }, init);
   const endpoint = await tokenEndpoint(issuer, ask);
   const { 'client-id': id = '', 'client-secret': secret = '' } = config;
@@ -64,10 +63,10 @@ export async function issuerRequest(
   return parsed(answer, endpoint);
 }
 
-async function certificateAuthority(config: OidcConfig): Promise<Buffer | string[]> {
+function certificateAuthority(config: OidcConfig): Buffer | string | string[] {
   const { 'idp-certificate-authority-data': data, 'idp-certificate-authority': file } = config;
   if (data) return Buffer.from(data, 'base64');
-  return file ? await readFile(file) : publicAuthorities();
+  return file ? readText(file, 'idp-certificate-authority') : publicAuthorities();
 }
 
 /** By OpenID Connect Discovery 1.0, 4. */
@@ -87,7 +86,7 @@ function isHttps(url: string): boolean {
 }
 
 interface Way {
-  ca: Buffer | string[];
+  ca: Buffer | string | string[];
   env: LoginSurroundings['env'];
   signal: AbortSignal;
   deadlineMs: number;
@@ -107,7 +106,7 @@ async function exchange(url: URL, { ca, env, signal, deadlineMs }: Way, init: Pa
       request.on('error', reject);
       request.end(init?.body);
     });
-    return { status: response.statusCode ?? 0, body: await readText(response, url) };
+    return { status: response.statusCode ?? 0, body: await bodyOf(response, url) };
   } catch (error) {
     if (!late.aborted) throw error;
     throw new Error(`${url.origin}${url.pathname} gave no answer within ${deadlineMs / 1000} s`, { cause: error });
@@ -116,7 +115,7 @@ async function exchange(url: URL, { ca, env, signal, deadlineMs }: Way, init: Pa
   }
 }
 
-async function readText(answer: Readable, { origin, pathname }: URL): Promise<string> {
+async function bodyOf(answer: Readable, { origin, pathname }: URL): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
