@@ -81,11 +81,13 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       pools = poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
     }
     const created = await create(pools, dryRun, connection);
-    await warnOfKubelets(created, io);
-    if (output !== undefined) return print(created, asList, deps, output);
-    for (const { metadata } of created) {
-      io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+    if (output !== undefined) await print(created, asList, deps, output);
+    else {
+      for (const { metadata } of created) {
+        io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+      }
     }
+    await warnOfKubelets(created, io);
     return 0;
   }
 }

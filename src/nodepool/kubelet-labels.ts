@@ -65,7 +65,7 @@ export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): stri
 }
 
 /** Imperative, without a full stop. */
-export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, or apply manifests/protect-membership.yaml (install --controller does); the annotation ${KUBELET_MEMBERSHIP}=Allow on the pool says that it is meant`;
+export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, apply manifests/protect-membership.yaml as install --controller does, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
 
 function isWithin(domain: string, domains: readonly string[]): boolean {
   return domains.some(parent => domain === parent || domain.endsWith(`.${parent}`));

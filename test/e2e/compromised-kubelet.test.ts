@@ -18,6 +18,7 @@ const GROUP = 'eks.amazonaws.com/nodegroup';
 const SECRET = 'node-restriction.kubernetes.io/pci';
 const TAINT = { key: 'dedicated', value: 'pci', effect: 'NoSchedule' } as const;
 const ALLOW = { 'nodes.lailin.xyz/kubelet-membership': 'Allow' };
+const RECORD = 'nodes.lailin.xyz/applied';
 const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
 
 function kubelet(node: string) {
@@ -27,6 +28,8 @@ function kubelet(node: string) {
   return {
     label: (labels: object) => write(`/${node}`, { metadata: { labels } }),
     labelByStatus: (labels: object) => write(`/${node}/status`, { metadata: { labels } }),
+    annotate: (annotations: object) => write(`/${node}`, { metadata: { annotations } }),
+    labelOf: (other: string) => write(`/${other}`, { metadata: { labels: { x: 'y' } } }),
     report: (status: object) => write(`/${node}/status`, { status }),
     heartbeat: () => write(`/${node}/status`, { status: { nodeInfo: { bootID: `${performance.now()}` } } }),
     register: (labels: object) => write('', nodeObject({ name: node, labels: labels as never }), 'POST'),
@@ -123,6 +126,22 @@ test('60,000 resource names, and names that are none, neither grow the status no
   const { find } = await doctorOf(cluster)();
   assert.equal(find('quantities').status, 'warning');
   assert.equal(find('quantities').details[0], `one: ${odd}`);
+});
+
+test('a forged record changes nothing on other nodes', async () => {
+  await world.nodes(...['a', 'b'].map(name => ({ name, labels: role('one') })), { name: 'c' });
+  await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT] });
+  await world.reconcile();
+  const others = [await world.node('b'), await world.node('c')];
+  const record = (await world.node('a')).metadata.annotations?.[RECORD]?.replaceAll('"one"', '"two"');
+  assert.ok(record);
+  for (const forged of [record, '{}', 'x'.repeat(100_000), '{"pool":"one","labels":{"x":{"applied":"1"}}}']) {
+    assert.equal((await kubelet('a').annotate({ [RECORD]: forged })).status, 200);
+    await world.reconcile();
+    assert.deepEqual([await world.node('b'), await world.node('c')], others);
+    assert.equal((await world.getPool('one'))?.status?.status, 200);
+  }
+  assert.equal((await kubelet('a').labelOf('b')).status, 403);
 });
 
 test('without the policy a kubelet gets restricted labels by joining a pool, and loses taints by leaving', async () => {
