@@ -3,6 +3,17 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { DeadlineError, StaleSocketError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 
+/** Not ENOTFOUND, where a name server has said that there is no such name. */
+const TRANSIENT = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+]);
+
 /**
  * Anything but a NodepoolError is taken for a failure of the connection to the server.
  * @param isWrite then the server may have done what it gave no answer to
@@ -11,7 +22,8 @@ export function connectionError(error: unknown, access: Access, deadlineMs: numb
   if (error instanceof NodepoolError) return error;
   const problem = error instanceof StaleSocketError ? error.cause : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
-  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true });
+  const isTransient = problem instanceof DeadlineError || TRANSIENT.has((problem as NodeJS.ErrnoException).code ?? '');
+  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true, isTransient });
 }
 
 function explain(
