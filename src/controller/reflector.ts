@@ -177,7 +177,12 @@ export class Reflector<T> {
     this.#history.begins();
     return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
       let lines = 0;
-      const options = { resourceVersion: this.#history.version, initialEvents: false, timeoutSeconds, signal: inner.signal };
+      const options = {
+        resourceVersion: this.#history.version,
+        initialEvents: false,
+        timeoutSeconds,
+        signal: inner.signal,
+      };
       const ended = await source.watch(options, json => {
         if (inner.signal.aborted) return;
         lines += 1;
