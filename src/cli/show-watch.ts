@@ -1,4 +1,5 @@
 /** `reconcile --watch`: runs the controller process and shows what it does. */
+
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../controller/clock.ts';
@@ -8,6 +9,7 @@ import type { Manager, ManagerEnd } from '../controller/manager.ts';
 import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
 import { standardMetrics } from '../controller/standard-metrics.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import { LEASE } from '../nodepool/types.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
 import type { Deps } from './factory.ts';
@@ -134,5 +136,5 @@ async function startServers(
 
 function liveLine({ isReady, leads }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
   const what = !isReady ? 'Filling the caches' : leads ? 'Watching' : 'Waiting to lead';
-  return `${what}: ${pools} pools, ${nodes} nodes; ${queued} queued${last}. Ctrl-C stops`;
+  return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Ctrl-C stops`;
 }

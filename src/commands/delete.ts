@@ -6,7 +6,7 @@ import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { deletionLine, reportDeletion } from '../cli/report-deletion.ts';
-import { plural } from '../nodepool/plural.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import { deletePools, findPools } from '../operations/delete.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
@@ -67,5 +67,5 @@ function question(pools: { metadata: { name: string }; status?: { nodeCount: num
   const what = pools.map(({ metadata, status }) => {
     return `${metadata.name} (${plural(status?.nodeCount ?? 0, 'node')})`;
   });
-  return `Delete ${pools.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
+  return `Delete ${noun(pools.length, 'pool')} ${what.join(', ')}?`;
 }

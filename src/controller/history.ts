@@ -14,6 +14,8 @@ import { broken, type Failure, type Page, type Source } from './source.ts';
 import type { Item, Store, StoreEvent } from './store.ts';
 
 const LIMIT_MS = 30_000;
+/** Items of a list that is asked for its resourceVersion alone. */
+export const LOOK_LIMIT = 1;
 
 export interface HistoryOptions<T> {
   source: Source;
@@ -78,7 +80,7 @@ export class History<T> {
     const { source, clock } = this.#options;
     const late = broken('the server did not tell its newest resourceVersion in time');
     const page = await attempt<Page | Failure>(clock, LIMIT_MS, signal, { late, stopped: broken('stopped') }, inner =>
-      source.list({ limit: 1, continue: undefined, signal: inner.signal }),
+      source.list({ limit: LOOK_LIMIT, continue: undefined, signal: inner.signal }),
     );
     if (page.kind !== 'page') return page;
     this.#isUnsure = false;

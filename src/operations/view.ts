@@ -3,6 +3,7 @@
  * and whether the server can be reached. Nothing is written here.
  */
 import type { Clock } from '../controller/clock.ts';
+import { LOOK_LIMIT } from '../controller/history.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
 import type { Failure, Source } from '../controller/source.ts';
@@ -141,7 +142,9 @@ function observed(source: Source, tell: (failure: Failure | undefined) => void):
   return {
     async list(options) {
       const page = await source.list(options);
-      if (!options.signal.aborted) page.kind === 'page' ? tell(undefined) : end(page);
+      if (options.signal.aborted) return page;
+      if (page.kind !== 'page') end(page);
+      else if (options.limit !== LOOK_LIMIT) tell(undefined);
       return page;
     },
     async watch(options, onLine) {

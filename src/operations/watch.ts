@@ -13,6 +13,7 @@ import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
@@ -60,7 +61,7 @@ export interface WatchState {
 const WORKERS = 16;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
-/** Until a broken connection is back: what is known may be of a history that a restore of etcd has undone. */
+/** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
 const UNCONFIRMED_MS = 1_000;
 
 /**
@@ -125,7 +126,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
-      if (caches.some(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
+      // One that has the server's word is enough: etcd goes back for all of them.
+      if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name);
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
@@ -154,7 +156,7 @@ function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): 
 
 function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
   const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${nodeCount} nodes ready`;
+  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
   return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }
 
