@@ -20,7 +20,7 @@ const TRANSIENT = new Set([
  */
 export function connectionError(error: unknown, access: Access, deadlineMs: number, isWrite: boolean): NodepoolError {
   if (error instanceof NodepoolError) return error;
-  const problem = error instanceof StaleSocketError ? error.cause : error;
+  const problem = error instanceof StaleSocketError ? (error.cause ?? error) : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
   const isTransient = problem instanceof DeadlineError || TRANSIENT.has((problem as NodeJS.ErrnoException).code ?? '');
   return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true, isTransient });
