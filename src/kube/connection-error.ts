@@ -4,15 +4,27 @@ import { DeadlineError, StaleSocketError, TooLongError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
 import { LONGEST_ANSWER, MOST_PIECES } from './wire.ts';
 
+/** Not ENOTFOUND, where a name server has said that there is no such name. */
+const TRANSIENT = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+]);
+
 /**
  * Anything but a NodepoolError is taken for a failure of the connection to the server.
  * @param isWrite then the server may have done what it gave no answer to
  */
 export function connectionError(error: unknown, access: Access, deadlineMs: number, isWrite: boolean): NodepoolError {
   if (error instanceof NodepoolError) return error;
-  const problem = error instanceof StaleSocketError ? error.cause : error;
+  const problem = error instanceof StaleSocketError ? (error.cause ?? error) : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
-  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true });
+  const isTransient = problem instanceof DeadlineError || TRANSIENT.has((problem as NodeJS.ErrnoException).code ?? '');
+  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true, isTransient });
 }
 
 function explain(

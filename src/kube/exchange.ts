@@ -19,6 +19,8 @@ export interface Exchange {
   clock: Clock;
   /** Ends it, with an error. */
   signal?: AbortSignal | undefined;
+  /** Of those under way, what gives each up as stale if it uses a kept connection and has got no answer. */
+  unanswered?: Set<() => void> | undefined;
   /** Gets the body of a 2xx answer as it comes, which then is not kept. Must not throw. */
   onBody: ((chunk: Buffer) => void) | undefined;
 }
@@ -35,9 +37,16 @@ export interface Reply {
 /** The deadline passed before the whole answer was there. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
+  /** Whether not even the head of an answer came. */
+  readonly isSilent: boolean;
+
+  constructor(isSilent = false) {
+    super();
+    this.isSilent = isSilent;
+  }
 }
 
-/** The server closed a kept connection just as it was used again: it may or may not have seen the request. */
+/** A kept connection was closed, or found dead, as it was used again: the server may or may not have seen the request. */
 export class StaleSocketError extends Error {
   override readonly name = 'StaleSocketError';
 }
@@ -59,20 +68,27 @@ export function exchange({
   deadlineMs,
   clock,
   signal,
+  unanswered,
   onBody,
 }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
     const request = open(url, { method, headers, agent });
     if (signal !== undefined) destroyOnAbort(request, signal);
-    const expire = () => {
-      reject(new DeadlineError());
+    let answered = false;
+    const giveUp = (error: Error) => {
+      settle(() => reject(error));
       request.destroy();
     };
+    const giveUpStale = () => {
+      if (request.reusedSocket) giveUp(new StaleSocketError('the connection fell silent'));
+    };
+    unanswered?.add(giveUpStale);
+    const expire = () => giveUp(new DeadlineError(!answered));
     const cancel = deadlineMs === undefined ? undefined : clock.after(deadlineMs, expire);
-    let answered = false;
     const settle = (end: () => void) => {
       cancel?.();
+      unanswered?.delete(giveUpStale);
       end();
     };
     const fail = (error: NodeJS.ErrnoException) => {
@@ -82,6 +98,7 @@ export function exchange({
     request.on('error', fail);
     request.on('response', response => {
       answered = true;
+      unanswered?.delete(giveUpStale);
       const { statusCode: status = 0, headers } = response;
       const isGood = status >= 200 && status < 300;
       const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 /** Installs or updates the NodePool definition, and the controller where it is asked for. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { isObject } from '../nodepool/json.ts';
+import { isObject, own } from '../nodepool/json.ts';
 import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {
@@ -73,7 +73,7 @@ export function isWithin(wanted: unknown, live: unknown): boolean {
     return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => isWithin(item, live[at]));
   }
   if (!isObject(wanted)) return wanted === live;
-  return isObject(live) && Object.entries(wanted).every(([key, value]) => isWithin(value, live[key]));
+  return isObject(live) && Object.entries(wanted).every(([key, value]) => isWithin(value, own(live, key)));
 }
 
 function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {

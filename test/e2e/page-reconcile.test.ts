@@ -17,7 +17,7 @@ const NODES: NodeSpec[] = [
 const MEANWHILE: Meanwhile = {
   'kubectl nodepool reconcile --watch': [
     [/caches have synced/, 'kubectl label node worker-1 node-role.kubernetes.io/worker-'],
-    [/ NodeLeft .*\n.* 1 of 1 nodes ready/, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
+    [/ NodeLeft .*\n.* 1 of 1 node ready/, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
     [/ NodesUpdated /, 'kubectl label node worker-1 node-role.kubernetes.io/worker='],
     [/ NodeJoined .*\n.* 2 of 2 nodes ready/, '^C'],
   ],

@@ -1,5 +1,7 @@
 /** The controller's manifest, as questions about permissions: what it takes to apply it, and what it grants. */
+
 import { defined, isObject } from '../../nodepool/json.ts';
+import { resourceOf } from '../../nodepool/plural.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 
@@ -7,8 +9,7 @@ import type { ManifestObject } from '../ports.ts';
 export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
   const { name, namespace } = metadata;
   const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
-  // So they are called, all the kinds that stand in it.
-  const resource = `${kind.toLowerCase().replace(/y$/, 'ie')}s`;
+  const resource = resourceOf(kind);
   return verbs.map(verb => defined({ verb, group, resource, namespace, name }));
 }
 
