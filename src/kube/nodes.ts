@@ -3,8 +3,9 @@ import type { V1Node } from '@kubernetes/client-node';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../nodepool/types.ts';
 import type { NodePatch, NodeWrite } from '../reconciler/ports.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
+import { managerOf } from './field-manager.ts';
 import type { Query } from './request.ts';
-import { NODES } from './resource.ts';
+import { inJson, NODES } from './resource.ts';
 import type { Wire } from './wire.ts';
 
 export type WireNode = Wire<V1Node>;
@@ -59,6 +60,11 @@ export class Nodes {
   async get(name: string): Promise<Node | undefined> {
     const node = await this.#api.get<WireNode>(NODES, name);
     return node && toNode(node);
+  }
+
+  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
+    const node = await this.#api.get<WireNode>(inJson(NODES), name);
+    return managerOf(node?.metadata?.managedFields, path);
   }
 
   async patch(name: string, patch: NodePatch, query: Query = {}): Promise<NodeWrite> {

@@ -13,7 +13,9 @@ const WEBHOOKS = 'kubectl get validatingwebhookconfigurations,mutatingwebhookcon
 /** The error for a message in which a policy or webhook refuses; undefined for all others. */
 export function policyRefusal(cannot: string, message: string): NodepoolError | undefined {
   const [kind, found] =
-    match('ValidatingAdmissionPolicy', VALIDATING, message) ?? match('MutatingAdmissionPolicy', MUTATING, message) ?? [];
+    match('ValidatingAdmissionPolicy', VALIDATING, message) ??
+    match('MutatingAdmissionPolicy', MUTATING, message) ??
+    [];
   if (kind !== undefined && found !== undefined) {
     const { name, why } = found;
     const look = `kubectl get ${kind.toLowerCase()} ${name} -o yaml`;

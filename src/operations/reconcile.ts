@@ -1,5 +1,6 @@
 /** One shot over all pools, or the named ones. */
 
+import { systemClock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
@@ -168,7 +169,17 @@ export function reconcilerOf(
   own: Pick<ReconcilerOptions, 'orders' | 'only' | 'podsOn'> = {},
 ): Reconciler {
   const limit = createLimiter(concurrency);
-  return new Reconciler({ cluster, view, limit, now, sleep, dryRun, ...defined({ progress }), ...own });
+  return new Reconciler({
+    cluster,
+    view,
+    limit,
+    now,
+    sleep,
+    clock: systemClock,
+    dryRun,
+    ...defined({ progress }),
+    ...own,
+  });
 }
 
 export type Settled = Pick<PoolSummary, 'pool' | 'outcome' | 'error'>;

@@ -106,6 +106,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     limit: createLimiter(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
+    clock,
     dryRun: false,
     isFollowed: true,
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
@@ -122,8 +123,12 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
-      const [failure] = outcome.failures;
-      if (failure === undefined) return { kind: 'done' };
+      const { failures, retryAfterMs } = outcome;
+      const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
+      if (failure === undefined)
+        return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
+      // Nodes that are held back have their own time, before which the pool is in vain, and after which it is due.
+      if (retryAfterMs !== undefined) queue.addAfter(name, retryAfterMs);
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });

@@ -1,11 +1,15 @@
 /** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
+import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
-import type { Change, NodePlan } from '../nodepool/plan.ts';
-import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import { alteredError, alteredSlots } from './altered.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
-import { circleError, planOf } from './node-plan.ts';
+import { NodePace } from './node-pace.ts';
+import { circleError, patchedNode, planOf } from './node-plan.ts';
+import { limitError, NodeWriteError } from './node-write-error.ts';
 import { type Order, planOrder } from './order.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
@@ -24,6 +28,7 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
   sleep: (ms: number) => Promise<void>;
+  clock: Pick<Clock, 'now'>;
   /** By node. */
   orders?: ReadonlyMap<string, Order>;
 }
@@ -39,9 +44,11 @@ export class NodeWriter {
   readonly #settled = new WeakSet<Claim>();
   /** Those that are not carried out yet. */
   readonly #orders: Map<string, Order>;
+  readonly #pace: NodePace;
 
   constructor(deps: NodeWriterDeps) {
     this.#deps = deps;
+    this.#pace = new NodePace(deps.clock);
     this.#orders = new Map(deps.orders);
   }
 
@@ -58,7 +65,17 @@ export class NodeWriter {
     return false;
   }
 
-  /** Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. */
+  /** A node that is as it should be now and that something else kept changing a short while ago. */
+  contested(name: string): NodeWriteError | undefined {
+    const uid = this.#deps.view.node(name)?.uid;
+    const held = uid === undefined ? undefined : this.#pace.contested(uid);
+    return held && new NodeWriteError(held.error, { retryAfterMs: held.ms, isHeldBack: true });
+  }
+
+  /**
+   * Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. Throws
+   * NodepoolError: a NodeWriteError where the node is not to be written again at once.
+   */
   async settle(name: string): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
@@ -86,6 +103,7 @@ export class NodeWriter {
         continue;
       }
       if (plan?.patch === undefined || uid === undefined) return move;
+      await this.#assertFree(name, uid, plan.changes);
       const heir = this.#heirWithoutFinalizer(plan);
       if (heir !== undefined) {
         await addFinalizer(heir, this.#deps);
@@ -95,8 +113,11 @@ export class NodeWriter {
       if (write.kind === 'written') {
         view.setNode(write.node);
         this.#orders.delete(name);
+        this.#pace.written(uid, plan.changes);
         const { previous: from, owner: to, changes } = plan;
-        move = { node: name, from: move ? move.from : from, to, changes: [...(move?.changes ?? []), ...changes] };
+        const before = move;
+        move = { node: name, from: before ? before.from : from, to, changes: [...(before?.changes ?? []), ...changes] };
+        this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move);
         continue;
       }
       const current = write.kind === 'gone' ? undefined : await this.#reread(name, attempt, sleep);
@@ -108,6 +129,37 @@ export class NodeWriter {
       `node ${name} was changed by somebody else ${MOST_ATTEMPTS} times in a row between our read and our write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
+  }
+
+  /** Throws NodeWriteError when the node has to wait. */
+  async #assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
+    const pace = this.#pace.check(uid, changes);
+    if (pace.kind === 'free') return;
+    if (pace.kind === 'held') throw new NodeWriteError(pace.error, { retryAfterMs: pace.ms, isHeldBack: true });
+    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster);
+    throw new NodeWriteError(error, {
+      retryAfterMs: this.#pace.limited(uid, error, pace.isContested),
+      isHeldBack: false,
+    });
+  }
+
+  /** Throws NodeWriteError when the server stored something else than it was sent. */
+  #assertUnaltered(plan: NodePlan & { patch: NodePatch }, answer: Node, uid: string, move: NodeMove): void {
+    const next = () => planOf(this.#deps.view, plan.node.name);
+    const altered = alteredSlots(plan, answer, next);
+    if (altered.length === 0) {
+      this.#pace.unaltered(uid);
+      return;
+    }
+    const error = alteredError(plan.node.name, altered);
+    const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? [], error);
+    // Of what it did is told what is true of the node: the pool that has it.
+    const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
+    throw new NodeWriteError(error, {
+      retryAfterMs,
+      isHeldBack: false,
+      move: isMoved ? { ...move, changes: [] } : undefined,
+    });
   }
 
   /** Whoever gets a node has the finalizer first that will release it again. */

@@ -1,7 +1,9 @@
 /** The nodes of a pool: which of them are written, and what came of it. */
+import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import { attempt, type WriteFailure } from './failure.ts';
+import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import { planOf } from './node-plan.ts';
+import { NodeWriteError } from './node-write-error.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
 import { nodesToSettle, type Orders } from './order.ts';
 import type { ClusterPort } from './ports.ts';
@@ -19,11 +21,20 @@ export interface PoolNodesOptions {
   /** Bounds the requests under way, over all pools together. */
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
+  clock: Pick<Clock, 'now'>;
   progress?: NodeProgress;
   /** Only these nodes are written, by the reconcile of their pool; others of any pool stay as they are. */
   orders?: Orders;
   /** The same without an order: what the rules say of these nodes is written, and of no others. */
   only?: ReadonlySet<string>;
+}
+
+/** What came of the writes of a pool's nodes is added to it. */
+export interface NodeOutcome {
+  moves: NodeMove[];
+  failures: WriteFailure[];
+  /** Milliseconds until the first of the nodes that are held back may be written. */
+  retryAfterMs?: number;
 }
 
 /** When so many writes on end fail in general, the rest is not tried. What is refused may be refused for one node alone. */
@@ -44,14 +55,13 @@ export class PoolNodes {
     return this.#writer.needsWrite(node);
   }
 
-  /** Writes those of the pool that differ; moves and failures are added. */
-  async settle(pool: string, outcome: { moves: NodeMove[]; failures: WriteFailure[] }): Promise<void> {
+  /** Writes those of the pool that differ. */
+  async settle(pool: string, outcome: NodeOutcome): Promise<void> {
     const { view, limit, progress, orders, only } = this.#options;
     // A pool that is gone or going lets go of all it has: its finalizer is not to go before its nodes.
     const isGoing = !view.isStaying(pool);
-    const names = nodesToSettle(view, pool, orders)
-      .filter(name => (isGoing || only?.has(name) !== false) && this.#writer.needsWrite(name))
-      .toSorted();
+    const meant = nodesToSettle(view, pool, orders).filter(name => isGoing || only?.has(name) !== false);
+    const names = meant.filter(name => this.#writer.needsWrite(name)).toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let inVain = 0;
@@ -64,10 +74,18 @@ export class PoolNodes {
         };
         const error = await attempt(failures, write, name);
         inVain = error?.isGeneral ? inVain + 1 : 0;
+        if (error instanceof NodeWriteError) holdBack(error, outcome);
       }
       progress?.done();
     };
     await Promise.all(names.map(name => limit(() => settle(name))));
+    const failed = new Set(failures.map(({ node }) => node));
+    for (const node of meant) {
+      const error = failed.has(node) ? undefined : this.#writer.contested(node);
+      if (error === undefined) continue;
+      failures.push(failureOf(error, node));
+      holdBack(error, outcome);
+    }
     // In order of their names, not of the answers: the same failures must give the same status again.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
   }
@@ -92,6 +110,11 @@ export class PoolNodes {
     const { orders, only } = this.#options;
     return orders?.nodes.has(node) === true || only?.has(node) === true;
   }
+}
+
+function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: NodeOutcome): void {
+  if (move !== undefined) outcome.moves.push(move);
+  outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }
 
 function byMessage(a: WriteFailure, b: WriteFailure): number {

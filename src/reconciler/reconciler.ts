@@ -44,6 +44,8 @@ export interface PoolOutcome {
   runtimeClass: RuntimeClassOutcome;
   /** What could not be written, in an order that does not change from run to run. */
   failures: WriteFailure[];
+  /** Milliseconds until the first of the nodes that are held back may be written. */
+  retryAfterMs?: number;
   /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
 }

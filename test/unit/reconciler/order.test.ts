@@ -7,6 +7,7 @@ import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import { type Order, planOrder } from '../../../src/reconciler/order.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -96,7 +97,7 @@ test('on a conflict the node is read and planned anew, and what somebody else se
   } as unknown as ClusterPort;
   const view = new View([a, b], [inA], []);
   const orders = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders });
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock(), orders });
   assert.equal(writer.needsWrite('n1'), true);
   const move = await writer.settle('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
@@ -116,7 +117,13 @@ test('an order that cannot be met any more fails, and writes nothing', async () 
     getNode: async () => stolen,
   } as unknown as ClusterPort;
   const view = new View([a, b], [inA], []);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', moveTo(b, a)]]) });
+  const writer = new NodeWriter({
+    cluster,
+    view,
+    sleep: async () => {},
+    clock: new FakeClock(),
+    orders: new Map([['n1', moveTo(b, a)]]),
+  });
   await assert.rejects(writer.settle('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
@@ -132,7 +139,13 @@ test('an order is carried out once: what a pool gives back then is not taken awa
     },
   } as unknown as ClusterPort;
   const view = new View([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', outOf(a)]]) });
+  const writer = new NodeWriter({
+    cluster,
+    view,
+    sleep: async () => {},
+    clock: new FakeClock(),
+    orders: new Map([['n1', outOf(a)]]),
+  });
   await writer.settle('n1');
   assert.deepEqual([view.claim('n1')?.owner, writes], ['giver', 1]);
   assert.equal(live.labels['node-role.kubernetes.io/a'], '');
