@@ -1,5 +1,6 @@
 /** v1 Nodes, cut down to what is used as soon as they are read: one is 11 kB, and there are thousands. */
 import type { V1Node } from '@kubernetes/client-node';
+import { keptRecord } from '../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../nodepool/types.ts';
 import type { NodePatch, NodeWrite } from '../reconciler/ports.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
@@ -19,7 +20,7 @@ export function toNode({ metadata = {}, spec, status }: WireNode): Node {
     creationTimestamp: metadata.creationTimestamp ?? '',
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
-    ...(record === undefined ? {} : { record }),
+    ...(record === undefined ? {} : { record: keptRecord(record) }),
     ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
     unschedulable: spec?.unschedulable ?? false,
     allocatable: status?.allocatable ?? {},

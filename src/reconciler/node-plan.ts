@@ -7,6 +7,7 @@ import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { View } from './view.ts';
 
@@ -46,6 +47,9 @@ export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan
 }
 
 function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  if (steps.some(({ isOversized }) => isOversized)) {
+    return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true };
+  }
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
   for (const step of steps) {
     const { labels, taints, record } = step.patch ?? {};
@@ -88,6 +92,15 @@ export function circleError(node: string, circle: readonly string[]): NodepoolEr
     'cluster',
     `node ${node} would go round for ever between the pools ${circle.join(', ')}: labels that one sets make it a member of another`,
     'change the labels or the nodeSelector of one of them',
+  );
+}
+
+export function oversizedError(node: string): NodepoolError {
+  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was not written: its pool has unmanaged: Remove, and what that takes away does not fit into the record (${limits})`,
+    'remove labels or taints from the node, or set unmanaged: Keep',
   );
 }
 

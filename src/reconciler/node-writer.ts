@@ -3,12 +3,13 @@ import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { recordProblem } from '../nodepool/record.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
 import { NodePace } from './node-pace.ts';
-import { circleError, patchedNode, planOf } from './node-plan.ts';
+import { circleError, oversizedError, patchedNode, planOf } from './node-plan.ts';
 import { limitError, NodeWriteError } from './node-write-error.ts';
 import { type Order, planOrder } from './order.ts';
 import type { ClusterPort } from './ports.ts';
@@ -22,6 +23,8 @@ export interface NodeMove {
   /** The pool that owns it now. */
   to: string | undefined;
   changes: Change[];
+  /** What was wrong with the record that was replaced. */
+  invalidRecord?: string;
 }
 
 export interface NodeWriterDeps {
@@ -60,7 +63,7 @@ export class NodeWriter {
     if (claim === undefined || this.#settled.has(claim)) return false;
     const plan = planOf(view, name);
     // What cannot be written is tried, to say so.
-    if (plan?.patch !== undefined || plan?.circle !== undefined) return true;
+    if (plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized) return true;
     this.#settled.add(claim);
     return false;
   }
@@ -95,6 +98,7 @@ export class NodeWriter {
       const order = this.#orders.get(name);
       const plan = order === undefined ? planOf(view, name) : planOrder(view, name, order);
       if (plan?.circle !== undefined) throw circleError(name, plan.circle);
+      if (plan?.isOversized) throw oversizedError(name);
       const uid = view.node(name)?.uid;
       if (order !== undefined && uid === undefined)
         throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
@@ -114,9 +118,7 @@ export class NodeWriter {
         view.setNode(write.node);
         this.#orders.delete(name);
         this.#pace.written(uid, plan.changes);
-        const { previous: from, owner: to, changes } = plan;
-        const before = move;
-        move = { node: name, from: before ? before.from : from, to, changes: [...(before?.changes ?? []), ...changes] };
+        move = moveOf(plan, move);
         this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move);
         continue;
       }
@@ -172,4 +174,17 @@ export class NodeWriter {
     await sleep(conflictDelay(attempt, Math.random()));
     return this.#deps.cluster.getNode(name);
   }
+}
+
+/** @param before what was written on the node just before */
+function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
+  const isReplaced = patch?.record !== undefined && node.record !== undefined;
+  const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
+  return {
+    node: node.name,
+    from: before ? before.from : previous,
+    to,
+    changes: [...(before?.changes ?? []), ...changes],
+    ...(invalidRecord === undefined ? {} : { invalidRecord }),
+  };
 }

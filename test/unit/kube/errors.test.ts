@@ -158,7 +158,11 @@ describe('a refusal in words', () => {
       'a validating policy, with the status of wrong credentials',
       patchNode,
       401,
-      failed(401, 'Unauthorized', "nodes \"n\" is forbidden: ValidatingAdmissionPolicy 'frozen' denied request: not now"),
+      failed(
+        401,
+        'Unauthorized',
+        'nodes "n" is forbidden: ValidatingAdmissionPolicy \'frozen\' denied request: not now',
+      ),
       'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen -o yaml',
     ],
     [
@@ -221,7 +225,10 @@ test('a webhook that refuses with 404 or 409 says neither that the object is gon
   };
   assert.equal(isMissingObject(answer(404)), false);
   assert.equal(isConflict(answer(409)), false);
-  assert.equal(isConflict({ status: 409, headers: {}, text: failed(409, 'Conflict', 'modified', { name: 'n' }) }), true);
+  assert.equal(
+    isConflict({ status: 409, headers: {}, text: failed(409, 'Conflict', 'modified', { name: 'n' }) }),
+    true,
+  );
 });
 
 test('what is no API server says so, and where to look', () => {

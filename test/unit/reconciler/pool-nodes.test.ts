@@ -16,7 +16,7 @@ const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 
 /** Settles a pool of 60 nodes whose first 40 fail with the error. */
 async function settle(error: NodepoolError) {
-  const nodes = NAMES.map(name => aNode({ name, labels: { 'node-role.kubernetes.io/worker': '' } }));
+  const nodes = NAMES.map(name => aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }));
   const view = new View([aPool({ labels: { tier: 'gold' } }, { name: 'worker', finalizers: [FINALIZER] })], nodes, []);
   const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
     if (NAMES.indexOf(name) < 40) throw error;
