@@ -1,8 +1,8 @@
 /** Why a node is not as its pool wants it, where trying again at once would make it worse. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
+import type { NodeMove } from './node-move.ts';
 import { MOST_WRITES } from './node-pace.ts';
-import type { NodeMove } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
 
 export class NodeWriteError extends NodepoolError {

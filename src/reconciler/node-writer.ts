@@ -8,6 +8,7 @@ import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
+import type { NodeMove } from './node-move.ts';
 import { NodePace } from './node-pace.ts';
 import { circleError, oversizedError, patchedNode, planOf } from './node-plan.ts';
 import { limitError, NodeWriteError } from './node-write-error.ts';
@@ -15,17 +16,7 @@ import { type Order, planOrder } from './order.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
 
-/** What was written on one node. */
-export interface NodeMove {
-  node: string;
-  /** The pool that held the node before. */
-  from: string | undefined;
-  /** The pool that owns it now. */
-  to: string | undefined;
-  changes: Change[];
-  /** What was wrong with the record that was replaced. */
-  invalidRecord?: string;
-}
+export type { NodeMove };
 
 export interface NodeWriterDeps {
   cluster: ClusterPort;
