@@ -17,6 +17,7 @@ import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
 import { Feed } from '../reconciler/feed.ts';
+import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { View } from '../reconciler/view.ts';
@@ -79,6 +80,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       onLeads: leads => metrics.leads(lease.name, leads),
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
+  const moves = new MoveRecorder({
+    clock,
+    tell: (name, event) => {
+      const pool = view.pool(name);
+      if (pool !== undefined) record(pool, event);
+    },
+  });
 
   const feed = new Feed({
     view,
@@ -109,6 +117,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     dryRun: false,
     isFollowed: true,
+    onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const controller = new Controller<string>({
@@ -135,7 +144,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const manager = new Manager({
     caches: [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])],
     controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
-    recorder,
+    recorder: {
+      flush(ms) {
+        moves.flush();
+        return recorder.flush(ms);
+      },
+      stop: () => recorder.stop(),
+    },
     ...(elector === undefined ? {} : { elector }),
     clock,
     log,

@@ -40,24 +40,24 @@ export function warning(reason: string, note: string): PoolEvent {
 export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   const byPool = new Map<string, PoolEvent[]>();
   const tell = (pool: string, events: PoolEvent[]) => byPool.set(pool, [...(byPool.get(pool) ?? []), ...events]);
-  const names = (group: NodeMove[]) => group.map(move => move.node);
+  const names = (group: NodeMove[]) => [...new Set(group.map(move => move.node))];
 
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.to))) {
-    tell(pool, [listing(REASON.nodeJoined, names(group), `${plural(group.length, 'node')} joined: `)]);
+    tell(pool, [listing(REASON.nodeJoined, names(group), nodes => `${nodes} joined: `)]);
   }
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.from))) {
-    tell(pool, [listing(REASON.nodeLeft, names(group), `${plural(group.length, 'node')} left: `)]);
+    tell(pool, [listing(REASON.nodeLeft, names(group), nodes => `${nodes} left: `)]);
   }
   const updated = moves.filter(move => move.from === move.to && move.changes.length > 0);
   for (const [pool, group] of groupBy(updated, move => move.to)) {
     const kinds = groupBy(group, move => move.changes.map(describeChange).join(', '));
     for (const [what, alike] of kinds.slice(0, MOST_KINDS)) {
       const text = ellipsize(what, NOTE_LIMIT / 2);
-      tell(pool, [listing(REASON.nodesUpdated, names(alike), `${plural(alike.length, 'node')} updated (${text}): `)]);
+      tell(pool, [listing(REASON.nodesUpdated, names(alike), nodes => `${nodes} updated (${text}): `)]);
     }
     const rest = kinds.slice(MOST_KINDS).flatMap(([, alike]) => alike);
     if (rest.length === 0) continue;
-    tell(pool, [listing(REASON.nodesUpdated, names(rest), `${plural(rest.length, 'node')} updated in other ways: `)]);
+    tell(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated in other ways: `)]);
   }
   const invalid = moves.filter(move => move.invalidRecord !== undefined);
   for (const [pool, group] of groupBy(invalid, move => move.to ?? move.from)) {
@@ -118,14 +118,16 @@ function recordKind(problem: string | undefined): string | undefined {
   return problem?.replace(/ \(\d+\)$/, '').replace(/^with \d+ /, 'with ');
 }
 
-function invalidRecordEvent(problem: string, nodes: string[]): PoolEvent {
-  const what = `the annotation ${RECORD_ANNOTATION} of ${plural(nodes.length, 'node')} was not a record of ours (${problem})`;
-  const note = `${what} and was replaced; what it was to bring back is lost, and what else it named stays: `;
-  return { ...listing(REASON.recordInvalid, nodes, note), type: 'Warning' };
+function invalidRecordEvent(problem: string, names: string[]): PoolEvent {
+  const lost = 'and was replaced; what it was to bring back is lost, and what else it named stays';
+  const note = (nodes: string) =>
+    `the annotation ${RECORD_ANNOTATION} of ${nodes} was not a record of ours (${problem}) ${lost}: `;
+  return { ...listing(REASON.recordInvalid, names, note), type: 'Warning' };
 }
 
 /** The names that one note has room for, and how many more there are. */
-function listing(reason: string, names: string[], prefix: string): PoolEvent {
+function listing(reason: string, names: string[], describe: (nodes: string) => string): PoolEvent {
+  const prefix = describe(plural(names.length, 'node'));
   const sorted = names.toSorted();
   const whole = prefix + sorted.join(', ');
   if (Buffer.byteLength(whole) <= NOTE_LIMIT) return normal(reason, whole);
