@@ -3,7 +3,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
-import { type Asked, isMissingObject, noApiServer, parseStatus, refusal } from './errors.ts';
+import { type Asked, isConflict, isMissingObject, noApiServer, parseStatus, refusal } from './errors.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { decodeEnvelope } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
@@ -114,7 +114,7 @@ export class Api {
     // What a dry run would have made cannot be read again, should there be a field in it that we do not know.
     const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
     const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
-    if (answer.status === 409) return { kind: 'conflict' };
+    if (isConflict(answer)) return { kind: 'conflict' };
     if (isMissingObject(answer)) return { kind: 'gone' };
     const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
     const read = this.#body<T>(asked, answer);
@@ -141,7 +141,7 @@ export class Api {
       },
       replayable: true,
     });
-    if (answer.status === 409) return 'conflict';
+    if (isConflict(answer)) return 'conflict';
     if (isMissingObject(answer)) return 'gone';
     const body = await this.#body<{ metadata?: { finalizers?: string[] } }>({ verb: 'delete', resource, name }, answer);
     return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';

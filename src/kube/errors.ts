@@ -3,6 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
 import type { Access } from './kubeconfig.ts';
+import { isPolicyRefusal, policyRefusal } from './policy-refusal.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 
 /** The part of meta/v1 Status that is used. */
@@ -52,7 +53,14 @@ export function parseStatus(text: string): Status | undefined {
 
 /** True when the object is missing; false when it is the whole resource that the server does not have. */
 export function isMissingObject(answer: Answer): boolean {
-  return answer.status === 404 && parseStatus(answer.text)?.name !== undefined;
+  if (answer.status !== 404) return false;
+  const status = parseStatus(answer.text);
+  return status?.name !== undefined && !isPolicyRefusal(status.message);
+}
+
+/** True when the object moved on; false when a webhook refused with this status. */
+export function isConflict(answer: Answer): boolean {
+  return answer.status === 409 && !isPolicyRefusal(parseStatus(answer.text)?.message ?? '');
 }
 
 /** The server's own words: of what is no Status, as a proxy's page, the first line. */
@@ -79,6 +87,8 @@ export function refusal(
   const reason = reasonOf(answer, status);
   const { server } = access.cluster;
   if (isForeign(answer, status)) return noApiServer(access, answer);
+  const refused = status && policyRefusal(cannot, status.message);
+  if (refused !== undefined) return refused;
   switch (answer.status) {
     case 400:
       return badRequest(cannot, reason);

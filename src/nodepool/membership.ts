@@ -1,5 +1,6 @@
 /** Which node belongs to which pool. One node, one pool. */
-import { type AppliedRecord, type AppliedSlot, parseRecord } from './record.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { RecordCache } from './record-cache.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import { taintId } from './taint.ts';
 import { FINALIZER, type Node, type NodePool } from './types.ts';
@@ -18,16 +19,12 @@ export interface Claim {
 /** Most nodes are lost by nobody. */
 const NONE: readonly string[] = [];
 
-/** Texts of records that are remembered: those of a big cluster where no two are alike. */
-const MOST_RECORDS = 10_000;
-
 /** All pools, arranged so that one node's claim costs a look-up per label of the node, not one per pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
   /** By key and value of one label of the pool's selector; the rest of the selector is checked on a hit. */
   readonly #byLabel = new Map<string, Map<string, NodePool[]>>();
-  /** By their text: the nodes of a pool mostly carry the same. */
-  readonly #records = new Map<string, AppliedRecord>();
+  readonly #records = new RecordCache();
   /** Of the selectors of all pools. */
   readonly #keys = new Set<string>();
   /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
@@ -71,7 +68,8 @@ export class PoolIndex {
    */
   claim(node: Node): Claim {
     const matching = this.#matching(node);
-    const record = this.#recordOf(node) ?? impliedRecord(node, matching);
+    const applied = node.record === undefined ? undefined : this.#records.read(node.record);
+    const record = applied ?? impliedRecord(node, matching);
     const able: string[] = [];
     for (const { metadata } of matching) {
       const { name } = metadata;
@@ -81,16 +79,6 @@ export class PoolIndex {
     if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
     const owner = record !== undefined && able.includes(record.pool) ? record.pool : able[0];
     return { record, owner, losers: able.length < 2 ? NONE : able.filter(name => name !== owner) };
-  }
-
-  #recordOf({ record: raw }: Node): AppliedRecord | undefined {
-    if (raw === undefined) return undefined;
-    const known = this.#records.get(raw);
-    if (known !== undefined) return known;
-    const record = parseRecord(raw);
-    if (this.#records.size >= MOST_RECORDS) this.#records.clear();
-    if (record !== undefined) this.#records.set(raw, record);
-    return record;
   }
 
   #matching(node: Node): NodePool[] {

@@ -18,6 +18,7 @@ import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
 import { Feed } from '../reconciler/feed.ts';
+import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { View } from '../reconciler/view.ts';
@@ -85,6 +86,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       onLeads: leads => metrics.leads(lease.name, leads),
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
+  const moves = new MoveRecorder({
+    clock,
+    tell: (name, event) => {
+      const pool = view.pool(name);
+      if (pool !== undefined) record(pool, event);
+    },
+  });
 
   const feed = new Feed({
     view,
@@ -114,8 +122,10 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     limit: createLimiter(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
+    clock,
     dryRun: false,
     isFollowed: true,
+    onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const controller = new Controller<string>({
@@ -132,15 +142,25 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
-      const [failure] = outcome.failures;
-      if (failure === undefined) return { kind: 'done' };
+      const { failures, retryAfterMs } = outcome;
+      const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
+      if (failure === undefined)
+        return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
+      // Nodes that are held back have their own time, before which the pool is in vain, and after which it is due.
+      if (retryAfterMs !== undefined) queue.addAfter(name, retryAfterMs);
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });
   const manager = new Manager({
     caches,
     controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
-    recorder,
+    recorder: {
+      flush(ms) {
+        moves.flush();
+        return recorder.flush(ms);
+      },
+      stop: () => recorder.stop(),
+    },
     ...(elector === undefined ? {} : { elector }),
     clock,
     log,

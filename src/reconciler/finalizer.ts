@@ -44,6 +44,7 @@ async function edit(
     const write = await cluster.setFinalizers(current, finalizers);
     if (write.kind === 'written') {
       view.setPool(write.pool);
+      if (!deepEqual(write.pool.metadata.finalizers ?? [], finalizers)) throw alteredError(name);
       return write.pool;
     }
     await sleep(conflictDelay(attempt, Math.random()));
@@ -56,5 +57,13 @@ async function edit(
   throw new NodepoolError(
     'cluster',
     `cannot set the finalizer of nodepool ${name}: the cluster keeps answering conflict`,
+  );
+}
+
+function alteredError(pool: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `the finalizers of nodepool ${pool} were changed by an admission policy or webhook while they were written`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
   );
 }

@@ -27,6 +27,8 @@ export interface ReconcilerOptions extends PoolNodesOptions {
   dryRun: boolean;
   /** Caches keep the view current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
+  /** Told of node writes in place of their events. */
+  onMoves?: (moves: readonly NodeMove[]) => void;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
 }
@@ -48,6 +50,8 @@ export interface PoolOutcome {
   failures: WriteFailure[];
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
+  /** Milliseconds until the first of the nodes that are held back may be written. */
+  retryAfterMs?: number;
   /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
 }
@@ -214,6 +218,11 @@ export class Reconciler {
   }
 
   #moveEvents(outcome: PoolOutcome): (readonly [NodePool, PoolEvent])[] {
+    const { onMoves } = this.#options;
+    if (onMoves !== undefined) {
+      onMoves(outcome.moves);
+      return [];
+    }
     return [...moveEvents(outcome.moves)].flatMap(([name, events]) => {
       const pool = this.#options.view.pool(name);
       return pool === undefined ? [] : events.map(event => [pool, event] as const);

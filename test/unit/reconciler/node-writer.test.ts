@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -16,7 +17,7 @@ test('what was found to need nothing is looked at again when its node or its poo
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
   const view = new View([pool], [node], []);
-  const writer = new NodeWriter({ cluster: unused, view, sleep: async () => {} });
+  const writer = new NodeWriter({ cluster: unused, view, sleep: async () => {}, clock: new FakeClock() });
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
