@@ -1,6 +1,7 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
 import type { Approve } from '../operations/evictions.ts';
 import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
+import { droppedFields, lackingMessage } from '../reconciler/status-fields.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { failureLines } from './failure-lines.ts';
@@ -26,6 +27,8 @@ export async function showReconcile(
   const { renderSummaries } = await import('../render/summary.ts');
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderSummaries(summaries, { dryRun: options.dryRun }, makeStyle(io.color)));
+  const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
+  if (dropped.length > 0) io.err(warningLine(lackingMessage(dropped)));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));

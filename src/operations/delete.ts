@@ -7,6 +7,7 @@ import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
+import { stillThere } from '../reconciler/live-reads.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
 import { type Estate, estateOf, settleHeirs } from './heirs.ts';
@@ -143,6 +144,7 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
   if (current.metadata.uid === uid) {
     if (dryRun) view.setPool(marked(current, now));
     if (view.pool(name)?.metadata.deletionTimestamp !== undefined) return;
+    throw stillThere(`cannot delete NodePool "${name}"`);
   }
   throw new NodepoolError(
     'cluster',

@@ -109,6 +109,7 @@ function joined(first: PoolOutcome, { pool, outcome, error }: Settled): Settled 
     outcome: {
       ...outcome,
       runtimeClass,
+      lacking: [...new Set([...first.lacking, ...outcome.lacking])],
       statusWritten: first.statusWritten || outcome.statusWritten,
       moves: [...first.moves, ...outcome.moves],
       warnings: [...new Set([...first.warnings, ...outcome.warnings])],

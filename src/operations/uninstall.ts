@@ -97,7 +97,11 @@ async function release(
   const { pools: left, orphans } = leftovers(view);
   if (left.length > 0) throw notReleased(left);
   const released = orphans.map(({ pool }) => pool);
-  throwFailures(await reconcileView(view, released, options, deps));
+  const summaries = await reconcileView(view, released, options, deps);
+  throwFailures(summaries);
+  // The list did not have them, and the server has.
+  const found = summaries.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
+  if (found.length > 0) throw notReleased(found);
 }
 
 function leftovers(view: View): Leftovers {

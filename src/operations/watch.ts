@@ -19,6 +19,7 @@ import { REASON } from '../reconciler/events.ts';
 import { Feed } from '../reconciler/feed.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
+import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
 import { View } from '../reconciler/view.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
@@ -58,6 +59,8 @@ export interface WatchState {
 
 /** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
 const WORKERS = 16;
+/** Between two attempts while the CRD lacks something: nothing that is watched tells of its change. */
+const CRD_RETRY_MS = 10_000;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
 
@@ -80,6 +83,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
 
+  const logLacking = lackingLog(log);
   const feed = new Feed({
     view,
     enqueue: pool => queue.add(pool),
@@ -123,6 +127,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
       const [failure] = outcome.failures;
+      if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(outcome.lacking);
+      if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
       if (failure === undefined) return { kind: 'done' };
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
@@ -142,6 +148,21 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
 function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
   const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
   return kind === 'released' || wrote;
+}
+
+/** Whether all that is left to do is for want of what the CRD lacks. */
+function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
+  return lacking.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
+}
+
+/** Says what the CRD lacks, once for all pools. */
+function lackingLog(log: Log): (lacking: readonly string[]) => void {
+  let said: string | undefined;
+  return lacking => {
+    const text = lacking.length === 0 ? undefined : lackingMessage(lacking);
+    if (text !== undefined && text !== said) log('warning', text);
+    said = text;
+  };
 }
 
 function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {

@@ -2,12 +2,14 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import type { Change, NodePlan } from '../nodepool/plan.ts';
-import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { addFinalizer } from './finalizer.ts';
+import { GonePools } from './gone-pools.ts';
+import { readNode, stillThere } from './live-reads.ts';
 import { circleError, planOf } from './node-plan.ts';
 import { type Order, planOrder } from './order.ts';
 import type { ClusterPort } from './ports.ts';
+import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
 
 /** What was written on one node. */
@@ -32,6 +34,8 @@ export interface NodeWriterDeps {
 const MOST_ATTEMPTS = 50;
 
 export class NodeWriter {
+  /** Asked before a node is released for want of its pool. */
+  readonly gonePools: GonePools;
   readonly #deps: NodeWriterDeps;
   /** One write in flight a node: two pools that a node moves between do not race for it. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
@@ -41,6 +45,7 @@ export class NodeWriter {
   readonly #orders: Map<string, Order>;
 
   constructor(deps: NodeWriterDeps) {
+    this.gonePools = new GonePools(deps);
     this.#deps = deps;
     this.#orders = new Map(deps.orders);
   }
@@ -86,11 +91,12 @@ export class NodeWriter {
         continue;
       }
       if (plan?.patch === undefined || uid === undefined) return move;
-      const heir = this.#heirWithoutFinalizer(plan);
+      const heir = this.#unpreparedHeir(plan);
       if (heir !== undefined) {
-        await addFinalizer(heir, this.#deps);
+        await prepare(heir, this.#deps);
         continue;
       }
+      if (!(await this.gonePools.mayRelease(plan))) continue;
       const write = await cluster.patchNode(name, plan.patch);
       if (write.kind === 'written') {
         view.setNode(write.node);
@@ -99,9 +105,9 @@ export class NodeWriter {
         move = { node: name, from: move ? move.from : from, to, changes: [...(move?.changes ?? []), ...changes] };
         continue;
       }
-      const current = write.kind === 'gone' ? undefined : await this.#reread(name, attempt, sleep);
-      if (current === undefined) view.removeNode(name, uid);
-      else view.setNode(current);
+      await sleep(conflictDelay(attempt, Math.random()));
+      const current = await readNode(name, uid, this.#deps);
+      if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
     }
     throw new NodepoolError(
       'cluster',
@@ -111,13 +117,8 @@ export class NodeWriter {
   }
 
   /** Whoever gets a node has the finalizer first that will release it again. */
-  #heirWithoutFinalizer({ owner }: NodePlan): NodePool | undefined {
+  #unpreparedHeir({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.view.pool(owner);
-    return pool?.metadata.finalizers?.includes(FINALIZER) ? undefined : pool;
-  }
-
-  async #reread(name: string, attempt: number, sleep: NodeWriterDeps['sleep']) {
-    await sleep(conflictDelay(attempt, Math.random()));
-    return this.#deps.cluster.getNode(name);
+    return pool === undefined || isPrepared(pool, this.#deps.view) ? undefined : pool;
   }
 }

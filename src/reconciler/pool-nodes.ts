@@ -1,6 +1,7 @@
 /** The nodes of a pool: which of them are written, and what came of it. */
 import type { Limiter } from '../controller/limiter.ts';
 import { attempt, type WriteFailure } from './failure.ts';
+import type { GonePools } from './gone-pools.ts';
 import { planOf } from './node-plan.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
 import { nodesToSettle, type Orders } from './order.ts';
@@ -42,6 +43,11 @@ export class PoolNodes {
   /** See NodeWriter.needsWrite(). */
   needsWrite(node: string): boolean {
     return this.#writer.needsWrite(node);
+  }
+
+  /** See GonePools. */
+  get gonePools(): GonePools {
+    return this.#writer.gonePools;
   }
 
   /** Writes those of the pool that differ; moves and failures are added. */

@@ -1,7 +1,18 @@
 /** Looks at all that has to be right for pools to work, in the order in which one thing stands on another. */
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
-import { attempt, CHECKS, type Check, type CheckId, type Finding, failed, skipped, unlessRefused } from './check.ts';
+import {
+  attempt,
+  CHECKS,
+  type Check,
+  type CheckId,
+  error,
+  type Finding,
+  failed,
+  skipped,
+  unlessRefused,
+} from './check.ts';
 import { checkController } from './controller.ts';
 import { checkDefinition } from './definition.ts';
 import { needsOf } from './needs.ts';
@@ -90,6 +101,7 @@ async function findDefinition(
   if ('value' in live) return checkDefinition(wanted, live.value);
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
+  if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
   const message = `the NodePool resource is served; not compared with this version's: ${live.refusal.message}`;
   return { status: 'ok', message, details: [] };
 }
