@@ -91,9 +91,9 @@ export class NodeWriter {
         continue;
       }
       if (plan?.patch === undefined || uid === undefined) return move;
-      const heir = this.#unpreparedHeir(plan);
-      if (heir !== undefined) {
-        await prepare(heir, this.#deps);
+      const owner = this.#unpreparedOwner(plan);
+      if (owner !== undefined) {
+        await prepare(owner, this.#deps);
         continue;
       }
       if (!(await this.gonePools.mayRelease(plan))) continue;
@@ -117,7 +117,7 @@ export class NodeWriter {
   }
 
   /** Whoever gets a node has the finalizer first that will release it again. */
-  #unpreparedHeir({ owner }: NodePlan): NodePool | undefined {
+  #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.view.pool(owner);
     return pool === undefined || isPrepared(pool, this.#deps.view) ? undefined : pool;
   }

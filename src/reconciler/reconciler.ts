@@ -124,7 +124,7 @@ export class Reconciler {
     const { limit } = this.#options;
     const { name, uid } = pool.metadata;
     // One that was made anew under the name since holds the nodes now.
-    if ((await this.#isMissed(name)) && this.#options.view.pool(name)?.metadata.uid !== uid)
+    if ((await this.#askForPool(name)) && this.#options.view.pool(name)?.metadata.uid !== uid)
       return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
@@ -146,15 +146,15 @@ export class Reconciler {
   /** The pool is gone without its finalizer having been honoured, or never had one. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
     // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
-    if ((await this.#isMissed(name)) && this.#options.view.pool(name) !== undefined) return this.#reconcile(name);
+    if ((await this.#askForPool(name)) && this.#options.view.pool(name) !== undefined) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
   }
 
-  /** Whether nodes are to be released for want of the pool; the view has what the server says of it then. */
-  async #isMissed(name: string): Promise<boolean> {
+  /** Asks the server for a pool whose nodes are about to be released, the view following; false when no node is. */
+  async #askForPool(name: string): Promise<boolean> {
     const { view, limit } = this.#options;
     if (!view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
     await limit(() => this.#nodes.gonePools.ask(name));

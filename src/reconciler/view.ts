@@ -10,7 +10,6 @@
  * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
  * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
-import { Lru } from '../controller/lru.ts';
 import { isOlder } from '../controller/resource-version.ts';
 import { type Claim, sameClaims } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
@@ -18,6 +17,7 @@ import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 import { Claims } from './claims.ts';
+import { GoneUids, type Moment } from './gone-uids.ts';
 
 export interface ViewObserver {
   /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
@@ -26,20 +26,12 @@ export interface ViewObserver {
   nodeGone(node: string, holder: string | undefined): void;
 }
 
-/** UIDs of gone objects that are remembered: what is older than that many deletions has arrived. */
-const MOST_GONE = 10_000;
-
-/** Orders requests among the removals that the view was told of. */
-export type Moment = number;
-
 export class View {
   readonly #pools = new Map<string, NodePool>();
   readonly #nodes = new Map<string, Node>();
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
   readonly #claims = new Claims(this.#pools, this.#nodes);
-  /** By UID, the removal that it went with. */
-  readonly #gone = new Lru<string, number>(MOST_GONE);
-  #removals = 0;
+  readonly #gone = new GoneUids();
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ViewObserver | undefined;
@@ -148,9 +140,9 @@ export class View {
     this.#observer = observer;
   }
 
-  /** To be taken before the server is asked for an object: the answer outweighs the removals that came before. */
+  /** See GoneUids.moment(). */
   moment(): Moment {
-    return this.#removals + 1;
+    return this.#gone.moment();
   }
 
   /** @param asked when the server was asked for it; none for what a cache or the answer to a write tells */
@@ -236,14 +228,12 @@ export class View {
 
   /** Whether the object is older than what is there, or known to be gone. */
   #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned, asked: Moment = 0): boolean {
-    if ((this.#gone.get(uid) ?? -1) >= asked) return true;
-    this.#gone.delete(uid);
-    return isOlder(resourceVersion, before?.resourceVersion ?? '');
+    return this.#gone.isGone(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
   }
 
   /** Whether it is there, to be taken away; from now on it is gone either way. */
   #take(before: Versioned | undefined, uid: string | undefined): boolean {
-    if (uid !== undefined) this.#gone.set(uid, ++this.#removals);
+    if (uid !== undefined) this.#gone.add(uid);
     return before !== undefined && before.uid === uid;
   }
 }
