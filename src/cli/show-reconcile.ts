@@ -2,6 +2,7 @@
 import { movesOf } from '../operations/apply.ts';
 import { type Approve, agree } from '../operations/consent.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../operations/reconcile.ts';
+import { droppedFields, lackingMessage } from '../reconciler/status-fields.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { failureLines } from './failure-lines.ts';
@@ -43,6 +44,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const { renderSummaries } = await import('../render/summary.ts');
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderSummaries(summaries, { dryRun }, makeStyle(io.color)));
+  const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
+  if (dropped.length > 0) io.err(warningLine(lackingMessage(dropped)));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));

@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { outputOf, printPools } from '../cli/pool-output.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
@@ -74,6 +75,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
     const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection);
+    if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${MEND_LOST_FIELDS}`);
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
     if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {

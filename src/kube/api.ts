@@ -3,7 +3,15 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
-import { type Asked, isConflict, isMissingObject, noApiServer, parseStatus, refusal } from './errors.ts';
+import {
+  type Asked,
+  isConflict,
+  isMissingNamespace,
+  isMissingObject,
+  noApiServer,
+  parseStatus,
+  refusal,
+} from './errors.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { decodeEnvelope } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
@@ -28,6 +36,7 @@ export type PatchRequest = {
   subresource?: string;
   replayable: boolean;
 };
+/** `gone`, of a subresource: the object does not exist, or the server does not serve the subresource. */
 export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
 
 export function dryRunQuery(dryRun: boolean): Query {
@@ -47,7 +56,7 @@ export class Api {
   /** Undefined when there is no such object; throws when the resource itself is missing. */
   async get<T>(resource: Resource, name: string): Promise<T | undefined> {
     const answer = await this.#transport.request({ path: pathOf(resource, name), accept: acceptOf(resource) });
-    if (isMissingObject(answer)) return undefined;
+    if (isMissingObject(answer, resource, name)) return undefined;
     const read = this.#body<T>({ verb: 'get', resource, name }, answer);
     return read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
   }
@@ -115,7 +124,7 @@ export class Api {
     const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
     const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
     if (isConflict(answer)) return { kind: 'conflict' };
-    if (isMissingObject(answer)) return { kind: 'gone' };
+    if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
     const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
     const read = this.#body<T>(asked, answer);
     const object = await read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
@@ -142,7 +151,7 @@ export class Api {
       replayable: true,
     });
     if (isConflict(answer)) return 'conflict';
-    if (isMissingObject(answer)) return 'gone';
+    if (isMissingObject(answer, resource, name)) return 'gone';
     const body = await this.#body<{ metadata?: { finalizers?: string[] } }>({ verb: 'delete', resource, name }, answer);
     return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }

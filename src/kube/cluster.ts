@@ -24,6 +24,7 @@ export function clusterPort(api: Api, dryRun: boolean, now: () => Date): Cluster
     patchNode: (name, patch, options) => nodes.patch(name, patch, dryRunQuery(options?.dryRun ?? false)),
     getPool: name => pools.get(name),
     setFinalizers: (pool, finalizers) => pools.setFinalizers(pool, finalizers),
+    annotatePool: (pool, key, value) => pools.annotate(pool, key, value),
     patchStatus: (pool, status) => pools.patchStatus(pool, status),
     getRuntimeClass: name => runtimeClasses.get(name),
     createRuntimeClass: runtimeClass => runtimeClasses.create(runtimeClass),

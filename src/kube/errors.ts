@@ -10,8 +10,9 @@ import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 export interface Status {
   reason: string;
   message: string;
-  /** Of the object that it is about: plural and name. */
+  /** Of the object that it is about: plural, group (empty for the core group) and name. */
   resource: string;
+  group: string;
   name: string | undefined;
   causes: { reason: string; field: string; message: string }[];
   /** The HTTP status of the failure that it tells of, which that of the answer need not be. */
@@ -42,6 +43,7 @@ export function parseStatus(text: string): Status | undefined {
     reason: textOf(body.reason),
     message: textOf(body.message),
     resource: textOf(details.kind),
+    group: textOf(details.group),
     name: textOf(details.name) || undefined,
     // `<nil>`: the server's note that it stopped looking, which helps nobody.
     causes: causes
@@ -51,11 +53,26 @@ export function parseStatus(text: string): Status | undefined {
   };
 }
 
-/** True when the object is missing; false when it is the whole resource that the server does not have. */
-export function isMissingObject(answer: Answer): boolean {
-  if (answer.status !== 404) return false;
-  const status = parseStatus(answer.text);
-  return status?.name !== undefined && !isPolicyRefusal(status.message);
+/**
+ * True when the API server says that this object does not exist. A 404 of a resource that is not served, of a proxy, or
+ * about another object says nothing of it. Of a subresource the server says the same when it does not serve that.
+ */
+export function isMissingObject(answer: Answer, { plural, group }: Resource, name: string): boolean {
+  const missing = missingObject(answer);
+  return missing?.resource === plural && missing.group === group && missing.name === name;
+}
+
+/** The object that does not exist, as the API server says; it need not be the one that was asked for. */
+export function missingObject(answer: Answer): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
+  const status = answer.status === 404 ? parseStatus(answer.text) : undefined;
+  const isOurs = status?.reason === 'NotFound' && status.name !== undefined && !isPolicyRefusal(status.message);
+  return isOurs ? status : undefined;
+}
+
+/** True when the namespace of what was to be written does not exist. */
+export function isMissingNamespace(answer: Answer, { namespace }: Resource): boolean {
+  const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
+  return namespace !== undefined && isMissingObject(answer, namespaces, namespace);
 }
 
 /** True when the object moved on; false when a webhook refused with this status. */
@@ -97,7 +114,7 @@ export function refusal(
     case 403:
       return forbidden(asked, cannot, reason);
     case 404:
-      return notFound(asked, status, subject, server, cannot);
+      return notFound(asked, answer, status, subject, server, cannot);
     case 409:
       return status?.reason === 'AlreadyExists'
         ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
@@ -210,16 +227,19 @@ function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError 
 
 function notFound(
   { resource, name }: Asked,
+  answer: Answer,
   status: Status | undefined,
   subject: string,
   server: string,
   cannot: string,
 ): NodepoolError {
-  if (status?.name !== undefined && name !== undefined && status.name !== name) {
-    // The namespace that it was to be created in.
+  if (name !== undefined && isMissingObject(answer, resource, name)) {
+    return new NodepoolError('cluster', `${subject} not found`);
+  }
+  if (status?.name !== undefined) {
+    // The namespace that it was to be created in, or whatever a proxy looked for.
     return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create it, or name another');
   }
-  if (status?.name !== undefined) return new NodepoolError('cluster', `${subject} not found`);
   if (resource === NODE_POOLS) {
     return new NodepoolError(
       'cluster',

@@ -2,7 +2,7 @@
 import type { EventSink, RecordedEvent, SinkResult } from '../controller/recorder.ts';
 import type { Answer } from './answer.ts';
 import { MERGE_PATCH } from './api.ts';
-import { isMissingObject, parseStatus, reasonOf } from './errors.ts';
+import { missingObject, parseStatus, reasonOf } from './errors.ts';
 import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
 import { microTime } from './leases.ts';
 import { EVENTS, pathOf } from './resource.ts';
@@ -52,7 +52,7 @@ function toResult(answer: Answer): SinkResult {
   const said = parseStatus(text);
   // The name is ours alone: an Event that exists was made by a create whose answer was lost.
   if (said?.reason === 'AlreadyExists') return { kind: 'written' };
-  if (isMissingObject(answer)) return { kind: 'missing' };
+  if (missingObject(answer) !== undefined) return { kind: 'missing' };
   const message = reasonOf(answer, said);
   if (status === 429 || status >= 500) return { kind: 'failed', message, retryAfterMs: retryAfterMs(headers) };
   return { kind: 'refused', message };

@@ -8,7 +8,7 @@ import { type LabelQuery, matchesQuery } from '../nodepool/label-query.ts';
 import type { DrainPort, PodRemoval, Removal } from '../operations/drain-port.ts';
 import type { Answer } from './answer.ts';
 import { type Api, dryRunQuery } from './api.ts';
-import { type Asked, isMissingObject, parseStatus, reasonOf, refusal, type Status } from './errors.ts';
+import { type Asked, missingObject, parseStatus, reasonOf, refusal, type Status } from './errors.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -95,7 +95,9 @@ export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined
 function commonOutcome(answer: Answer, status: Status | undefined): Removal | undefined {
   if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
   // A budget may go while the server counts with it: that 404 is not about the pod.
-  if (isMissingObject(answer)) return { kind: status?.resource === BUDGETS.plural ? 'changed' : 'gone' };
+  const missing = missingObject(answer)?.resource;
+  if (missing === BUDGETS.plural) return { kind: 'changed' };
+  if (missing === PODS.plural) return { kind: 'gone' };
   return answer.status === 409 ? { kind: 'changed' } : undefined;
 }
 

@@ -36,13 +36,14 @@ export function leasePort(transport: Transport, namespace: string, name: string,
       ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
     });
     // A patch of one that was deleted meets nothing: it is as with one that somebody else has changed.
-    if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer))) return { kind: 'conflict' };
+    if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))
+      return { kind: 'conflict' };
     return { kind: 'written', lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
   };
   return {
     async get() {
       const answer = await transport.request({ path: pathOf(resource, name), urgent: true, deadlineMs: DEADLINE_MS });
-      return isMissingObject(answer) ? undefined : read('get', answer);
+      return isMissingObject(answer, resource, name) ? undefined : read('get', answer);
     },
     create: (record: LeaseRecord) =>
       write('POST', {

@@ -7,7 +7,7 @@ import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched } from './
 import type { Query } from './request.ts';
 import { NODE_POOLS } from './resource.ts';
 
-/** `status` and `finalizers` for the reconciler. */
+/** What the reconciler writes of a pool: status, finalizers, an annotation. */
 export class NodePools {
   readonly #api: Api;
   readonly #writeQuery: Query;
@@ -26,16 +26,12 @@ export class NodePools {
     return pool === undefined ? undefined : soundPool(pool);
   }
 
-  async setFinalizers({ metadata }: NodePool, finalizers: string[]): Promise<PoolWrite> {
-    const { name, resourceVersion } = metadata;
-    return poolWrite(
-      await this.#api.patch<NodePool>(NODE_POOLS, name, {
-        contentType: MERGE_PATCH,
-        body: { metadata: { resourceVersion, finalizers } },
-        query: this.#writeQuery,
-        replayable: true,
-      }),
-    );
+  setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite> {
+    return this.#patchMetadata(pool, { finalizers });
+  }
+
+  annotate(pool: NodePool, key: string, value: string): Promise<PoolWrite> {
+    return this.#patchMetadata(pool, { annotations: { [key]: value } });
   }
 
   /** Replaces it whole: a merge patch would keep keys of maps that are gone. The resourceVersion makes the server compare it. */
@@ -49,6 +45,18 @@ export class NodePools {
         ],
         query: this.#writeQuery,
         subresource: 'status',
+        replayable: true,
+      }),
+    );
+  }
+
+  async #patchMetadata({ metadata }: NodePool, change: object): Promise<PoolWrite> {
+    const { name, resourceVersion } = metadata;
+    return poolWrite(
+      await this.#api.patch<NodePool>(NODE_POOLS, name, {
+        contentType: MERGE_PATCH,
+        body: { metadata: { resourceVersion, ...change } },
+        query: this.#writeQuery,
         replayable: true,
       }),
     );

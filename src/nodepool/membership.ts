@@ -3,6 +3,7 @@ import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import { taintId } from './taint.ts';
+import { isWithoutGeneration, takeoverOf } from './takeover.ts';
 import { FINALIZER, type Node, type NodePool } from './types.ts';
 import { type FieldError, validatePool } from './validation.ts';
 
@@ -29,9 +30,14 @@ export class PoolIndex {
   readonly #keys = new Set<string>();
   /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
   readonly #keepers = new Set<string>();
+  /** Names of pools that hold what equals their spec on nodes without a record. */
+  readonly #inherited: ReadonlySet<string>;
 
-  constructor(pools: Iterable<NodePool>) {
-    for (const pool of [...pools].sort(olderFirst)) {
+  /** @param nodes all of them: their records tell which pools have been taken over */
+  constructor(pools: Iterable<NodePool>, nodes: Iterable<Node> = []) {
+    const sorted = [...pools].sort(olderFirst);
+    this.#inherited = this.#inheritedOf(sorted, nodes);
+    for (const pool of sorted) {
       this.#errors.set(pool.metadata.name, validatePool(pool));
       if (!isSelectorKnown(pool)) {
         if (pool.metadata.deletionTimestamp === undefined) this.#keepers.add(pool.metadata.name);
@@ -55,6 +61,11 @@ export class PoolIndex {
     return this.#errors.get(name) ?? [];
   }
 
+  /** Whether the pool still holds what equals its spec: see isInherited(). */
+  isInherited(name: string): boolean {
+    return this.#inherited.has(name);
+  }
+
   /** Whether a pool selects by one of these labels: no others can make a node join or leave one. */
   isDecided(labels: Record<string, unknown>): boolean {
     for (const key in labels) if (this.#keys.has(key)) return true;
@@ -69,7 +80,7 @@ export class PoolIndex {
   claim(node: Node): Claim {
     const matching = this.#matching(node);
     const applied = node.record === undefined ? undefined : this.#records.read(node.record);
-    const record = applied ?? impliedRecord(node, matching);
+    const record = applied ?? impliedRecord(node, matching, this.#inherited);
     const able: string[] = [];
     for (const { metadata } of matching) {
       const { name } = metadata;
@@ -79,6 +90,21 @@ export class PoolIndex {
     if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
     const owner = record !== undefined && able.includes(record.pool) ? record.pool : able[0];
     return { record, owner, losers: able.length < 2 ? NONE : able.filter(name => name !== owner) };
+  }
+
+  /** One that has records and no mark was taken over by a version that set none: all that it held is recorded. */
+  #inheritedOf(pools: NodePool[], nodes: Iterable<Node>): Set<string> {
+    const inherited = pools.filter(isInherited);
+    const names = new Set(inherited.map(({ metadata }) => metadata.name));
+    const unmarked = new Set(
+      inherited.filter(pool => takeoverOf(pool) === undefined).map(({ metadata }) => metadata.name),
+    );
+    if (unmarked.size === 0) return names;
+    for (const node of nodes) {
+      const holder = node.record === undefined ? undefined : this.#records.read(node.record)?.pool;
+      if (holder !== undefined && unmarked.has(holder)) names.delete(holder);
+    }
+    return names;
   }
 
   #matching(node: Node): NodePool[] {
@@ -110,20 +136,18 @@ export function sameClaims(before: NodePool, after: NodePool): boolean {
 
 /**
  * Whether only the operator that this product follows has reconciled the pool so far: its finalizer is there, and a
- * status without observedGeneration, which ours sets (on such a pool only once all of it is applied).
+ * status without observedGeneration, which ours sets (on such a pool only once all of it is applied). Its CRD drops that
+ * field, so the end of the takeover is marked on the pool as well.
  */
-export function isInherited({ metadata, status }: NodePool): boolean {
-  return (
-    metadata.finalizers?.includes(FINALIZER) === true &&
-    status?.status !== undefined &&
-    status.observedGeneration === undefined
-  );
+export function isInherited(pool: NodePool): boolean {
+  const isHeld = pool.metadata.finalizers?.includes(FINALIZER) === true;
+  return isHeld && isWithoutGeneration(pool) && takeoverOf(pool) !== 'finished';
 }
 
 /** That operator wrote no records: an inherited pool holds what equals its spec on the nodes it matches. */
-function impliedRecord(node: Node, matching: NodePool[]): AppliedRecord | undefined {
-  if (node.record !== undefined) return undefined;
-  const pool = matching.find(isInherited);
+function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<string>): AppliedRecord | undefined {
+  if (node.record !== undefined || inherited.size === 0) return undefined;
+  const pool = matching.find(({ metadata }) => inherited.has(metadata.name));
   if (pool === undefined) return undefined;
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   return {

@@ -15,6 +15,9 @@ export const LEASE_NAMESPACE = 'kube-system';
 /** The annotation on a node that says what its pool applied there (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 
+/** The annotation on a pool of the earlier operator that says how far it is taken over (see membership.ts). */
+export const TAKEOVER_ANNOTATION = 'nodes.lailin.xyz/takeover';
+
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 
 /** Identity is key + effect, as on the API server. An absent value equals "". */

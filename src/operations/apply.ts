@@ -104,6 +104,7 @@ async function reconciledAgain(
     outcome: {
       ...outcome,
       runtimeClass,
+      lacking: [...new Set([...first.lacking, ...outcome.lacking])],
       statusWritten: first.statusWritten || outcome.statusWritten,
       moves: [...first.moves, ...outcome.moves],
       warnings: [...new Set([...first.warnings, ...outcome.warnings])],

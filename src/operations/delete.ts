@@ -8,6 +8,7 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import { type Intent, stateBefore } from '../reconciler/intent.ts';
+import { stillThere } from '../reconciler/live-reads.ts';
 import type { MembershipChange, MembershipChanges } from '../reconciler/membership-change.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
@@ -149,6 +150,7 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
   if (current.metadata.uid === uid) {
     if (dryRun) view.setPool(marked(current, now));
     if (view.pool(name)?.metadata.deletionTimestamp !== undefined) return;
+    throw stillThere(`cannot delete NodePool "${name}"`);
   }
   throw new NodepoolError(
     'cluster',

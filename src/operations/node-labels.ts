@@ -3,6 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from '../reconciler/altered.ts';
+import { stillThere } from '../reconciler/live-reads.ts';
 import type { ClusterPort, NodePatch } from '../reconciler/ports.ts';
 
 /** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
@@ -21,7 +22,7 @@ export async function patchLabels(
 ): Promise<Node | undefined> {
   let current: Node | undefined = node;
   for (let attempt = 0; attempt < MOST_ATTEMPTS && current !== undefined; attempt++) {
-    const { name, resourceVersion }: Node = current;
+    const { name, uid, resourceVersion }: Node = current;
     const wanted = change(current);
     if (isLabelled(current, wanted)) return current;
     const write = await cluster.patchNode(name, { resourceVersion, ...wanted });
@@ -31,7 +32,8 @@ export async function patchLabels(
       if (altered.length > 0) throw alteredError(name, altered);
       return write.node;
     }
-    current = write.kind === 'gone' ? undefined : await cluster.getNode(name);
+    current = await cluster.getNode(name);
+    if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
   }
   if (current === undefined) return undefined;
   throw new NodepoolError(

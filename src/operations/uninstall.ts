@@ -101,6 +101,9 @@ async function release(names: string[], options: ApplyOptions, deps: ApplyDeps &
   if (left.length > 0) throw notReleased(left);
   const { own } = await apply(view, { pools: orphans.map(({ pool }) => pool) }, options, deps);
   throwFailures(own, deps.signal);
+  // The list did not have them, and the server has.
+  const found = own.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
+  if (found.length > 0) throw notReleased(found);
 }
 
 function leftovers(view: View): Leftovers {

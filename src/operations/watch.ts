@@ -21,6 +21,7 @@ import { Feed } from '../reconciler/feed.ts';
 import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
+import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
 import { View } from '../reconciler/view.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
@@ -60,6 +61,8 @@ export interface WatchState {
 
 /** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
 const WORKERS = 16;
+/** Between two attempts while the CRD lacks something: nothing that is watched tells of its change. */
+const CRD_RETRY_MS = 10_000;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
 /** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
@@ -94,6 +97,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     },
   });
 
+  const logLacking = lackingLog(log);
   const feed = new Feed({
     view,
     enqueue: pool => queue.add(pool),
@@ -142,6 +146,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
+      if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(outcome.lacking);
+      if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
       const { failures, retryAfterMs } = outcome;
       const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
       if (failure === undefined)
@@ -172,6 +178,21 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
 function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
   const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
   return kind === 'released' || wrote;
+}
+
+/** Whether all that is left to do is for want of what the CRD lacks. */
+function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
+  return lacking.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
+}
+
+/** Says what the CRD lacks, once for all pools. */
+function lackingLog(log: Log): (lacking: readonly string[]) => void {
+  let said: string | undefined;
+  return lacking => {
+    const text = lacking.length === 0 ? undefined : lackingMessage(lacking);
+    if (text !== undefined && text !== said) log('warning', text);
+    said = text;
+  };
 }
 
 function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {

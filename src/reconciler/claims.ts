@@ -84,7 +84,7 @@ export class Claims {
 
   #fresh(): PoolIndex {
     if (this.#index !== undefined) return this.#index;
-    const index = new PoolIndex(this.#pools.values());
+    const index = new PoolIndex(this.#pools.values(), this.#nodes.values());
     this.#claims.clear();
     this.#concerned.clear();
     for (const node of this.#nodes.values()) this.#add(index, node);

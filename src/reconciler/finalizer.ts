@@ -3,12 +3,10 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import type { ClusterPort } from './ports.ts';
-import type { View } from './view.ts';
+import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
+import type { PoolWrite } from './ports.ts';
 
-interface FinalizerDeps {
-  cluster: ClusterPort;
-  view: View;
+export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
 }
 
@@ -18,46 +16,62 @@ const MOST_ATTEMPTS = 20;
  * The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone, or another has its name.
  * The view follows. Throws NodepoolError.
  */
-export async function addFinalizer(pool: NodePool, deps: FinalizerDeps): Promise<NodePool | undefined> {
-  return edit(pool, deps, ({ finalizers = [], deletionTimestamp }) =>
+export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
+  return editPool(pool, deps, current => {
+    const { finalizers = [], deletionTimestamp } = current.metadata;
     // The server accepts no new finalizer on a pool that is being deleted.
-    finalizers.includes(FINALIZER) || deletionTimestamp !== undefined ? finalizers : [...finalizers, FINALIZER],
-  );
+    if (finalizers.includes(FINALIZER) || deletionTimestamp !== undefined) return undefined;
+    return () => setFinalizers(current, [...finalizers, FINALIZER], deps);
+  });
 }
 
 /** Lets a deleted pool go. */
-export async function dropFinalizer(pool: NodePool, deps: FinalizerDeps): Promise<void> {
-  await edit(pool, deps, ({ finalizers = [] }) => finalizers.filter(finalizer => finalizer !== FINALIZER));
+export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
+  await editPool(pool, deps, current => {
+    const { finalizers = [] } = current.metadata;
+    if (!finalizers.includes(FINALIZER)) return undefined;
+    const others = finalizers.filter(finalizer => finalizer !== FINALIZER);
+    return () => setFinalizers(current, others, deps);
+  });
   deps.view.removePool(pool.metadata.name, pool.metadata.uid);
 }
 
-async function edit(
+/**
+ * Carries out the write that is due on the pool as it is now; on conflict the pool is read and asked about again. Gives
+ * what addFinalizer() gives.
+ * @param due undefined when nothing is
+ */
+export async function editPool(
   pool: NodePool,
-  { cluster, view, sleep }: FinalizerDeps,
-  change: (metadata: NodePool['metadata']) => string[],
+  deps: PoolEditDeps,
+  due: (current: NodePool) => (() => Promise<PoolWrite>) | undefined,
 ): Promise<NodePool | undefined> {
   const { name, uid } = pool.metadata;
-  let current: NodePool | undefined = pool;
+  let current = pool;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-    const finalizers = change(current.metadata);
-    if (deepEqual(current.metadata.finalizers ?? [], finalizers)) return current;
-    const write = await cluster.setFinalizers(current, finalizers);
-    if (write.kind === 'written') {
-      view.setPool(write.pool);
-      if (!deepEqual(write.pool.metadata.finalizers ?? [], finalizers)) throw alteredError(name);
-      return write.pool;
+    const write = due(current);
+    if (write === undefined) return current;
+    const written = await write();
+    if (written.kind === 'written') {
+      deps.view.setPool(written.pool);
+      return written.pool;
     }
-    await sleep(conflictDelay(attempt, Math.random()));
-    current = write.kind === 'gone' ? undefined : await cluster.getPool(name);
-    if (current === undefined) view.removePool(name, uid);
-    else view.setPool(current);
+    await deps.sleep(conflictDelay(attempt, Math.random()));
+    const latest = await readPool(name, uid, deps);
     // Another pool of that name: its finalizers are not this one's.
-    if (current === undefined || current.metadata.uid !== uid) return undefined;
+    if (latest === undefined || latest.metadata.uid !== uid) return undefined;
+    if (written.kind === 'gone') throw stillThere(`cannot patch NodePool "${name}"`);
+    current = latest;
   }
-  throw new NodepoolError(
-    'cluster',
-    `cannot set the finalizer of nodepool ${name}: the cluster keeps answering conflict`,
-  );
+  throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);
+}
+
+/** Throws NodepoolError when the server stored others than it was sent. */
+async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.setFinalizers(pool, finalizers);
+  const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
+  if (isAltered) throw alteredError(pool.metadata.name);
+  return write;
 }
 
 function alteredError(pool: string): NodepoolError {

@@ -3,16 +3,18 @@ import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { recordProblem } from '../nodepool/record.ts';
-import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { addFinalizer } from './finalizer.ts';
+import { GonePools } from './gone-pools.ts';
+import { readNode, stillThere } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
 import { NodePace } from './node-pace.ts';
 import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
 import { limitError, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
+import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
 
 export type { NodeMove };
@@ -33,6 +35,8 @@ export interface NodeWriterDeps {
 const MOST_ATTEMPTS = 50;
 
 export class NodeWriter {
+  /** Asked before a node is released for want of its pool. */
+  readonly gonePools: GonePools;
   readonly #deps: NodeWriterDeps;
   /** One write in flight a node: two pools that a node moves between do not race for it. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
@@ -41,6 +45,7 @@ export class NodeWriter {
   readonly #pace: NodePace;
 
   constructor(deps: NodeWriterDeps) {
+    this.gonePools = new GonePools(deps);
     this.#deps = deps;
     this.#pace = deps.pace ?? new NodePace(deps.clock);
     this.#changes = new Map(deps.changes);
@@ -94,11 +99,12 @@ export class NodeWriter {
       }
       if (plan?.patch === undefined || uid === undefined) return move;
       await this.#assertFree(name, uid, plan.changes);
-      const owner = this.#ownerWithoutFinalizer(plan);
+      const owner = this.#unpreparedOwner(plan);
       if (owner !== undefined) {
-        await addFinalizer(owner, this.#deps);
+        await prepare(owner, this.#deps);
         continue;
       }
+      if (!(await this.gonePools.mayRelease(plan))) continue;
       this.#assertConsent(plan);
       const write = await cluster.patchNode(name, plan.patch);
       if (write.kind === 'written') {
@@ -109,9 +115,9 @@ export class NodeWriter {
         this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move);
         continue;
       }
-      const current = write.kind === 'gone' ? undefined : await this.#reread(name, attempt, sleep);
-      if (current === undefined) view.removeNode(name, uid);
-      else view.setNode(current);
+      await sleep(conflictDelay(attempt, Math.random()));
+      const current = await readNode(name, uid, this.#deps);
+      if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
     }
     throw new NodepoolError(
       'cluster',
@@ -152,9 +158,9 @@ export class NodeWriter {
   }
 
   /** Whoever gets a node has the finalizer first that will release it again. */
-  #ownerWithoutFinalizer({ owner }: NodePlan): NodePool | undefined {
+  #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.view.pool(owner);
-    return pool?.metadata.finalizers?.includes(FINALIZER) ? undefined : pool;
+    return pool === undefined || isPrepared(pool, this.#deps.view) ? undefined : pool;
   }
 
   /** A node that changed since its plan was agreed to may get a taint that nobody was asked about. */
@@ -167,11 +173,6 @@ export class NodeWriter {
       `node ${plan.node.name} was changed meanwhile and would now get the taint ${first.split(' ')[1]}, which was not agreed to; it was not written`,
       'run the command again to see which pods that would evict',
     );
-  }
-
-  async #reread(name: string, attempt: number, sleep: NodeWriterDeps['sleep']) {
-    await sleep(conflictDelay(attempt, Math.random()));
-    return this.#deps.cluster.getNode(name);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { attempt, failureOf, type WriteFailure } from './failure.ts';
+import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
 import type { NodePace } from './node-pace.ts';
 import { planOf } from './node-plan.ts';
@@ -61,6 +62,11 @@ export class PoolNodes {
   /** See NodeWriter.needsWrite(). */
   needsWrite(node: string): boolean {
     return this.#writer.needsWrite(node);
+  }
+
+  /** See GonePools. */
+  get gonePools(): GonePools {
+    return this.#writer.gonePools;
   }
 
   /** Writes those of the pool that differ. */

@@ -34,7 +34,9 @@ export interface ClusterPort {
   getPool(name: string): Promise<NodePool | undefined>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
-  /** Replaces the status, guarded by the pool's resourceVersion. */
+  /** Sets one annotation, guarded by the pool's resourceVersion. */
+  annotatePool(pool: NodePool, key: string, value: string): Promise<PoolWrite>;
+  /** Replaces the status, guarded by the pool's resourceVersion. `gone`, too, where no status subresource is served. */
   patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
 
   getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;

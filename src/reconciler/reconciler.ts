@@ -6,20 +6,18 @@
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
 
-import { NodepoolError } from '../nodepool/errors.ts';
-import { deepEqual } from '../nodepool/merge-patch.ts';
-import { computeStatus, type Observation } from '../nodepool/status.ts';
-import { timestamp } from '../nodepool/timestamp.ts';
+import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
-import { conflictDelay } from './conflict-delay.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
-import { addFinalizer, dropFinalizer } from './finalizer.ts';
+import { dropFinalizer } from './finalizer.ts';
 import type { NodeMove } from './node-writer.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
+import { writeStatus } from './status-writer.ts';
+import { finishTakeover, prepare } from './takeover.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions {
   now: () => Date;
@@ -40,7 +38,10 @@ export interface PoolOutcome {
    * stopped before all of it was written.
    */
   kind: 'reconciled' | 'released' | 'interrupted';
+  /** With a failure to write it among the failures: as it would be. */
   status: NodePoolStatus | undefined;
+  /** What the CRD that is installed lacks, and `kubectl nodepool install` adds: paths, as `status.conditions`. */
+  lacking: string[];
   /** Whether the status was written: it differed. */
   statusWritten: boolean;
   /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
@@ -56,8 +57,6 @@ export interface PoolOutcome {
   warnings: string[];
 }
 
-const MOST_STATUS_ATTEMPTS = 10;
-
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #nodes: PoolNodes;
@@ -67,16 +66,20 @@ export class Reconciler {
     this.#nodes = new PoolNodes(options);
   }
 
-  /** Throws NodepoolError when the pool itself or its status cannot be read or written. */
+  /** Throws NodepoolError when the pool itself cannot be read, or not be given what a pool has before its nodes. */
   async reconcile(name: string): Promise<PoolOutcome> {
+    return this.#reconcile(name).finally(() => this.#nodes.gonePools.forget(name));
+  }
+
+  async #reconcile(name: string): Promise<PoolOutcome> {
     const { view, limit } = this.#options;
     if (this.#isInterrupted()) return this.#interrupted({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
     const pool = view.pool(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (view.specErrors(name).length > 0) return this.#settle(pool, false);
-    const held = await limit(() => addFinalizer(pool, this.#options));
-    if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.reconcile(name);
+    const held = await limit(() => prepare(pool, this.#options));
+    if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.#reconcile(name);
     return this.#settle(held, true);
   }
 
@@ -109,7 +112,9 @@ export class Reconciler {
       failures: messagesOf(unmet),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    outcome.status = await this.#writeStatus(pool, observed, outcome);
+    const written = await writeStatus(pool, observed, outcome, this.#options);
+    if (written)
+      await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)));
     await this.#tell(
       [
         ...this.#moveEvents(outcome),
@@ -120,15 +125,19 @@ export class Reconciler {
     );
     if (outcome.status !== undefined) return outcome;
     // Deleted while its nodes were written: what it was given after somebody released it is let go again.
-    const again = await this.reconcile(name);
+    const again = await this.#reconcile(name);
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
   }
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
     const { limit } = this.#options;
-    const outcome: PoolOutcome = { ...nothingDone(pool.metadata.name), kind: 'released' };
-    await this.#nodes.settle(pool.metadata.name, outcome);
+    const { name, uid } = pool.metadata;
+    // One that was made anew under the name since holds the nodes now.
+    if ((await this.#askForPool(name)) && this.#options.view.pool(name)?.metadata.uid !== uid)
+      return this.#reconcile(name);
+    const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
+    await this.#nodes.settle(name, outcome);
     if (this.#isInterrupted()) return this.#interrupted(outcome);
     await attempt(outcome.failures, async () => {
       outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
@@ -147,13 +156,8 @@ export class Reconciler {
 
   /** The pool is gone without its finalizer having been honoured, or never had one. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
-    const { cluster, view, limit } = this.#options;
-    if (view.held(name).some(node => this.#nodes.needsWrite(node.name))) {
-      // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
-      const pool = await limit(() => cluster.getPool(name));
-      if (pool !== undefined) view.setPool(pool);
-      if (view.pool(name) !== undefined) return this.reconcile(name);
-    }
+    // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
+    if ((await this.#askForPool(name)) && this.#options.view.pool(name) !== undefined) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
     if (this.#isInterrupted()) return this.#interrupted(outcome);
@@ -171,45 +175,12 @@ export class Reconciler {
     return { ...outcome, kind: 'interrupted' };
   }
 
-  /**
-   * Writes the status if it differs, and gives it. Undefined when the pool is gone, is being deleted, or another one has
-   * its name now.
-   * @param outcome told whether it was written. If nodes were, the pool is looked at even if the status stays: a deletion
-   * may have crossed the node writes. Where the view is followed that enqueues the pool again, and a request for every
-   * repaired node is saved.
-   */
-  async #writeStatus(pool: NodePool, observed: Observation, outcome: PoolOutcome): Promise<NodePoolStatus | undefined> {
-    const { cluster, view, limit, now, sleep, isFollowed = false } = this.#options;
-    const { metadata, spec } = pool;
-    const { name, generation = 0 } = metadata;
-    let current = pool;
-    for (let attempt = 1; attempt <= MOST_STATUS_ATTEMPTS; attempt++) {
-      // What was observed belongs to the spec that was read; the conditions of others to the status as it is now.
-      const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
-      if (deepEqual(current.status, status)) {
-        if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return status;
-        return this.#isStill(pool, await limit(() => cluster.getPool(name))) ? status : undefined;
-      }
-      view.expectStatus(name, status);
-      const write = await limit(() => cluster.patchStatus(current, status));
-      outcome.statusWritten = write.kind === 'written';
-      if (write.kind === 'written') return this.#isStill(pool, write.pool) ? status : undefined;
-      await sleep(conflictDelay(attempt, Math.random()));
-      const latest = write.kind === 'gone' ? undefined : await limit(() => cluster.getPool(name));
-      if (!this.#isStill(pool, latest) || latest === undefined) return undefined;
-      // Another process has reconciled a later spec: its word stands.
-      if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return latest.status;
-      current = latest;
-    }
-    throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
-  }
-
-  /** Whether the pool that was read now is the one that was reconciled, and not being deleted. The view follows. */
-  #isStill(pool: NodePool, latest: NodePool | undefined): boolean {
-    const { view } = this.#options;
-    if (latest === undefined) view.removePool(pool.metadata.name, pool.metadata.uid);
-    else view.setPool(latest);
-    return latest?.metadata.uid === pool.metadata.uid && latest?.metadata.deletionTimestamp === undefined;
+  /** Asks the server for a pool whose nodes are about to be released, the view following; false when no node is. */
+  async #askForPool(name: string): Promise<boolean> {
+    const { view, limit } = this.#options;
+    if (!view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    await limit(() => this.#nodes.gonePools.ask(name));
+    return true;
   }
 
   #settleRuntimeClass(pool: NodePool): Promise<RuntimeClassOutcome> {
@@ -244,6 +215,7 @@ function nothingDone(pool: string): PoolOutcome {
     pool,
     kind: 'reconciled',
     status: undefined,
+    lacking: [],
     statusWritten: false,
     moves: [],
     runtimeClass: { kind: 'unchanged' },

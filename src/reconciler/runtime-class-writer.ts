@@ -39,9 +39,10 @@ export async function settleRuntimeClass(
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
       replaced = plan.current;
     } else {
+      const asked = view.moment();
       const current = await cluster.getRuntimeClass(name);
       if (current === undefined) view.removeRuntimeClass(name, known?.metadata.uid);
-      else view.setRuntimeClass(current);
+      else view.setRuntimeClass(current, asked);
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');

@@ -3,13 +3,13 @@
  *
  * What is seen comes from caches and from the answers to our own requests, in any order:
  * - An object never goes back to an older resourceVersion, nor a name to an earlier object that had it.
- * - What was seen to be gone does not come back; a late "not found" takes away only the object that was asked for.
+ * - What was seen to be gone does not come back, unless the server, asked for it after that, still has it; a late "not
+ *   found" takes away only the object that was asked for.
  * - Who observes is told of every pool that a change concerns, whichever way the change was learned.
  *
  * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
  * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
-import { Lru } from '../controller/lru.ts';
 import { isOlder } from '../controller/resource-version.ts';
 import { type Claim, sameClaims } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
@@ -17,6 +17,7 @@ import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 import { Claims } from './claims.ts';
+import { GoneUids, type Moment } from './gone-uids.ts';
 
 export interface ViewObserver {
   /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
@@ -25,15 +26,12 @@ export interface ViewObserver {
   nodeGone(node: string, holder: string | undefined): void;
 }
 
-/** UIDs of gone objects that are remembered: what is older than that many deletions has arrived. */
-const MOST_GONE = 10_000;
-
 export class View {
   readonly #pools = new Map<string, NodePool>();
   readonly #nodes = new Map<string, Node>();
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
   readonly #claims = new Claims(this.#pools, this.#nodes);
-  readonly #gone = new Lru<string, true>(MOST_GONE);
+  readonly #gone = new GoneUids();
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ViewObserver | undefined;
@@ -54,6 +52,11 @@ export class View {
   isStaying(name: string): boolean {
     const pool = this.#pools.get(name);
     return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
+  }
+
+  /** See PoolIndex.isInherited(). */
+  isInherited(name: string): boolean {
+    return this.#claims.index.isInherited(name);
   }
 
   /** What is wrong with the pool's spec. */
@@ -144,10 +147,16 @@ export class View {
     this.#observer = observer;
   }
 
-  setPool(pool: NodePool): void {
+  /** See GoneUids.moment(). */
+  moment(): Moment {
+    return this.#gone.moment();
+  }
+
+  /** @param asked when the server was asked for it; none for what a cache or the answer to a write tells */
+  setPool(pool: NodePool, asked?: Moment): void {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
-    if (this.#isPast(before?.metadata, pool.metadata)) return;
+    if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
     // A new status or finalizer moves no node: without this, every pool's status write would claim all nodes anew.
     const moves = before === undefined || !sameClaims(before, pool);
     const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
@@ -179,8 +188,9 @@ export class View {
     if (this.#observer !== undefined) this.#observer.concerned(this.neighbours(name));
   }
 
-  setNode(node: Node): void {
-    if (this.#isPast(this.#nodes.get(node.name), node)) return;
+  /** @param asked as of setPool() */
+  setNode(node: Node, asked?: Moment): void {
+    if (this.#isPast(this.#nodes.get(node.name), node, asked)) return;
     // One that was made anew under the name: the earlier one is gone.
     const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
@@ -202,10 +212,11 @@ export class View {
     this.#observer?.concerned(concerned);
   }
 
-  setRuntimeClass(runtimeClass: RuntimeClass): void {
+  /** @param asked as of setPool() */
+  setRuntimeClass(runtimeClass: RuntimeClass, asked?: Moment): void {
     const { name } = runtimeClass.metadata;
     const before = this.#runtimeClasses.get(name)?.metadata;
-    if (this.#isPast(before, runtimeClass.metadata)) return;
+    if (this.#isPast(before, runtimeClass.metadata, asked)) return;
     this.#runtimeClasses.set(name, runtimeClass);
     if (!isSame(before, runtimeClass.metadata)) this.#concernOwner(name);
   }
@@ -223,13 +234,13 @@ export class View {
   }
 
   /** Whether the object is older than what is there, or known to be gone. */
-  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned): boolean {
-    return this.#gone.get(uid) === true || isOlder(resourceVersion, before?.resourceVersion ?? '');
+  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned, asked: Moment = 0): boolean {
+    return this.#gone.isGone(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
   }
 
   /** Whether it is there, to be taken away; from now on it is gone either way. */
   #take(before: Versioned | undefined, uid: string | undefined): boolean {
-    if (uid !== undefined) this.#gone.set(uid, true);
+    if (uid !== undefined) this.#gone.add(uid);
     return before !== undefined && before.uid === uid;
   }
 }

@@ -1,11 +1,15 @@
 /** Pools that the earlier operator made: taken over as they are, and deleted cleanly. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { FINALIZER } from '../../src/nodepool/types.ts';
+import { beforeEach, test } from 'node:test';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
+import { FINALIZER, RECORD_ANNOTATION, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
+import { useCrd } from './earlier-crd.ts';
 import { role, statuses, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
+beforeEach(() => useCrd(world.cluster(), 'ours'));
+
 const TAINT = { key: 'node-pool.lailin.xyz', value: 'worker', effect: 'NoSchedule' } as const;
 
 /** What that operator leaves behind: labelled and tainted nodes, a finalizer, a status, a RuntimeClass. */
@@ -83,4 +87,87 @@ test('a spec edited after it was taken over: what left it leaves the node', asyn
   const node = await world.node('a');
   assert.equal(node.metadata.labels['node-pool.lailin.xyz/worker'], '20');
   assert.deepEqual(taintsOf(node), ['theirs:NoSchedule']);
+});
+
+const OURS = { 'node-pool.lailin.xyz/worker': '10' };
+const VALUES = { labels: { ...role('worker'), ...OURS }, taints: [TAINT] };
+
+/** Deletes the pool; which of these nodes still have the label and the taint. */
+async function kept(...nodes: string[]): Promise<string[]> {
+  await world.delete(['worker']);
+  const live = await Promise.all(nodes.map(name => world.node(name)));
+  return live.flatMap(node => {
+    const has = [node.metadata.labels['node-pool.lailin.xyz/worker'] === '10', taintsOf(node).length > 0];
+    assert.equal(has[0], has[1], node.metadata.name);
+    assert.equal(node.metadata.annotations?.[RECORD_ANNOTATION], undefined);
+    return has[0] ? [node.metadata.name] : [];
+  });
+}
+
+/** As that operator leaves it, with these nodes. */
+async function pool(...nodes: string[]): Promise<void> {
+  await world.nodes(...nodes.map(name => ({ name, ...VALUES })));
+  await world.pool('worker', { taints: [TAINT], labels: OURS }, { metadata: { finalizers: [FINALIZER] } });
+  await raw(world.cluster()).expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/worker/status', {
+    status: { status: 200, nodeCount: nodes.length },
+  });
+}
+
+for (const crd of ['ours', 'earlier schema'] as const) {
+  test(`a node that joins after the takeover keeps what it had before (CRD: ${crd})`, async () => {
+    await useCrd(world.cluster(), crd);
+    await pool('before');
+    await world.reconcile();
+    await world.nodes({ name: 'after', ...VALUES });
+    await world.reconcile();
+    assert.deepEqual(await kept('before', 'after'), ['after']);
+  });
+
+  test(`so does one that joins a pool that had no node when it was taken over (CRD: ${crd})`, async () => {
+    await useCrd(world.cluster(), crd);
+    await pool();
+    await world.reconcile();
+    await world.nodes({ name: 'after', ...VALUES });
+    await world.reconcile();
+    assert.deepEqual(await kept('after'), ['after']);
+  });
+
+  test(`and one that joins a pool that was never that operator's (CRD: ${crd})`, async () => {
+    await useCrd(world.cluster(), crd);
+    await world.pool('worker', { taints: [TAINT], labels: OURS });
+    await world.reconcile();
+    await world.nodes({ name: 'after', ...VALUES });
+    await world.reconcile();
+    assert.deepEqual(await kept('after'), ['after']);
+  });
+
+  test(`a takeover that was stopped half-way is finished by the next run (CRD: ${crd})`, async () => {
+    await useCrd(world.cluster(), crd);
+    await pool('a', 'b');
+    const { cluster } = await world.connection();
+    let writes = 0;
+    const patchNode: typeof cluster.patchNode = async (...args) => {
+      if (writes++ > 0) throw new NodepoolError('cluster', 'stopped');
+      return cluster.patchNode(...args);
+    };
+    await world.reconcileWith({ ...cluster, patchNode });
+    assert.equal(writes, 2);
+    assert.equal((await world.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'started');
+    await world.reconcile();
+    assert.equal((await world.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'finished');
+    assert.deepEqual(await kept('a', 'b'), []);
+  });
+}
+
+test('a pool with records, which an earlier version took over under a CRD that drops fields, is taken over no more', async () => {
+  await useCrd(world.cluster(), 'earlier schema');
+  await pool('before', 'after');
+  const record = JSON.stringify({
+    pool: 'worker',
+    labels: OURS,
+    taints: { 'node-pool.lailin.xyz:NoSchedule': 'worker' },
+  });
+  await world.patchNode('before', { metadata: { annotations: { [RECORD_ANNOTATION]: record } } });
+  await world.reconcile();
+  assert.deepEqual(await kept('before', 'after'), ['after']);
 });

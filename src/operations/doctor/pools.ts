@@ -2,6 +2,7 @@
 
 import { plural } from '../../nodepool/plural.ts';
 import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { error, type Finding, ok, warning } from './check.ts';
@@ -48,12 +49,14 @@ function whyNot200({ metadata, status }: NodePool): string {
   return `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd() + (message === '' ? '' : `: ${message}`);
 }
 
-function lateness({ metadata, status }: NodePool): string | undefined {
+function lateness(pool: NodePool): string | undefined {
+  const { metadata, status } = pool;
   const { name, generation, deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return `${name}: being deleted since ${deletionTimestamp}`;
   // A status of another writer may be without the number.
   if (status?.status === undefined) return `${name}: never reconciled`;
   const { observedGeneration } = status;
+  if (hasLostFields(pool)) return `${name}: ${LOST_FIELDS}: ${MEND_LOST_FIELDS}`;
   if (observedGeneration === undefined) return `${name}: not reconciled by this program yet`;
   return observedGeneration === generation ? undefined : `${name}: its spec changed after it was reconciled`;
 }

@@ -59,10 +59,13 @@ for (const [name, given, expected] of [
     { kind: 'busy', afterMs: undefined, message: 'no backend' },
   ],
   ['a slow one', answer(504, failure(504)), { kind: 'busy', afterMs: undefined, message: 'no' }],
-  ['gone', answer(404, failure(404, { details: { name: 'p', kind: 'pods' } })), { kind: 'gone' }],
+  ['gone', answer(404, failure(404, { reason: 'NotFound', details: { name: 'p', kind: 'pods' } })), { kind: 'gone' }],
   [
     'a budget that went meanwhile',
-    answer(404, failure(404, { details: { name: 'web', group: 'policy', kind: 'poddisruptionbudgets' } })),
+    answer(
+      404,
+      failure(404, { reason: 'NotFound', details: { name: 'web', group: 'policy', kind: 'poddisruptionbudgets' } }),
+    ),
     { kind: 'changed' },
   ],
   ['another pod', answer(409, failure(409)), { kind: 'changed' }],

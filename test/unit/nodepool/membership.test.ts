@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PoolIndex } from '../../../src/nodepool/membership.ts';
-import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { FINALIZER, TAKEOVER_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
 const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:00Z' });
@@ -92,4 +92,11 @@ test('a pool of the earlier operator holds what equals its spec', () => {
 
   const ours = { ...inherited, status: { status: 200, nodeCount: 1, observedGeneration: 1 } };
   assert.equal(new PoolIndex([ours]).claim(node).record, undefined);
+  const marked = (takeover: string) => {
+    return { ...inherited, metadata: { ...inherited.metadata, annotations: { [TAKEOVER_ANNOTATION]: takeover } } };
+  };
+  const recorded = [node, aNode({ name: 'b', record: recordOf({ pool: 'worker' }) })];
+  assert.equal(new PoolIndex([marked('finished')]).claim(node).record, undefined);
+  assert.equal(new PoolIndex([inherited], recorded).claim(node).record, undefined, 'one with records has all it held');
+  assert.ok(new PoolIndex([marked('started')], recorded).claim(node).record, 'unless it was stopped half-way');
 });

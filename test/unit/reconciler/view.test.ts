@@ -42,3 +42,19 @@ test('a pool whose selector changed claims anew; a new status does not', () => {
   view.setPool({ ...pool, metadata: { ...pool.metadata, generation: 2 }, spec: { nodeSelector: { other: 'x' } } });
   assert.deepEqual(view.members('worker'), []);
 });
+
+test('what the server has when it is asked outweighs the removals before that, and not those since', () => {
+  const pool = aPool({}, { name: 'worker', resourceVersion: '5' });
+  const view = new View([pool], [], []);
+  const before = view.moment();
+  view.removePool('worker', pool.metadata.uid);
+  view.setPool(pool);
+  assert.equal(view.pool('worker'), undefined, 'a cache that is behind');
+  view.setPool(pool, before);
+  assert.equal(view.pool('worker'), undefined, 'an answer that was asked for before');
+  view.setPool(pool, view.moment());
+  assert.ok(view.pool('worker'));
+  const later = { ...pool, metadata: { ...pool.metadata, resourceVersion: '6' } };
+  view.setPool(later);
+  assert.equal(view.pool('worker')?.metadata.resourceVersion, '6', 'a cache is believed again');
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import type { NodePool, NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import { type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import type { CheckId } from '../../../../src/operations/doctor/check.ts';
 import { stateFindings } from '../../../../src/operations/doctor/state.ts';
 import type { ExaminedNode } from '../../../../src/operations/doctor-port.ts';
@@ -96,6 +96,10 @@ test('pools that are not 200, and those that nobody looked at', () => {
     aPool({}, { name: 'odd', status: {} as NodePoolStatus }),
     aPool({}, { name: 'old', generation: 2, status: GOOD }),
     aPool({}, { name: 'inherited', status: { status: 200, nodeCount: 0 } }),
+    aPool(
+      {},
+      { name: 'cut', annotations: { [TAKEOVER_ANNOTATION]: 'finished' }, status: { status: 200, nodeCount: 0 } },
+    ),
     aPool({}, { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z', status: GOOD }),
     worker(),
   ];
@@ -106,6 +110,7 @@ test('pools that are not 200, and those that nobody looked at', () => {
     'odd: never reconciled',
     'old: its spec changed after it was reconciled',
     'inherited: not reconciled by this program yet',
+    'cut: the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status: run `kubectl nodepool install`, then `kubectl nodepool reconcile`',
     'dying: being deleted since 2026-01-01T00:00:00Z',
   ]);
   assert.equal(find('pools', pools.slice(1))[0], 'warning');

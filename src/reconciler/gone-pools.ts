@@ -1,0 +1,65 @@
+/**
+ * Asks the server for a pool before its nodes are released for want of it: the view may be behind, or was told wrongly.
+ *
+ * An answer holds for the nodes as the view had them when the server was asked: if somebody has made the pool anew and
+ * given it such a node since, the node has another resourceVersion, and the patch that releases it meets a conflict.
+ */
+import type { NodePlan } from '../nodepool/plan.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { LiveReadDeps } from './live-reads.ts';
+
+interface Asked {
+  /** Those that carried the pool's record then. */
+  nodes: ReadonlySet<Node>;
+  isGone: Promise<boolean>;
+}
+
+export class GonePools {
+  readonly #deps: LiveReadDeps;
+  /** By the pool's name. */
+  readonly #asked = new Map<string, Asked>();
+
+  constructor(deps: LiveReadDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Whether the plan may be carried out: it releases no node, or its pool is really gone, or marked for deletion. When it
+   * is not, the view has the pool, and another plan is to be made. Throws NodepoolError when the server cannot say.
+   */
+  async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
+    if (previous === undefined || previous === owner || this.#deps.view.isStaying(previous)) return true;
+    const known = this.#asked.get(previous);
+    return known?.nodes.has(node) ? known.isGone : this.ask(previous);
+  }
+
+  /** Whether the pool is gone or marked for deletion. The view follows. */
+  ask(pool: string): Promise<boolean> {
+    const asked = { nodes: new Set(this.#deps.view.held(pool)), isGone: this.#isGone(pool) };
+    this.#asked.set(pool, asked);
+    const forget = () => {
+      if (this.#asked.get(pool) === asked) this.#asked.delete(pool);
+    };
+    asked.isGone.then(isGone => isGone || forget(), forget);
+    return asked.isGone;
+  }
+
+  /** The nodes of the pool have been looked at: what is released later is asked for anew. */
+  forget(pool: string): void {
+    this.#asked.delete(pool);
+  }
+
+  async #isGone(name: string): Promise<boolean> {
+    const { cluster, view } = this.#deps;
+    const [known, asked] = [view.pool(name)?.metadata.uid, view.moment()];
+    const pool = await cluster.getPool(name);
+    if (pool === undefined) {
+      view.removePool(name, known);
+      return true;
+    }
+    // It was seen to be marked, which nobody can take back; a dry run marks it in the view alone.
+    if (pool.metadata.uid === known) return true;
+    view.setPool(pool, asked);
+    return pool.metadata.deletionTimestamp !== undefined;
+  }
+}

@@ -1,0 +1,38 @@
+/** Fields of the status that the server does not keep, since its CRD is another version's. */
+import { isObject } from '../nodepool/json.ts';
+import type { NodePoolStatus } from '../nodepool/types.ts';
+
+export const STATUS_SUBRESOURCE = 'subresources.status';
+
+/** Paths of what was sent and is not in the answer: `status.conditions`, `status.conditions[].reason`. */
+export function lackingFields(sent: NodePoolStatus, kept: NodePoolStatus | undefined): string[] {
+  return [...new Set(missingIn(sent, kept ?? {}, 'status'))];
+}
+
+/** Those that the server drops in silence: a subresource that is not served is a failure of its own. */
+export function droppedFields(lacking: readonly string[]): string[] {
+  return lacking.filter(path => path !== STATUS_SUBRESOURCE);
+}
+
+/** @param lacking of any number of pools; at least one */
+export function lackingMessage(lacking: readonly string[]): string {
+  const crd = 'the CRD nodepools.nodes.lailin.xyz';
+  const what = lacking.includes(STATUS_SUBRESOURCE)
+    ? 'serves no status subresource: the status of pools cannot be written'
+    : `is of another version and drops ${[...new Set(lacking)].toSorted().join(', ')}`;
+  return `${crd} ${what}; run \`kubectl nodepool install\``;
+}
+
+function missingIn(sent: unknown, kept: unknown, path: string): string[] {
+  if (Array.isArray(sent)) {
+    if (!Array.isArray(kept) || kept.length !== sent.length) return [path];
+    return sent.flatMap((item, at) => missingIn(item, kept[at], `${path}[]`));
+  }
+  if (!isObject(sent)) return [];
+  if (!isObject(kept)) return [path];
+  return Object.entries(sent).flatMap(([key, value]) => {
+    // Resources have any names: they are kept or dropped together.
+    const field = path === 'status.allocatable' ? path : `${path}.${key}`;
+    return kept[key] === undefined ? [field] : missingIn(value, kept[key], field);
+  });
+}

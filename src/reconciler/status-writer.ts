@@ -1,0 +1,97 @@
+/** Writes the status of a pool: replaced as a whole, guarded by the pool's resourceVersion, and only where it differs. */
+import type { Limiter } from '../controller/limiter.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
+import { computeStatus, type Observation } from '../nodepool/status.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
+import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import { conflictDelay } from './conflict-delay.ts';
+import { attempt, type WriteFailure } from './failure.ts';
+import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
+import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
+
+interface StatusDeps extends LiveReadDeps {
+  limit: Limiter;
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+  isFollowed?: boolean;
+}
+
+/** What is told of it. */
+interface StatusOutcome {
+  status: NodePoolStatus | undefined;
+  statusWritten: boolean;
+  lacking: string[];
+  readonly moves: readonly unknown[];
+  failures: WriteFailure[];
+}
+
+const MOST_ATTEMPTS = 10;
+
+/**
+ * Puts into the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now;
+ * what the CRD lacks for it; and where it could not be written, that as a failure. False then.
+ */
+export async function writeStatus(
+  pool: NodePool,
+  observed: Observation,
+  outcome: StatusOutcome,
+  deps: StatusDeps,
+): Promise<boolean> {
+  const refused = await attempt(outcome.failures, async () => {
+    outcome.status = await write(pool, observed, outcome, deps);
+  });
+  if (refused === undefined) return true;
+  const failures = [...observed.failures, refused.oneLine];
+  outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
+  return false;
+}
+
+/**
+ * If nodes were written, the pool is looked at even if the status stays: a deletion may have crossed the node writes.
+ * Where the view is followed that enqueues the pool again, and a request for every repaired node is saved.
+ */
+async function write(
+  pool: NodePool,
+  observed: Observation,
+  outcome: StatusOutcome,
+  deps: StatusDeps,
+): Promise<NodePoolStatus | undefined> {
+  const { cluster, view, limit, now, sleep, isFollowed = false } = deps;
+  const { metadata, spec } = pool;
+  const { name, uid, generation = 0 } = metadata;
+  const read = () => limit(() => readPool(name, uid, deps));
+  let current = pool;
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    // What was observed belongs to the spec that was read; the conditions of others to the status as it is now.
+    const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
+    if (deepEqual(current.status, status)) {
+      if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return status;
+      return isSame(pool, await read()) ? status : undefined;
+    }
+    view.expectStatus(name, status);
+    const write = await limit(() => cluster.patchStatus(current, status));
+    outcome.statusWritten = write.kind === 'written';
+    if (write.kind === 'written') {
+      view.setPool(write.pool);
+      outcome.lacking = lackingFields(status, write.pool.status);
+      return isSame(pool, write.pool) ? status : undefined;
+    }
+    await sleep(conflictDelay(attempt, Math.random()));
+    const latest = await read();
+    if (latest === undefined || !isSame(pool, latest)) return undefined;
+    if (write.kind === 'gone') {
+      outcome.lacking = [STATUS_SUBRESOURCE];
+      throw noStatusSubresource(name);
+    }
+    // Another process has reconciled a later spec: its word stands.
+    if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return latest.status;
+    current = latest;
+  }
+  throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
+}
+
+/** Whether the pool that was read now is the one that was reconciled, and not being deleted. */
+function isSame({ metadata }: NodePool, latest: NodePool | undefined): boolean {
+  return latest?.metadata.uid === metadata.uid && latest?.metadata.deletionTimestamp === undefined;
+}

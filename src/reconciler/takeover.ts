@@ -1,0 +1,47 @@
+/**
+ * Takes pools of the earlier operator over (docs/decisions/0004-inherited-pools.md). The pool is marked before the first
+ * record is written and after the last: a run that was killed in between is finished by the next, and a node that joins
+ * afterwards keeps what it had before.
+ */
+import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
+import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
+import { addFinalizer, editPool, type PoolEditDeps } from './finalizer.ts';
+import type { View } from './view.ts';
+
+/** Whether nodes may be written for the pool. */
+export function isPrepared(pool: NodePool, view: View): boolean {
+  const { finalizers = [], name } = pool.metadata;
+  return finalizers.includes(FINALIZER) && (!view.isInherited(name) || takeoverOf(pool) !== undefined);
+}
+
+/** As addFinalizer(), with the mark that a pool of the earlier operator needs. */
+export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
+  const { name } = pool.metadata;
+  const isInherited = deps.view.isInherited(name);
+  const held = await addFinalizer(pool, deps);
+  if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.view.isInherited(name)) return held;
+  // One that had no finalizer before was not that operator's, even if its status looks so.
+  return mark(held, isInherited ? 'started' : 'finished', deps);
+}
+
+/**
+ * Marks that all that the pool holds is recorded, on one that was taken over and on one whose status cannot tell.
+ * @param status as it was sent; without a generation the takeover goes on
+ */
+export async function finishTakeover(
+  name: string,
+  status: NodePoolStatus | undefined,
+  deps: PoolEditDeps,
+): Promise<void> {
+  const pool = deps.view.pool(name);
+  if (pool === undefined || status?.observedGeneration === undefined) return;
+  const isTold = takeoverOf(pool) === undefined && pool.status?.observedGeneration !== undefined;
+  if (!isTold) await mark(pool, 'finished', deps);
+}
+
+function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<NodePool | undefined> {
+  return editPool(pool, deps, current => {
+    const isDone = takeoverOf(current) === value || current.metadata.deletionTimestamp !== undefined;
+    return isDone ? undefined : () => deps.cluster.annotatePool(current, TAKEOVER_ANNOTATION, value);
+  });
+}

@@ -1,0 +1,77 @@
+/** CRDs of NodePool as other versions installed them, put in the place of ours. */
+import { API_VERSION } from '../../src/nodepool/types.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { raw } from '../cluster/raw.ts';
+import { readDefinition } from './pools.ts';
+import { eventually } from './watching.ts';
+
+type Json = Record<string, unknown>;
+interface Crd {
+  metadata: { resourceVersion?: string };
+  spec: { versions: { schema: Json; subresources?: Json }[] };
+}
+
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const POOLS = `/apis/${API_VERSION}/nodepools`;
+const text = { type: 'string' };
+const map = { type: 'object', additionalProperties: text };
+
+/** The types of the earlier operator, as controller-gen writes them. */
+const EARLIER_SCHEMA = {
+  type: 'object',
+  properties: {
+    apiVersion: text,
+    kind: text,
+    metadata: { type: 'object' },
+    spec: {
+      type: 'object',
+      properties: {
+        handler: text,
+        labels: map,
+        taints: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['effect', 'key'],
+            properties: { effect: text, key: text, value: text, timeAdded: { type: 'string', format: 'date-time' } },
+          },
+        },
+      },
+    },
+    status: {
+      type: 'object',
+      required: ['nodeCount', 'status'],
+      properties: {
+        allocatable: {
+          type: 'object',
+          additionalProperties: { anyOf: [{ type: 'integer' }, text], 'x-kubernetes-int-or-string': true },
+        },
+        nodeCount: { type: 'integer' },
+        status: { type: 'integer' },
+      },
+    },
+  },
+};
+
+/** What a status write comes to under each of them: the answer's code, and whether observedGeneration is kept. */
+const PROBED = { ours: [200, true], 'no status subresource': [404, false], 'earlier schema': [200, false] } as const;
+
+/** Resolves when the server serves it. */
+export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED): Promise<void> {
+  const api = raw(cluster);
+  const ours = (await readDefinition()) as unknown as Crd;
+  for (const version of ours.spec.versions) {
+    if (which === 'no status subresource') delete version.subresources;
+    if (which === 'earlier schema') version.schema = { openAPIV3Schema: EARLIER_SCHEMA };
+  }
+  const { metadata } = (await api.expect('GET', CRD)) as Crd;
+  await api.expect('PUT', CRD, { ...ours, metadata: { ...ours.metadata, ...metadata } });
+  await api.request('POST', POOLS, { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name: 'probe' } });
+  const status = { status: 200, nodeCount: 0, observedGeneration: 1 };
+  await eventually(`the server serves the CRD: ${which}`, async () => {
+    const answer = await api.request('PATCH', `${POOLS}/probe/status?dryRun=All`, { status });
+    const kept = (answer.body as { status?: Json }).status?.observedGeneration !== undefined;
+    return answer.status === PROBED[which][0] && kept === PROBED[which][1];
+  });
+  await api.expect('DELETE', `${POOLS}/probe`);
+}

@@ -1,0 +1,160 @@
+/** The status of a pool cannot be written, or not all of it is kept: what was done stands, and what is wrong is said. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { auditMark, writes } from '../fault/oracle.ts';
+import { useCrd } from './earlier-crd.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld({ audit: true });
+const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
+const NO_STATUS = /the CRD nodepools.nodes.lailin.xyz serves no status subresource/;
+const DROPPED =
+  'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount; run `kubectl nodepool install`';
+const LOST =
+  'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status; run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
+
+const run = (...args: string[]) => cli(world.cluster(), args);
+const tierOf = async (node: string) => (await world.node(node)).metadata.labels.tier;
+const reasons = async (pool: string) => (await world.events(pool)).map(({ reason }) => reason).toSorted();
+
+beforeEach(() => useCrd(world.cluster(), 'ours'));
+
+/** Two members that have everything, and one that joins under the CRD of now. */
+async function prepare(): Promise<void> {
+  await world.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });
+  await world.pool('w', SPEC);
+  assert.equal((await run('reconcile')).code, 0);
+  await world.nodes({ name: 'c', labels: role('w') });
+}
+
+test('a CRD without the status subresource: no member is released, and one run joins nodes and says what to do', async () => {
+  await prepare();
+  await useCrd(world.cluster(), 'no status subresource');
+  for (const again of [false, true]) {
+    const mark = await auditMark(world.cluster());
+    const { code, stdout, stderr } = await run('reconcile');
+    assert.equal(code, 1);
+    const done = again ? 'unchanged' : '1 joined';
+    assert.match(stdout, new RegExp(`^w +500,Failing +3 nodes \\(${done}\\).* 1 write failed\n$`));
+    assert.equal(
+      stderr,
+      'error: w: cannot patch the status of NodePool "w": the CRD nodepools.nodes.lailin.xyz serves no status subresource; next: run `kubectl nodepool install`\n',
+    );
+    assert.deepEqual(await writes(world.cluster(), mark), again ? {} : { 'patch nodes c': 1 });
+  }
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(tierOf)), ['gold', 'gold', 'gold']);
+  const told = await reasons('w');
+  assert.deepEqual(
+    told.filter(reason => reason === 'NodeJoined'),
+    ['NodeJoined', 'NodeJoined'],
+  );
+  assert.ok(told.includes('ReconcileFailed'), told.join());
+  assert.equal(told.includes('NodeLeft'), false);
+  const { stdout } = await run('doctor');
+  assert.match(stdout, /version v1 has no subresource status[\s\S]*kubectl nodepool install/);
+});
+
+test('a CRD without the status subresource under a watch: no member is released, and install beside it heals it', async t => {
+  await prepare();
+  await useCrd(world.cluster(), 'no status subresource');
+  const mark = await auditMark(world.cluster());
+  const watch = await startWatching(t, world.cluster());
+  await eventually('it says what is wrong', () => NO_STATUS.test(watch.log()));
+  // What changes meanwhile is reconciled all the same.
+  await world.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
+  await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
+  await sleep(2_000);
+  assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes a': 1, 'patch nodes c': 1 });
+  assert.match(watch.log(), /run `kubectl nodepool install`/);
+
+  assert.equal((await run('install')).code, 0);
+  await eventually('the status is written', async () => (await world.getPool('w'))?.status?.nodeCount === 3);
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(tierOf)), ['gold', 'gold', 'gold']);
+  await world.nodes({ name: 'd', labels: role('w') });
+  await eventually('the pool goes on', async () => (await world.getPool('w'))?.status?.nodeCount === 4);
+  assert.equal((await reasons('w')).includes('NodeLeft'), false);
+  assert.equal(await watch.end(), 0);
+});
+
+test('a pool that is deleted under a CRD without the status subresource is released and gone', async () => {
+  await prepare();
+  await useCrd(world.cluster(), 'no status subresource');
+  const { code, stdout } = await run('delete', 'w', '--yes');
+  assert.deepEqual([code, stdout], [0, 'nodepool.nodes.lailin.xyz "w" deleted (2 nodes released)\n']);
+  assert.equal(await world.getPool('w'), undefined);
+  assert.equal(await tierOf('a'), undefined);
+});
+
+test('a CRD that drops fields of the status: reconcile, get and doctor say so until install', async () => {
+  await useCrd(world.cluster(), 'earlier schema');
+  await world.nodes({ name: 'a', labels: role('w') });
+  await world.pool('w', SPEC);
+  const first = await run('reconcile');
+  assert.deepEqual([first.code, first.stderr], [0, `warning: ${DROPPED}\n`]);
+  assert.match(first.stdout, /^w +200 +1 node \(1 joined\)/);
+  const got = await run('get');
+  assert.deepEqual([got.code, got.stderr], [0, `warning: ${LOST}\n`]);
+  const { stdout } = await run('doctor');
+  assert.match(stdout, /there is no field status.observedGeneration/);
+  assert.match(stdout, /w: the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status/);
+
+  assert.equal((await run('install')).code, 0);
+  const second = await run('reconcile');
+  assert.deepEqual([second.code, second.stderr], [0, '']);
+  assert.equal((await run('get')).stderr, '');
+  assert.equal((await world.getPool('w'))?.status?.observedGeneration, 1);
+});
+
+test('a CRD that drops fields of the status under a watch: it says so once, and install beside it heals it', async t => {
+  await useCrd(world.cluster(), 'earlier schema');
+  await world.nodes({ name: 'a', labels: role('w') });
+  await world.pool('w', SPEC);
+  await world.pool('x');
+  const watch = await startWatching(t, world.cluster());
+  await eventually('both are reconciled', async () => (await world.getPool('x'))?.status?.status === 200);
+  await eventually('it says what is dropped', () => watch.log().includes(DROPPED));
+  await sleep(1_000);
+  assert.equal(watch.log().split('drops status.').length - 1, 1, watch.log());
+  assert.equal((await run('install')).code, 0);
+  await eventually('fields are kept', async () => (await world.getPool('w'))?.status?.observedGeneration === 1);
+  assert.equal(await watch.end(), 0);
+});
+
+test('without the permission for nodepools/status the nodes are joined, and events and summary tell so', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const api = raw(world.cluster());
+  const verbs = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+  const rule = (apiGroup: string, ...resources: string[]) => ({ apiGroups: [apiGroup], resources, verbs });
+  await api.expect('POST', `${rbac}/clusterroles`, {
+    metadata: { name: 'no-status' },
+    rules: [
+      rule('', 'nodes', 'pods'),
+      rule('nodes.lailin.xyz', 'nodepools'),
+      rule('node.k8s.io', 'runtimeclasses'),
+      rule('events.k8s.io', 'events'),
+    ],
+  });
+  await api.expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: 'no-status' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'no-status' },
+    subjects: [{ kind: 'User', name: 'no-status', apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  await world.nodes({ name: 'a', labels: role('w') });
+  await world.pool('w', SPEC);
+  const kubeconfig = await kubeconfigFor(world.cluster(), 'no-status');
+  await eventually('the role is known', async () => (await run('get', '--kubeconfig', kubeconfig)).code === 0);
+  const { code, stdout, stderr } = await run('reconcile', '--kubeconfig', kubeconfig);
+  assert.equal(code, 1);
+  assert.match(stdout, /^w +500,Failing +1 node \(1 joined\).* 1 write failed\n$/);
+  assert.equal(
+    stderr,
+    'error: w: cannot patch the status of NodePool "w": user "no-status" lacks the permission; next: ask for a role with verb patch on nodepools.nodes.lailin.xyz/status\n',
+  );
+  assert.equal(await tierOf('a'), 'gold');
+  assert.deepEqual(await reasons('w'), ['NodeJoined', 'ReconcileFailed']);
+});

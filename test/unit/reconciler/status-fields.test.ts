@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { lackingFields, lackingMessage, STATUS_SUBRESOURCE } from '../../../src/reconciler/status-fields.ts';
+
+const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;
+const sent: NodePoolStatus = {
+  status: 200,
+  nodeCount: 0,
+  allocatable: { cpu: '1', 'nvidia.com/gpu': '2' },
+  observedGeneration: 1,
+  conditions: [ready],
+};
+const { reason: _reason, ...bare } = ready;
+
+for (const [name, kept, expected] of [
+  ['all is kept', sent, []],
+  ['the server may add', { ...sent, podCount: 3 }, []],
+  [
+    'nothing is kept',
+    undefined,
+    ['status.status', 'status.nodeCount', 'status.allocatable', 'status.observedGeneration', 'status.conditions'],
+  ],
+  ['a field', { ...sent, observedGeneration: undefined }, ['status.observedGeneration']],
+  ['resources are one', { ...sent, allocatable: {} }, ['status.allocatable']],
+  ['a field of an item', { ...sent, conditions: [bare] }, ['status.conditions[].reason']],
+  ['items', { ...sent, conditions: [] }, ['status.conditions']],
+] as [string, NodePoolStatus | undefined, string[]][]) {
+  test(`fields of a status that are not in the answer: ${name}`, () => {
+    assert.deepEqual(lackingFields(sent, kept), expected);
+  });
+}
+
+test('what to do about them', () => {
+  assert.equal(
+    lackingMessage(['status.b', 'status.a', 'status.b']),
+    'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; run `kubectl nodepool install`',
+  );
+  assert.match(lackingMessage([STATUS_SUBRESOURCE]), /serves no status subresource/);
+});
