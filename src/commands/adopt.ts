@@ -1,12 +1,17 @@
 import * as Flags from '@oclif/core/flags';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { confirm } from '../cli/confirm.ts';
 import { warningLine } from '../cli/error-line.ts';
-import type { Connection, Deps } from '../cli/factory.ts';
+import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { warnOfKubelets } from '../cli/membership-warnings.ts';
+import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { agree, NO_CHANGE, type Question } from '../operations/consent.ts';
+import type { CreateDeps } from '../operations/create.ts';
+import type { DryRun } from '../operations/ports.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';
@@ -47,9 +52,13 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const labels = [...new Set(flags.label)];
     const candidates = await findAdoptable({ labels, names }, connection);
     const { output } = flags;
-    if (!flags.create && output === undefined) return show(candidates, labels, deps);
+    if (!flags.create && output === undefined) {
+      await show(candidates, labels, deps);
+      await warnOfKubelets(poolsToCreate(candidates, false), io);
+      return 0;
+    }
 
-    let pools = poolsToCreate(candidates, names.length > 0);
+    const pools = poolsToCreate(candidates, names.length > 0);
     for (const { pool, state } of candidates) {
       if (state.kind !== 'overlap') continue;
       const { problem, next } = overlapText(state);
@@ -57,42 +66,51 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     // One name is one object, as for kubectl get: what a program reads does not depend on how many are new.
     const asList = names.length !== 1;
-    if (!flags.create) return print(pools, asList, deps, output);
+    if (!flags.create) {
+      await warnOfKubelets(pools, io);
+      return print(pools, asList, deps, output);
+    }
     if (pools.length === 0 && output === undefined) {
       io.err('Nothing to adopt.');
       return 0;
     }
-    const asks = pools.length > 1 && dryRun === 'none' && !flags.yes;
-    if (asks) {
-      const chosen = pools.map(({ metadata }) => metadata.name);
-      if (!(await confirm(io, `Create pools ${chosen.join(', ')}?`))) {
-        io.err('nothing was created');
-        return 1;
+    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+    // While a person thinks, nodes change, and with them what a pool would have to say.
+    let proposed: NodePool[] | undefined = pools;
+    const chosen = pools.map(({ metadata }) => metadata.name);
+    const propose = async () => {
+      const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
+      proposed = undefined;
+      return { pools, plan: NO_CHANGE, ...(pools.length > 1 ? { question: questionOf(pools) } : {}) };
+    };
+    const agreed = await agree(propose, approve);
+    if (agreed === undefined) {
+      io.err('nothing was created');
+      return EXIT.error;
+    }
+    const created = await create(agreed.proposal.pools, dryRun, { ...connection, approve });
+    if (output !== undefined) await print(created, asList, deps, output);
+    else {
+      for (const { metadata } of created) {
+        io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
       }
-      // While a person thinks, nodes change.
-      pools = poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
     }
-    const created = await create(pools, dryRun, connection);
-    if (output !== undefined) return print(created, asList, deps, output);
-    for (const { metadata } of created) {
-      io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
-    }
+    await warnOfKubelets(created, io);
     return 0;
   }
 }
 
 type Format = 'json' | 'yaml';
 
-async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<number> {
+async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {
     const known = 'No labels of pools found on the nodes. Name one with --label KEY.';
     io.err(labels.length === 0 ? known : `No node has the label ${labels.join(' or ')}.`);
-    return 0;
+    return;
   }
   const { renderCandidates } = await import('../render/adopt.ts');
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderCandidates(candidates, makeStyle(io.color)));
-  return 0;
 }
 
 async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: Format = 'yaml'): Promise<number> {
@@ -101,7 +119,13 @@ async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: F
   return 0;
 }
 
-async function create(pools: NodePool[], dryRun: 'none' | 'client' | 'server', connection: Connection) {
+/** A yes covers the pools as they are proposed now: other labels or taints would be other pools. */
+function questionOf(pools: NodePool[]): Question {
+  const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
+  return { text: `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`, covers };
+}
+
+async function create(pools: NodePool[], dryRun: DryRun, deps: CreateDeps) {
   const { createPools } = await import('../operations/create.ts');
-  return createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => connection);
+  return createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
 }

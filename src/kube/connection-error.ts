@@ -1,7 +1,8 @@
 /** Why there was no answer from the server at all, in a line with a way out. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { DeadlineError, StaleSocketError } from './exchange.ts';
+import { DeadlineError, StaleSocketError, TooLongError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
+import { LONGEST_ANSWER, MOST_PIECES } from './wire.ts';
 
 /**
  * Anything but a NodepoolError is taken for a failure of the connection to the server.
@@ -30,6 +31,12 @@ function explain(
     return {
       message: `the server ${server} gave no answer within ${deadlineMs / 1000} s`,
       next: `check that the cluster is up, or wait longer with --request-timeout${unknown}`,
+    };
+  }
+  if (error instanceof TooLongError) {
+    return {
+      message: `the server ${server} sent an answer of more than ${LONGEST_ANSWER / 1024 ** 2} MiB or ${MOST_PIECES} pieces`,
+      next: `check that ${source} names a Kubernetes API server, and what stands before it${unknown}`,
     };
   }
   switch (error.code) {

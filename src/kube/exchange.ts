@@ -6,6 +6,7 @@ import { createGunzip } from 'node:zlib';
 import type { Clock } from '../controller/clock.ts';
 import { destroyOnAbort } from './abort.ts';
 import { countRead } from './collect.ts';
+import { LONGEST_ANSWER, LONGEST_REFUSAL, MOST_PIECES } from './wire.ts';
 
 export interface Exchange {
   url: URL;
@@ -25,6 +26,7 @@ export interface Exchange {
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
+  /** Cut off at LONGEST_REFUSAL where the status is no 2xx. */
   body: Buffer;
   /** Of the body as it came, compressed or not, kept or not. */
   bytes: number;
@@ -40,9 +42,14 @@ export class StaleSocketError extends Error {
   override readonly name = 'StaleSocketError';
 }
 
+/** The body of a 2xx answer, unpacked, goes on beyond LONGEST_ANSWER or MOST_PIECES. */
+export class TooLongError extends Error {
+  override readonly name = 'TooLongError';
+}
+
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
-/** Rejects with DeadlineError, StaleSocketError, or what node:http gives. */
+/** Rejects with DeadlineError, StaleSocketError, TooLongError, or what node:http gives. */
 export function exchange({
   url,
   method,
@@ -76,10 +83,23 @@ export function exchange({
     request.on('response', response => {
       answered = true;
       const { statusCode: status = 0, headers } = response;
+      const isGood = status >= 200 && status < 300;
       const chunks: Buffer[] = [];
-      const take =
-        onBody !== undefined && status >= 200 && status < 300 ? onBody : (chunk: Buffer) => chunks.push(chunk);
-      let bytes = 0;
+      let [kept, bytes] = [0, 0];
+      const end = () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes }));
+      const keep = (chunk: Buffer) => {
+        kept += chunk.length;
+        if (kept <= (isGood ? LONGEST_ANSWER : LONGEST_REFUSAL) && chunks.length < MOST_PIECES) {
+          chunks.push(chunk);
+          return;
+        }
+        // Of a refusal the status says enough.
+        if (isGood) settle(() => reject(new TooLongError()));
+        else end();
+        request.destroy();
+        content.destroy();
+      };
+      const take = onBody !== undefined && isGood ? onBody : keep;
       const content = unpacked(response);
       content.on('data', (chunk: Buffer) => {
         take(chunk);
@@ -90,7 +110,7 @@ export function exchange({
       });
       response.on('error', fail);
       if (content !== response) content.on('error', fail);
-      content.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes })));
+      content.on('end', end);
     });
     // With a text, Node would write the headers in UTF-8 too, whose characters are bytes already (credentials.ts).
     request.end(body === undefined ? undefined : Buffer.from(body));

@@ -8,12 +8,16 @@ import type { Resource } from './resource.ts';
 const PLURALS: Record<string, string> = {
   Namespace: 'namespaces',
   ServiceAccount: 'serviceaccounts',
+  ResourceQuota: 'resourcequotas',
   ClusterRole: 'clusterroles',
   ClusterRoleBinding: 'clusterrolebindings',
   Role: 'roles',
   RoleBinding: 'rolebindings',
+  NetworkPolicy: 'networkpolicies',
   Deployment: 'deployments',
   PodDisruptionBudget: 'poddisruptionbudgets',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
 };
 
 export function manifestsPort(api: Api): ManifestsPort {

@@ -5,7 +5,7 @@ import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort } from './po
 
 export interface InstallOptions {
   definition: Record<string, unknown>;
-  /** The controller's objects in the order of their creation; none when it is not wanted. */
+  /** The policies' and the controller's objects in the order of their creation; none when it is not wanted. */
   controller: ManifestObject[];
   dryRun: DryRun;
   /** How long the server may take to serve the new resource. */
@@ -68,7 +68,7 @@ function wouldBe(wanted: object, live: object | undefined): Applied {
 }
 
 /** The server adds defaults to what it is sent, and a list as long as ours has the same items in the same order. */
-function isWithin(wanted: unknown, live: unknown): boolean {
+export function isWithin(wanted: unknown, live: unknown): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => isWithin(item, live[at]));
   }

@@ -3,6 +3,7 @@
 import type { Clock } from '../controller/clock.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
 import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/capacity.ts';
+import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
@@ -133,6 +134,7 @@ class Table {
   /** @param pool undefined: those of no pool */
   add(pool: string | undefined, members: readonly Node[]): void {
     const tally = this.#tally();
+    for (const node of members) this.problems.push(...omittedTexts(node).map(text => `left out: ${text}`));
     if (this.#keepsNodes) for (const node of members.toSorted(byName)) this.#addNode(pool, node, tally);
     else if (this.#demand === undefined) tally.addOffers(members, this.#reading);
     else for (const node of members) tally.add(this.#factsOf(node), this.#reading);
