@@ -63,7 +63,7 @@ export class Transport {
   constructor(options: TransportOptions) {
     this.#options = options;
     this.access = options.access;
-    this.#base = options.access.cluster.server.replace(/\/+$/, '');
+    this.#base = options.access.cluster.server.replace(/(?<!\/)\/+$/, '');
     const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
     this.#sessions = new Sessions({ cluster: access.cluster, credentials, concurrency, env, clock });
     this.#limit = createLimiter(concurrency);

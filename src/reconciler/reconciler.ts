@@ -13,7 +13,6 @@ import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import type { NodeMove } from './node-writer.ts';
-import { notApplied } from './order.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
@@ -32,8 +31,11 @@ export interface ReconcilerOptions extends PoolNodesOptions {
 
 export interface PoolOutcome {
   pool: string;
-  /** `released`: the pool is being deleted, or is gone already, and its nodes were let go. */
-  kind: 'reconciled' | 'released';
+  /**
+   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
+   * stopped before all of it was written.
+   */
+  kind: 'reconciled' | 'released' | 'interrupted';
   /** With a failure to write it among the failures: as it would be. */
   status: NodePoolStatus | undefined;
   /** What the CRD that is installed lacks, and `kubectl nodepool install` adds: paths, as `status.conditions`. */
@@ -45,6 +47,8 @@ export interface PoolOutcome {
   runtimeClass: RuntimeClassOutcome;
   /** What could not be written, in an order that does not change from run to run. */
   failures: WriteFailure[];
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
   /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
 }
@@ -65,6 +69,7 @@ export class Reconciler {
 
   async #reconcile(name: string): Promise<PoolOutcome> {
     const { view, limit } = this.#options;
+    if (this.#isInterrupted()) return this.#interrupted({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
     const pool = view.pool(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
@@ -85,8 +90,9 @@ export class Reconciler {
         outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
       });
     }
-    const unmet = this.#options.orders === undefined ? outcome.failures : [...outcome.failures];
+    const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     await this.#nodes.settle(name, outcome);
+    if (this.#isInterrupted()) return this.#interrupted(outcome, runtimeClassEvents(pool, outcome.runtimeClass));
     const due = this.#nodes.due(name);
     if (due.length > 0) {
       const others = due.filter(node => !this.#nodes.isMeant(node));
@@ -128,6 +134,7 @@ export class Reconciler {
       return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
+    if (this.#isInterrupted()) return this.#interrupted(outcome);
     await attempt(outcome.failures, async () => {
       outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
     });
@@ -149,6 +156,7 @@ export class Reconciler {
     if ((await this.#askForPool(name)) && this.#options.view.pool(name) !== undefined) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
+    if (this.#isInterrupted()) return this.#interrupted(outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
   }
@@ -159,6 +167,16 @@ export class Reconciler {
     if (!view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
     await limit(() => this.#nodes.gonePools.ask(name));
     return true;
+  }
+
+  #isInterrupted(): boolean {
+    return this.#options.signal?.aborted === true;
+  }
+
+  /** Nothing more is written, but what was is reported as Events. */
+  async #interrupted(outcome: PoolOutcome, events: (readonly [NodePool, PoolEvent])[] = []): Promise<PoolOutcome> {
+    await this.#tell([...this.#moveEvents(outcome), ...events], outcome);
+    return { ...outcome, kind: 'interrupted' };
   }
 
   #settleRuntimeClass(pool: NodePool): Promise<RuntimeClassOutcome> {
@@ -193,6 +211,13 @@ function nothingDone(pool: string): PoolOutcome {
     moves: [],
     runtimeClass: { kind: 'unchanged' },
     failures: [],
+    unwritten: 0,
     warnings: [],
   };
+}
+
+/** @param nodes how many others than those to be written differ from what the pool wants */
+function notApplied(pool: string, nodes: number): string {
+  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
+  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
 }
