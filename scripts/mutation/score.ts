@@ -43,11 +43,11 @@ export function scoreFiles(mutants: readonly MutantResult[], root: string): File
 }
 
 function survivor({ location: { start, end }, mutatorName, replacement, status }: MutantResult, lines: string[]) {
-  // Lines count from 0 here.
-  const before = lines[start.line]?.slice(0, start.column) ?? '';
-  const after = lines[end.line]?.slice(end.column) ?? '';
+  // Lines and columns count from 1.
+  const before = lines[start.line - 1]?.slice(0, start.column - 1) ?? '';
+  const after = lines[end.line - 1]?.slice(end.column - 1) ?? '';
   return {
-    line: start.line + 1,
+    line: start.line,
     mutator: mutatorName,
     isUncovered: status === 'NoCoverage',
     code: `${before}${replacement}${after}`.replaceAll(/\s+/g, ' ').trim(),
