@@ -23,7 +23,9 @@ const DECIDING = [
 const SOURCES = 'src/{nodepool,reconciler,controller}/**/*.ts';
 const TESTS = 'test/unit/{nodepool,reconciler,controller}/**/*.test.ts';
 /** On top of one and a half times what the tests take without a mutant: one that never ends is stopped then. */
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 5_000;
+/** For all tests together, without a mutant: the machine may be busy. */
+const DRY_RUN_MINUTES = 20;
 
 const patterns = process.argv.slice(2);
 const files = globSync(SOURCES, { cwd: ROOT })
@@ -63,6 +65,7 @@ async function mutate(files: string[]): Promise<FileScore[]> {
       disableTypeChecks: false,
       tsconfigFile: 'none',
       timeoutMS: TIMEOUT_MS,
+      dryRunTimeoutMinutes: DRY_RUN_MINUTES,
       concurrency: availableParallelism(),
       ignorePatterns: ['/dist', '/docs/pictures'],
       reporters: ['progress-append-only'],

@@ -51,11 +51,12 @@ const COMMANDS: [weight: number, make: Make][] = [
 function create(random: Random, nodes: readonly string[]) {
   const pool = pick(random, POOLS);
   const { labels, taint, handler, selector } = draw(random, pool);
-  const [members, now] = [some(random, nodes), random() < 0.5];
+  const [members, now, strips] = [some(random, nodes), random() < 0.5, random() < 0.15];
   const args = ['create', pool, ...labels.flatMap(label => ['--label', label])];
   if (taint !== undefined) args.push('--taint', taint);
   if (handler !== undefined) args.push('--handler', handler);
   if (selector !== undefined) args.push('--node-selector', selector);
+  if (strips) args.push('--unmanaged', 'Remove');
   if (random() < 0.5) args.push('--nodes', members.join(','));
   return { args: [...args, '--yes', ...(now ? ['--reconcile'] : [])] };
 }
@@ -83,6 +84,7 @@ function edit(random: Random) {
     [2, ['--handler', handler ?? '']],
     [1, ['--node-selector', selector ?? 'group-']],
     [1, ['--label', 'tier-']],
+    [1, ['--unmanaged', random() < 0.5 ? 'Remove' : 'Keep']],
   ]);
   return { args: ['edit', pool, ...args, '--yes'] };
 }

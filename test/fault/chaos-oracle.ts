@@ -28,11 +28,16 @@ function nodeDisorder(node: LiveNode, foreign: Foreign | undefined, pools: Reado
   const isRight = holder === undefined ? matching.length === 0 : matching.includes(holder);
   const owner = holder === undefined ? undefined : pools.get(holder)?.spec;
   const membership = Object.fromEntries(Object.entries(labels).filter(([key]) => isMembership(key)));
-  const mine = Object.fromEntries(Object.entries(foreign?.labels ?? {}).filter(([key]) => !isMembership(key)));
+  const isStripped = (key: string) => owner?.unmanaged === 'Remove' && !key.includes('kubernetes');
+  const others = Object.entries(foreign?.labels ?? {}).filter(([key]) => !isMembership(key) && !isStripped(key));
   const byId = (taints: Taint[]) => Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
   return [
     ...(isRight ? [] : [`node ${name}: held by ${holder}, and it matches ${matching.join(', ') || 'no pool'}`]),
-    ...slotsDiffer(`node ${name}: label`, labels, { ...mine, ...owner?.labels, ...membership }),
+    ...slotsDiffer(`node ${name}: label`, labels, {
+      ...Object.fromEntries(others),
+      ...owner?.labels,
+      ...membership,
+    }),
     ...slotsDiffer(`node ${name}: taint`, byId(node.spec.taints ?? []), {
       ...byId(foreign?.taints ?? []),
       ...byId(owner?.taints ?? []),

@@ -8,9 +8,9 @@ import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
 import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
 import { pick, type Random, weighted } from './random.ts';
 
-/** In a domain, and of a kind, that `adopt` leaves to others. */
+/** In a domain, and of a kind, that `adopt` and `unmanaged: Remove` leave to others. */
 const NOTE = 'chaos.kubernetes.io/note';
-const THEIRS: Taint = { key: 'theirs.example.com/not-ready', effect: 'NoSchedule' };
+const THEIRS: Taint = { key: 'chaos.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
 export class Others {
   readonly names: string[];

