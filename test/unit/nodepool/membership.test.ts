@@ -96,16 +96,22 @@ test('a pool of the earlier operator holds what equals its spec', () => {
 
 test('an inherited pool holds of the taints those of its value, a missing one being the empty one', () => {
   const status = { status: 200, nodeCount: 1 };
-  const taints = [taint('a=1:NoSchedule'), taint('b=1:NoSchedule'), taint('c:NoExecute'), taint('d=1:NoExecute')];
+  const taints = ['a=1:NoSchedule', 'b=1:NoSchedule', 'c:NoExecute', 'd=1:NoExecute', 'e:NoExecute'].map(taint);
   const inherited = aPool({ taints }, { finalizers: [FINALIZER], status });
   const labels = { 'node-role.kubernetes.io/worker': '' };
-  const live = [taint('a=1:NoSchedule'), taint('b=2:NoSchedule'), { ...taint('c:NoExecute'), value: '' }];
+  const live = [
+    taint('a=1:NoSchedule'),
+    taint('b=2:NoSchedule'),
+    { ...taint('c:NoExecute'), value: '' },
+    taint('e:NoExecute'),
+  ];
   const { record } = new PoolIndex([inherited]).claim(aNode({ labels, taints: live }));
   assert.deepEqual(
     [...(record?.taints ?? [])],
     [
       ['a:NoSchedule', { value: '1' }],
       ['c:NoExecute', { value: '' }],
+      ['e:NoExecute', { value: '' }],
     ],
   );
   const bare = aPool({}, { finalizers: [FINALIZER], status });
@@ -134,7 +140,9 @@ test('a pool that was never stored is older than all that were', () => {
     [fresh, gpu],
     [gpu, fresh],
   ]) {
-    assert.deepEqual(claim(pools, aNode({ labels: both })), { owner: 'worker', losers: ['gpu'] });
+    for (const labels of [both, Object.fromEntries(Object.entries(both).toReversed())]) {
+      assert.deepEqual(claim(pools, aNode({ labels })), { owner: 'worker', losers: ['gpu'] });
+    }
   }
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
+import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 import { step } from './plan-step.ts';
 
@@ -52,24 +53,33 @@ test('a taint without a value equals one with an empty value', () => {
 
 test('what somebody changed before the pool wanted the same is recorded as applied, and goes with the pool', () => {
   const applied = step(aNode(), pool).after;
-  const wanted = aPool({ labels: { tier: 'silver' }, taints: [taint('dedicated=y:NoSchedule')] });
-  const ahead = { ...applied, labels: { tier: 'silver' }, taints: [taint('dedicated=y:NoSchedule')] };
-  const { after, said } = step(ahead, wanted);
-  assert.deepEqual(said, []);
-  assert.equal(
-    after.record,
-    recordOf({ pool: 'worker', labels: { tier: 'silver' }, taints: { 'dedicated:NoSchedule': 'y' } }),
-  );
-  const { labels, taints } = step(after, undefined).after;
-  assert.deepEqual([labels, taints], [{}, []]);
+  const edits: [NodePoolSpec, Partial<Node>][] = [
+    [{ labels: { tier: 'silver' } }, { labels: { tier: 'silver' } }],
+    [{ taints: [taint('dedicated=y:NoSchedule')] }, { taints: [taint('dedicated=y:NoSchedule')] }],
+  ];
+  for (const [edit, live] of edits) {
+    const wanted = aPool({ ...pool.spec, ...edit });
+    const { after, said } = step({ ...applied, ...live }, wanted);
+    assert.deepEqual(said, []);
+    assert.equal(after.record, step(aNode(), wanted).after.record);
+    const { labels, taints } = step(after, undefined).after;
+    assert.deepEqual([labels, taints], [{}, []]);
+  }
 });
 
-test('a key in place of another, which the node has already: the one goes, the other is remembered as displaced', () => {
-  const applied = step(aNode(), aPool({ labels: { team: 'a' }, taints: [taint('t:NoSchedule')] })).after;
-  const node = { ...applied, labels: { team: 'a', squad: 'a' }, taints: [...applied.taints, taint('s:NoSchedule')] };
-  const { after } = step(node, aPool({ labels: { squad: 'a' }, taints: [taint('s:NoSchedule')] }));
-  assert.deepEqual([after.labels, after.taints], [{ squad: 'a' }, [taint('s:NoSchedule')]]);
+test('a label in place of another, which the node has already: the one goes, the other is remembered', () => {
+  const applied = step(aNode(), aPool({ labels: { team: 'a' } })).after;
+  const { after } = step({ ...applied, labels: { team: 'a', squad: 'a' } }, aPool({ labels: { squad: 'a' } }));
+  assert.deepEqual(after.labels, { squad: 'a' });
   assert.deepEqual(step(after, undefined).after.labels, { squad: 'a' });
+});
+
+test('a taint in place of another, which the node has already: the one goes, the other is remembered', () => {
+  const applied = step(aNode(), aPool({ taints: [taint('t:NoSchedule')] })).after;
+  const node = { ...applied, taints: [taint('t:NoSchedule'), taint('s:NoSchedule')] };
+  const { after } = step(node, aPool({ taints: [taint('s:NoSchedule')] }));
+  assert.deepEqual(after.taints, [taint('s:NoSchedule')]);
+  assert.deepEqual(step(after, undefined).after.taints, [taint('s:NoSchedule')]);
 });
 
 test('a node that moves while one of its labels has drifted: what somebody set is displaced, and comes back', () => {
@@ -84,6 +94,11 @@ test('a value that is given back to itself is no change', () => {
   const { plan, said } = step(after, undefined);
   assert.deepEqual(said, []);
   assert.deepEqual(plan.patch, { resourceVersion: '7', record: null });
+});
+
+test('unmanaged: Remove strips where nobody else matches the node', () => {
+  const plan = planNode(aNode({ labels: { other: 'x' } }), undefined, aPool({ unmanaged: 'Remove' }));
+  assert.deepEqual(plan.patch?.labels, { other: null });
 });
 
 test('unmanaged: Remove strips what comes later too', () => {

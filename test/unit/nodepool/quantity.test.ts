@@ -67,6 +67,7 @@ const oddities: [string[], string][] = [
   [['999999999999999', '999999999999999'], '1999999999999998'],
   [['-1Ki'], '-1Ki'],
   [['-1023'], '-1023'],
+  [['1e+3'], '1e3'],
   [['.e-9'], '0'],
   [['m'], '0'],
   [['007', '010'], '17'],
@@ -103,7 +104,12 @@ test('an exponent beyond an int64, or behind another suffix, is refused', () => 
 test('a binary quantity is one from 1 on, and 0 is one too', () => {
   const format = (text: string) => parseQuantity(text).format;
   assert.deepEqual(['0Ki', '0.0009765625Ki', '1Ki', '-1Ki'].map(format), new Array(4).fill('BinarySI'));
-  assert.equal(format('0.0009Ki'), 'DecimalSI');
+  assert.deepEqual(['0.0009Ki', '5', '5m', '5e3'].map(format), [
+    'DecimalSI',
+    'DecimalSI',
+    'DecimalSI',
+    'DecimalExponent',
+  ]);
 });
 
 test('is exact when the numbers outgrow a double', () => {
