@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReconcileDeps } from '../operations/reconcile.ts';
+import type { ApplyDeps } from '../operations/apply.ts';
 import { warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 
@@ -14,7 +14,7 @@ export async function reconcileDeps(
   { io, progress }: Deps,
   { cluster }: Connection,
   text: string,
-): Promise<ReconcileDeps & Spinner> {
+): Promise<ApplyDeps & Spinner> {
   let spinner = await progress(text);
   const started = io.now().getTime();
   let [done, total] = [0, 0];

@@ -7,11 +7,10 @@ import { failureLines } from './failure-lines.ts';
 
 /** Prints what became of one pool; returns the exit code it stands for. */
 export function reportDeletion(
-  { pool, summary, released, heirs, detached, finalizers }: DeleteResult,
+  { pool, outcome, error, released, nextOwners, detached, finalizers }: DeleteResult,
   suffix: string,
   { io }: Deps,
 ): number {
-  const { outcome, error } = summary;
   for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
   if (error !== undefined) io.err(errorLine(error));
   for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
@@ -27,14 +26,18 @@ export function reportDeletion(
   }
   const off = detached > 0 ? `, ${detached} detached` : '';
   io.out(
-    deletionLine(pool, `deleted (${plural(released, 'node')} released${heirsText(released, heirs)}${off})`, suffix),
+    deletionLine(
+      pool,
+      `deleted (${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}${off})`,
+      suffix,
+    ),
   );
   return 0;
 }
 
 /** Of those that another pool has now. */
-function heirsText(released: number, heirs: DeleteResult['heirs']): string {
-  const shares = [...heirs].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
+function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']): string {
+  const shares = [...nextOwners].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
   const [first] = shares;
   if (first === undefined) return '';
   if (first.nodes === released) return ` to pool ${first.pool}`;

@@ -11,7 +11,7 @@ import { createLog } from './log.ts';
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
 /** The same in words, for the help of what reconciles, and of `diff`, which ends as kubectl's. The README has them too. */
-export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 some pool is not 200 after the run.';
+export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 some pool is not 200 after the run, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
 
 export interface Context {
@@ -40,7 +40,8 @@ export function reportError(error: unknown, context: Context): number {
   const { io, argv, command, errorExit = EXIT.error } = context;
   const { usage, ...shown } = reportOf(error, context);
   const { message, next } = shown;
-  const exit = usage ? EXIT.usage : errorExit;
+  const isInterrupted = error instanceof NodepoolError && error.kind === 'interrupted';
+  const exit = usage ? EXIT.usage : isInterrupted ? EXIT.interrupted : errorExit;
   const stack = verbosityOf(argv) >= 9 && error instanceof Error ? stackOf(error) : undefined;
   if (wantsJsonLog(argv)) {
     const help = usage ? `see '${command} --help'` : undefined;

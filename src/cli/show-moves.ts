@@ -1,14 +1,16 @@
 /** Moves nodes and shows what came of it: for `add`, `remove` and `move`. */
 
 import * as Flags from '@oclif/core/flags';
+import { agree } from '../operations/consent.ts';
 import { moveNodes } from '../operations/move-nodes.ts';
 import { type MoveOptions, planMoves } from '../operations/plan-moves.ts';
 import type { DryRun } from '../operations/ports.ts';
-import { approveEvictions } from './approve-evictions.ts';
+import { approver } from './approve.ts';
 import { warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
 import { failureLines } from './failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from './flags.ts';
+import { interruptible, reportInterruption } from './interruptible.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
@@ -39,36 +41,44 @@ export async function showMoves(
 ): Promise<number> {
   const { io, connect } = deps;
   const connection = await connect({ dryRun: dryRun === 'server', concurrency });
-  const planned = await planMoves({ ...what, selector }, connection);
+  const said = new Set<string>();
+  const propose = async () => {
+    const planned = await planMoves({ ...what, selector }, connection);
+    for (const warning of planned.warnings.filter(text => !said.has(text))) io.err(warningLine(warning));
+    for (const warning of planned.warnings) said.add(warning);
+    if (planned.plan.nodes.length + planned.unchanged.length === 0) io.err('No nodes found.');
+    if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
+      const { renderDiff } = await import('../render/diff.ts');
+      const { makeStyle } = await import('../render/style.ts');
+      io.out(`${renderDiff(planned.plan, makeStyle(io.color))}\n`);
+    }
+    return planned;
+  };
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+  const agreed = await agree(propose, approve);
+  if (agreed === undefined) return EXIT.error;
+  const { proposal: planned, consent } = agreed;
   const { renderMoved, renderUnmoved } = await import('../render/moves.ts');
   const suffix = dryRunSuffix(dryRun);
-  for (const warning of planned.warnings) io.err(warningLine(warning));
-  if (planned.plans.length + planned.unchanged.length === 0) io.err('No nodes found.');
-  if (dryRun !== 'none' && planned.plans.length > 0) {
-    const { renderDiff } = await import('../render/diff.ts');
-    const { makeStyle } = await import('../render/style.ts');
-    const nothingElse = { conflicts: [], circles: [], runtimeClasses: [], invalid: [] };
-    io.out(`${renderDiff({ plans: planned.plans, ...nothingElse }, makeStyle(io.color))}\n`);
-  }
-  await approveEvictions({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess)(async () => planned.plans);
   for (const node of planned.unchanged) io.out(renderUnmoved(what, node));
   if (dryRun === 'client') {
-    const owners = planned.plans.map(({ node, owner }) => {
+    const owners = planned.plan.nodes.map(({ node, owner }) => {
       return { node: node.name, from: planned.view.claim(node.name)?.owner, to: owner };
     });
     for (const moved of owners) io.out(renderMoved(what, moved) + suffix);
     return EXIT.done;
   }
-  if (planned.plans.length === 0) return EXIT.done;
+  if (planned.plan.nodes.length === 0) return EXIT.done;
   const work = await reconcileDeps(deps, connection, WORDS[what.kind]);
-  const { moved, failures, warnings } = await moveNodes(
-    planned,
-    { concurrency, dryRun: dryRun === 'server' },
-    work,
-  ).finally(work.stop);
+  const options = { concurrency, dryRun: dryRun === 'server', consent };
+  const { result, isInterrupted } = await interruptible(io, signal =>
+    moveNodes(planned, options, { ...work, signal }).finally(work.stop),
+  );
+  const { moved, failures, warnings, unwritten } = result;
   for (const node of moved) io.out(renderMoved(what, node) + suffix);
   for (const warning of warnings) io.err(warningLine(warning));
   for (const line of failureLines(failures)) io.err(line);
+  if (isInterrupted) return reportInterruption(io, moved.length, unwritten);
   return failures.length > 0 ? EXIT.error : EXIT.done;
 }
 

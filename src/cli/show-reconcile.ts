@@ -1,36 +1,57 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
-import type { Approve } from '../operations/evictions.ts';
-import { type PoolSummary, type ReconcileOptions, reconcile } from '../operations/reconcile.ts';
+import { movesOf } from '../operations/apply.ts';
+import { type Approve, agree } from '../operations/consent.ts';
+import { type PoolSummary, proposeReconcile, reconcile } from '../operations/reconcile.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { failureLines } from './failure-lines.ts';
+import { interruptible, reportInterruption } from './interruptible.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
+export interface ReconcileChoice {
+  /** Empty: every pool. */
+  names: string[];
+  concurrency: number;
+  /** The connection's writes are dry. */
+  dryRun: boolean;
+  podCounts: boolean;
+  approve: Approve;
+}
+
 /** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
-export async function showReconcile(
-  options: ReconcileOptions & { podCounts: boolean; approve?: Approve },
-  deps: Deps,
-  connection: Connection,
-): Promise<number> {
+export async function showReconcile(choice: ReconcileChoice, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
-  const work = await reconcileDeps(deps, connection, options.dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
-  const counts = options.podCounts ? { podCounts: () => connection.countPods() } : {};
-  const { approve: ask } = options;
-  const approve = ask === undefined ? {} : { approve: (read => work.aside(() => ask(read))) satisfies Approve };
-  const summaries = await reconcile(options, { ...work, ...counts, ...approve }).finally(work.stop);
+  const { names, concurrency, dryRun } = choice;
+  const work = await reconcileDeps(deps, connection, dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
+  const { cluster } = connection;
+  const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.countPods() } : {}) };
+  const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
+  const agreed = await agree(() => proposeReconcile(names, reading), approve).catch(error => {
+    work.stop();
+    throw error;
+  });
+  if (agreed === undefined) return EXIT.error;
+  const { proposal, consent } = agreed;
+  const { result: summaries, isInterrupted } = await interruptible(io, signal =>
+    reconcile(proposal, { concurrency, dryRun, consent }, { ...work, signal }).finally(work.stop),
+  );
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');
     return EXIT.done;
   }
   const { renderSummaries } = await import('../render/summary.ts');
   const { makeStyle } = await import('../render/style.ts');
-  io.out(renderSummaries(summaries, { dryRun: options.dryRun }, makeStyle(io.color)));
+  io.out(renderSummaries(summaries, { dryRun }, makeStyle(io.color)));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));
     for (const line of failureLines(outcome?.failures ?? [], pool, said)) io.err(line);
     if (error !== undefined) io.err(errorLine(error, pool));
+  }
+  if (isInterrupted) {
+    const unwritten = summaries.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
+    return reportInterruption(io, movesOf(summaries).length, unwritten);
   }
   const codes = summaries.map(exitCode);
   // An error wins over a pool that is not 200.

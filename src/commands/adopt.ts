@@ -1,12 +1,16 @@
 import * as Flags from '@oclif/core/flags';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { confirm } from '../cli/confirm.ts';
 import { warningLine } from '../cli/error-line.ts';
-import type { Connection, Deps } from '../cli/factory.ts';
+import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { agree, NO_CHANGE, type Question } from '../operations/consent.ts';
+import type { CreateDeps } from '../operations/create.ts';
+import type { DryRun } from '../operations/ports.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';
@@ -49,7 +53,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const { output } = flags;
     if (!flags.create && output === undefined) return show(candidates, labels, deps);
 
-    let pools = poolsToCreate(candidates, names.length > 0);
+    const pools = poolsToCreate(candidates, names.length > 0);
     for (const { pool, state } of candidates) {
       if (state.kind !== 'overlap') continue;
       const { problem, next } = overlapText(state);
@@ -62,17 +66,21 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('Nothing to adopt.');
       return 0;
     }
-    const asks = pools.length > 1 && dryRun === 'none' && !flags.yes;
-    if (asks) {
-      const chosen = pools.map(({ metadata }) => metadata.name);
-      if (!(await confirm(io, `Create pools ${chosen.join(', ')}?`))) {
-        io.err('nothing was created');
-        return 1;
-      }
-      // While a person thinks, nodes change.
-      pools = poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
+    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+    // While a person thinks, nodes change, and with them what a pool would have to say.
+    let proposed: NodePool[] | undefined = pools;
+    const chosen = pools.map(({ metadata }) => metadata.name);
+    const propose = async () => {
+      const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
+      proposed = undefined;
+      return { pools, plan: NO_CHANGE, ...(pools.length > 1 ? { question: questionOf(pools) } : {}) };
+    };
+    const agreed = await agree(propose, approve);
+    if (agreed === undefined) {
+      io.err('nothing was created');
+      return EXIT.error;
     }
-    const created = await create(pools, dryRun, connection);
+    const created = await create(agreed.proposal.pools, dryRun, { ...connection, approve });
     if (output !== undefined) return print(created, asList, deps, output);
     for (const { metadata } of created) {
       io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
@@ -101,7 +109,13 @@ async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: F
   return 0;
 }
 
-async function create(pools: NodePool[], dryRun: 'none' | 'client' | 'server', connection: Connection) {
+/** A yes covers the pools as they are proposed now: other labels or taints would be other pools. */
+function questionOf(pools: NodePool[]): Question {
+  const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
+  return { text: `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`, covers };
+}
+
+async function create(pools: NodePool[], dryRun: DryRun, deps: CreateDeps) {
   const { createPools } = await import('../operations/create.ts');
-  return createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => connection);
+  return createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
 }

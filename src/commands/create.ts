@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags';
-import { approveEvictions } from '../cli/approve-evictions.ts';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import {
@@ -15,7 +15,7 @@ import { createPoolFlags } from '../cli/pool-flags.ts';
 import { poolsToCreate, splitNames, unmanagedWarning } from '../cli/pools-to-create.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
-import type { CreateOptions } from '../operations/create.ts';
+import type { Approve } from '../operations/consent.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools, from flags or from files.';
@@ -64,13 +64,13 @@ ${EXIT_STATUS}`;
     const nodes = splitNames(flags.nodes);
     const pools = await poolsToCreate(flags, args.name, deps);
     const { createPools } = await import('../operations/create.ts');
-    let connection: Connection | undefined;
-    const approve: CreateOptions['approve'] = (read, access) =>
-      approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, access)(read);
-    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, approve };
+    let connected: { connection: Connection; approve: Approve } | undefined;
+    const options = { pools, nodes, concurrency: flags.concurrency, dryRun };
     const created = await createPools(options, async () => {
-      connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
-      return connection;
+      const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
+      const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+      connected = { connection, approve };
+      return { ...connection, approve };
     });
     if (flags.output !== undefined) {
       const { printObjects } = await import('../render/printers.ts');
@@ -80,14 +80,16 @@ ${EXIT_STATUS}`;
         io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
       }
     }
-    if (!flags.reconcile || dryRun !== 'none' || connection === undefined) {
+    if (!flags.reconcile || dryRun !== 'none' || connected === undefined) {
       for (const { metadata, spec } of created) {
         if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
       }
       return 0;
     }
     const names = created.map(pool => pool.metadata.name);
-    const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false };
+    // It remembers what was agreed to when the pools were created.
+    const { connection, approve } = connected;
+    const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false, approve };
     // With -o stdout is the objects alone.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);

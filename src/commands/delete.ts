@@ -1,13 +1,17 @@
 import * as Flags from '@oclif/core/flags';
-import { approveEvictions } from '../cli/approve-evictions.ts';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { confirm } from '../cli/confirm.ts';
+import { canAsk } from '../cli/confirm.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
+import { interruptible, reportInterruption } from '../cli/interruptible.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { deletionLine, reportDeletion } from '../cli/report-deletion.ts';
-import { plural } from '../nodepool/plural.ts';
-import { deletePools, findPools } from '../operations/delete.ts';
+import { EXIT } from '../cli/report-error.ts';
+import { movesOf } from '../operations/apply.ts';
+import { agree } from '../operations/consent.ts';
+import { deletePools } from '../operations/delete.ts';
+import { proposeDeletion } from '../operations/propose-deletion.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -37,35 +41,31 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const dryRun = flags['dry-run'];
     const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
     const detachNodes = flags['detach-nodes'];
+    const { concurrency, yes } = flags;
     const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes };
-    const pools = await findPools(choice, connection.pools);
-    if (pools.length > 0 && dryRun === 'none' && !flags.yes && !(await confirm(io, question(pools)))) {
+    const isAsked = dryRun === 'none' && !yes && canAsk(io);
+    const propose = () => proposeDeletion({ ...choice, countsNodes: isAsked }, connection);
+    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess));
+    if (agreed === undefined) {
       io.err('nothing was deleted');
-      return 1;
+      return EXIT.error;
     }
-    if (pools.length > 0) {
-      const { deletionPlans } = await import('../operations/evictions.ts');
-      const approve = approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
-      const known = pools.map(({ metadata }) => metadata.name);
-      await approve(() => deletionPlans(known, connection.cluster));
-    }
+    const { proposal, consent } = agreed;
+    const { pools } = proposal;
     if (dryRun === 'client') {
       for (const { metadata } of pools) io.out(deletionLine(metadata.name, 'deleted', dryRunSuffix(dryRun)));
       return 0;
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
-    const results = await deletePools(
-      { pools, detachNodes, concurrency: flags.concurrency, dryRun: dryRun === 'server' },
-      { ...work, pools: connection.pools },
-    ).finally(work.stop);
+    const { result: results, isInterrupted } = await interruptible(io, signal =>
+      deletePools(
+        { pools, detachNodes, concurrency, dryRun: dryRun === 'server', consent },
+        { ...work, pools: connection.pools, signal },
+      ).finally(work.stop),
+    );
     const codes = results.map(result => reportDeletion(result, dryRunSuffix(dryRun), deps));
-    return Math.max(0, ...codes);
+    if (!isInterrupted) return Math.max(0, ...codes);
+    const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
+    return reportInterruption(io, movesOf(results).length, unwritten);
   }
-}
-
-function question(pools: { metadata: { name: string }; status?: { nodeCount: number } }[]): string {
-  const what = pools.map(({ metadata, status }) => {
-    return `${metadata.name} (${plural(status?.nodeCount ?? 0, 'node')})`;
-  });
-  return `Delete ${pools.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
 }

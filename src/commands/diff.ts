@@ -1,4 +1,4 @@
-import { approveEvictions } from '../cli/approve-evictions.ts';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
@@ -26,12 +26,13 @@ ${DIFF_EXIT_STATUS}`;
     const { renderDiff } = await import('../render/diff.ts');
     const { makeStyle } = await import('../render/style.ts');
     const connection = await connect();
-    const result = await diff(args.name ?? [], connection);
-    for (const warning of result.warnings) io.err(warningLine(warning));
-    const text = renderDiff(result, makeStyle(io.color));
+    const { plan, warnings } = await diff(args.name ?? [], connection);
+    for (const warning of warnings) io.err(warningLine(warning));
+    const text = renderDiff(plan, makeStyle(io.color));
     if (text !== '') io.out(text);
-    await approveEvictions({ yes: false, dryRun: true }, io, connection.nodeAccess)(async () => result.plans);
-    const changed = result.plans.length + result.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+    await approver({ yes: false, dryRun: true }, io, connection.nodeAccess)({ plan });
+    const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+    const changed = nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
     return changed > 0 ? 1 : 0;
   }
 }

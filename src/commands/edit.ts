@@ -1,12 +1,11 @@
-import { approveEvictions } from '../cli/approve-evictions.ts';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { unmanagedWarning } from '../cli/pools-to-create.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { ApproveEdit, EditResult } from '../operations/edit.ts';
-import type { PoolsPort } from '../operations/ports.ts';
+import type { EditDeps, EditResult } from '../operations/edit.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
   static override summary = 'Edit a pool, in your editor or by flags.';
@@ -38,15 +37,12 @@ export default class Edit extends BaseCommand<typeof Edit> {
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
     const connection = await connect();
-    const { pools } = connection;
-    const ask = approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
-    const approve: ApproveEdit = async (before, after) => {
-      const { editPlans } = await import('../operations/evictions.ts');
-      await ask(() => editPlans(before, after, connection.cluster));
-    };
+    const { pools, cluster } = connection;
+    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+    const editDeps: EditDeps = { pools, cluster, approve };
     const result = byFlags
-      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun, approve }, pools)
-      : await editInEditor(args.name, pools, approve, deps);
+      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
+      : await editInEditor(args.name, editDeps, deps);
     if (result.kind === 'cancelled') {
       io.err(`Edit cancelled: ${result.why}.`);
       return 0;
@@ -58,16 +54,15 @@ export default class Edit extends BaseCommand<typeof Edit> {
   }
 }
 
-async function editInEditor(name: string, pools: PoolsPort, approve: ApproveEdit, { io }: Deps): Promise<EditResult> {
+async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Promise<EditResult> {
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
   const { editAsText } = await import('../operations/edit.ts');
   const { printYaml } = await import('../render/printers.ts');
   return editAsText(name, {
-    pools,
+    ...editDeps,
     print: printYaml,
-    approve,
     editor: createEditSession(io),
     decode(text) {
       const [document, ...more] = parseDocuments(text, 'edit');

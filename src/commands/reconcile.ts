@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags';
-import { approveEvictions } from '../cli/approve-evictions.ts';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, evictYesFlag, namesArg } from '../cli/flags.ts';
@@ -42,7 +42,7 @@ ${EXIT_STATUS}`;
     refuseWatchFlags(flags);
     const connection = await deps.connect({ dryRun, concurrency });
     const podCounts = flags['pod-counts'];
-    const approve = approveEvictions({ yes: flags.yes, dryRun }, deps.io, connection.nodeAccess);
+    const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.nodeAccess);
     return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts, approve }, deps, connection);
   }
 }

@@ -1,10 +1,10 @@
 import * as Flags from '@oclif/core/flags';
-import { approveEvictions } from '../cli/approve-evictions.ts';
+import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { confirm } from '../cli/confirm.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
+import { interruptible } from '../cli/interruptible.ts';
 import { readController } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { removeController } from '../cli/remove-controller.ts';
@@ -55,9 +55,12 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         pools,
         definition,
         manifests,
-        work: () => reconcileDeps(deps, connection, 'Releasing'),
-        confirm: async found => flags.yes || confirm(io, question(found)),
-        approve: approveEvictions({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
+        async releasing(release) {
+          const work = await reconcileDeps(deps, connection, 'Releasing');
+          await interruptible(io, signal => release({ ...work, signal }).finally(work.stop));
+        },
+        question,
+        approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
       },
     );
     const suffix = dryRunSuffix(dryRun);

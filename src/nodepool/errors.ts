@@ -11,9 +11,10 @@ export interface NodepoolErrorOptions extends ErrorOptions {
  * - `usage`: the command line is wrong (exit 2).
  * - `input`: a file or an object is wrong; nothing was written (exit 1).
  * - `cluster`: the cluster refused or could not be reached (exit 1).
+ * - `interrupted`: the user stopped it half-way (exit 130).
  */
 export class NodepoolError extends Error {
-  readonly kind: 'usage' | 'input' | 'cluster';
+  readonly kind: 'usage' | 'input' | 'cluster' | 'interrupted';
   /** What the user can do next, as one imperative sentence without a trailing full stop. */
   readonly next: string | undefined;
   /**

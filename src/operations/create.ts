@@ -9,10 +9,11 @@ import { membershipSelector } from '../nodepool/selector.ts';
 import { isSubdomain } from '../nodepool/syntax.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
+import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
-import { hasNoExecute, noExecutePlansWith, type TaintPlan } from './evictions.ts';
-import type { NodeAccess } from './node-access-port.ts';
+import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
+import { hasNoExecute } from './evictions.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
 import { nodesNotFound } from './not-found.ts';
 import type { DryRun, PoolsPort, RawPool } from './ports.ts';
@@ -23,8 +24,12 @@ export interface CreateOptions {
   nodes: string[];
   concurrency: number;
   dryRun: DryRun;
-  /** Asked before anything is written when a taint with NoExecute would go out; throws when it is not to be. */
-  approve?: (read: () => Promise<readonly TaintPlan[]>, access: NodeAccess) => Promise<void>;
+}
+
+export interface CreateDeps {
+  pools: PoolsPort;
+  cluster: ClusterPort;
+  approve: Approve;
 }
 
 /** The youngest of all: a pool that is still to be created takes no node from another. */
@@ -34,22 +39,21 @@ const NOT_YET = '9999-12-31T23:59:59Z';
  * @returns the pools as the server has them (as they would be sent, for a client dry run)
  * Throws NodepoolError; pools before the failing one are created by then, and the message says so.
  */
-export async function createPools(
-  options: CreateOptions,
-  connect: () => Promise<{ pools: PoolsPort; cluster: ClusterPort; nodeAccess: NodeAccess }>,
-): Promise<RawPool[]> {
+export async function createPools(options: CreateOptions, connect: () => Promise<CreateDeps>): Promise<RawPool[]> {
   for (const pool of options.pools) assertValid(pool);
   assertDistinct(options.pools);
   if (options.dryRun === 'client') return options.pools.map(pool => ({ ...pool }));
 
-  const { pools, cluster, nodeAccess } = await connect();
-  const nodes = await findNodes(options, cluster);
+  const { pools, cluster, approve } = await connect();
+  const propose = async () => {
+    const nodes = await findNodes(options, cluster);
+    return { nodes, plan: await planOrError(() => planCreate(options, nodes, cluster)) };
+  };
+  const agreed = await agree(propose, approve);
+  if (agreed === undefined) return [];
+  const { nodes } = agreed.proposal;
   const [named] = options.pools;
   if (named !== undefined && options.dryRun === 'none') await tryLabels(nodes, membershipSelector(named), cluster);
-  if (options.approve !== undefined && options.pools.some(hasNoExecute)) {
-    const labels = labelsOf(options, nodes);
-    await options.approve(() => noExecutePlansWith(options.pools.map(asYoungest), labels, cluster), nodeAccess);
-  }
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
   for (const pool of options.pools) {
@@ -66,6 +70,17 @@ export async function createPools(
     await join(nodes, only, options.concurrency, cluster);
   }
   return created;
+}
+
+/** What a reconcile of the new pools would do. Nodes are read only where a taint with NoExecute may come of it. */
+async function planCreate(options: CreateOptions, nodes: Node[], cluster: ClusterPort): Promise<ClusterPlan> {
+  if (!options.pools.some(hasNoExecute)) return NO_CHANGE;
+  const [existing, all] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  return planCluster(new View(existing, all, []), {
+    pools: options.pools.map(({ metadata }) => metadata.name),
+    specs: options.pools.map(asYoungest),
+    labels: labelsOf(options, nodes),
+  });
 }
 
 function asYoungest(pool: NodePool): NodePool {

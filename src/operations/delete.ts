@@ -1,77 +1,51 @@
 /** Deletes pools and does the release work itself: it never hangs for want of a controller. */
 
-import { createLimiter, type Limiter } from '../controller/limiter.ts';
+import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { formatRecord } from '../nodepool/record.ts';
-import { membershipSelector } from '../nodepool/selector.ts';
+import { ROLE_PREFIX } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
-import { FINALIZER, type Node, type NodePool } from '../nodepool/types.ts';
+import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { planCluster } from '../reconciler/cluster-plan.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
+import { type Intent, stateBefore } from '../reconciler/intent.ts';
+import type { MembershipChange, MembershipChanges } from '../reconciler/membership-change.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
-import { type Estate, estateOf, settleHeirs } from './heirs.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { loadView } from './load-view.ts';
-import { type LabelChange, patchLabels } from './node-labels.ts';
-import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
-import { firstStripWarning, type PoolSummary, type ReconcileDeps, reconcileView, staleWarnings } from './reconcile.ts';
+import { firstStripWarning } from './strip-warning.ts';
 
-export interface DeleteOptions {
+export interface DeleteOptions extends ApplyOptions {
   /** As findPools() gave them: one that was made anew under its name since is not deleted. */
   pools: readonly RawPool[];
   /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
   detachNodes: boolean;
-  concurrency: number;
-  dryRun: boolean;
 }
 
-export interface FindOptions {
-  names: string[];
-  /** Names that do not exist are passed over. */
-  ignoreNotFound: boolean;
-  detachNodes: boolean;
-}
-
-export interface DeleteResult {
-  pool: string;
-  summary: PoolSummary;
-  /** Nodes that were written because it let go of them. */
+export interface DeleteResult extends PoolResult {
+  /** Nodes that were written because the pool released them. */
   released: number;
-  /** How many of them went to which other pool. */
-  heirs: ReadonlyMap<string, number>;
+  /** How many of them other pools own now, by pool. */
+  nextOwners: ReadonlyMap<string, number>;
   /** Nodes that lost their membership label. */
   detached: number;
   /** Other finalizers that keep the pool; empty when it is gone. */
   finalizers: string[];
 }
 
-type DeleteDeps = ReconcileDeps & { pools: PoolsPort };
-
-/** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
-export async function findPools(
-  { names, ignoreNotFound, detachNodes }: FindOptions,
-  pools: PoolsPort,
-): Promise<RawPool[]> {
-  const unique = [...new Set(names)];
-  const answers = await Promise.all(unique.map(name => pools.get(name)));
-  const missing = unique.filter((_, index) => answers[index] === undefined);
-  if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
-  const found = answers.filter(pool => pool !== undefined);
-  const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
-  if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
-  return found;
-}
+type DeleteDeps = ApplyDeps & { pools: PoolsPort };
 
 /**
  * Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released.
- * A pool that cannot be deleted does not stop the others: its summary has the error.
+ * A pool that cannot be deleted does not stop the others: its result has the error.
  */
 export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Promise<DeleteResult[]> {
-  const { pools } = options;
+  const { pools, detachNodes, dryRun } = options;
   if (pools.length === 0) return [];
   const limit = createLimiter(options.concurrency);
   const errors = new Map<string, NodepoolError>();
-  const go = async (pool: RawPool, work: () => Promise<void>) => {
+  const attempt = async (pool: RawPool, work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
@@ -79,51 +53,83 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
       errors.set(pool.metadata.name, error);
     }
   };
-  const able = () => pools.filter(pool => !errors.has(pool.metadata.name));
+  const begun: RawPool[] = [];
+  const begin = async (pool: RawPool) => {
+    if (deps.signal?.aborted) return;
+    begun.push(pool);
+    await attempt(pool, () => mark(pool, options, deps));
+  };
 
-  await Promise.all(pools.map(pool => go(pool, () => limit(() => mark(pool, options, deps)))));
+  await Promise.all(pools.map(pool => limit(() => begin(pool))));
   const view = await loadView(deps.cluster);
-  for (const pool of able()) await go(pool, async () => checkMarked(pool, view, options.dryRun, deps.now()));
-  const finalizers = new Map(able().map(({ metadata: { name } }) => [name, foreignFinalizers(view.pool(name))]));
-  // Before the labels go: they tell whose the nodes were, and who else wanted them.
-  const estate = estateOf(view, namesOf(able()));
-  const detached = new Map<string, number>();
-  for (const pool of options.detachNodes ? able() : []) {
-    const count = () => detach(pool, view, estate, limit, deps);
-    await go(pool, async () => void detached.set(pool.metadata.name, await count()));
+  const isMarked = ({ metadata }: RawPool) => !errors.has(metadata.name);
+  for (const pool of begun.filter(isMarked)) {
+    await attempt(pool, async () => checkMarked(pool, view, dryRun, deps.now()));
   }
-  deps.warn(estate.heirs.flatMap(heir => firstStripWarning(view, heir, { among: estate.formerPool })));
+  const marked = begun.filter(isMarked);
+  const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(view.pool(name))]));
+  const deletion: Intent = { pools: namesOf(marked), isDeletion: true };
+  const former = formerOwners(view, deletion);
+  const changes = detachNodes ? detachments(view, marked, former) : undefined;
+  const intent: Intent = { ...deletion, ...(changes === undefined ? {} : { changes }) };
+  const nextPools = new Set(planCluster(view, intent).nodes.flatMap(({ owner }) => owner ?? []));
+  deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(view, pool, { among: former })));
 
-  const summaries = await reconcileView(view, namesOf(able()), options, deps);
-  const released = new Set(summaries.filter(isReleased).map(({ pool }) => pool));
-  const inherited = released.size === 0 ? [] : await settleHeirs(view, { ...estate, released }, options, deps);
-  const moves = [...summaries, ...inherited].flatMap(({ outcome }) => outcome?.moves ?? []);
-  const moved = Map.groupBy(moves, ({ node, from }) => from ?? estate.formerPool.get(node));
+  const { own, others } = await apply(view, intent, options, deps);
+  const moves = movesOf([...own, ...others]);
+  // A node without a record had nothing of the pool that could be released; the next owner gives it something.
+  const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
+  const released = Map.groupBy(moves, formerOf);
   // The deletion is done all the same.
-  deps.warn(inherited.flatMap(staleWarnings));
+  deps.warn(others.flatMap(notUpToDate));
   return pools.map(({ metadata: { name } }) => ({
-    pool: name,
-    summary: summaries.find(summary => summary.pool === name) ?? refused(name, errors.get(name)),
-    released: moved.get(name)?.length ?? 0,
-    heirs: heirsOf(moved.get(name) ?? []),
-    detached: detached.get(name) ?? 0,
+    ...(own.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
+    released: released.get(name)?.length ?? 0,
+    nextOwners: nextOwners(released.get(name) ?? []),
+    detached: changes === undefined ? 0 : moves.filter(move => isDetachedFrom(name, move)).length,
     finalizers: finalizers.get(name) ?? [],
   }));
+}
+
+/** By node, the pool that holds it before the deletion. */
+export function formerOwners(view: View, deletion: Intent): Map<string, string> {
+  const before = stateBefore(view, deletion);
+  const owners = deletion.pools.flatMap(pool => before.held(pool).map(({ name }) => [name, pool] as const));
+  return new Map(owners);
+}
+
+/** Removes the membership label with the patch that releases the node: a run that is killed finds the rest again. */
+function detachments(view: View, pools: readonly NodePool[], former: ReadonlyMap<string, string>): MembershipChanges {
+  const labels = new Map<string, Record<string, null>>();
+  const changes = new Map<string, MembershipChange>();
+  for (const pool of pools) {
+    const { name } = pool.metadata;
+    for (const node of view.matching(pool)) {
+      const claim = view.claim(node.name);
+      // The pool is marked, so that another one that matches the node is its owner now.
+      const isItsOwn = [claim?.owner, claim?.record?.pool, former.get(node.name)].includes(name);
+      if (claim?.owner !== undefined && !isItsOwn) continue;
+      const removed = { ...labels.get(node.name), [`${ROLE_PREFIX}${name}`]: null };
+      labels.set(node.name, removed);
+      changes.set(node.name, { pool: name, to: undefined, labels: () => removed });
+    }
+  }
+  return changes;
+}
+
+function isDetachedFrom(pool: string, { changes }: NodeMove): boolean {
+  return changes.some(({ reason, key }) => reason === 'membership' && key === `${ROLE_PREFIX}${pool}`);
 }
 
 function namesOf(pools: readonly RawPool[]): string[] {
   return pools.map(({ metadata }) => metadata.name);
 }
 
-function isReleased({ outcome }: PoolSummary): boolean {
-  return outcome?.kind === 'released' && outcome.failures.length === 0;
-}
-
 /** How many nodes went to which pool. */
-function heirsOf(moves: readonly NodeMove[]): Map<string, number> {
-  const heirs = new Map<string, number>();
-  for (const { to } of moves) if (to !== undefined) heirs.set(to, (heirs.get(to) ?? 0) + 1);
-  return heirs;
+function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
+  const owners = new Map<string, number>();
+  for (const { to } of moves) if (to !== undefined) owners.set(to, (owners.get(to) ?? 0) + 1);
+  return owners;
 }
 
 async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {
@@ -151,57 +157,10 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
   );
 }
 
-/** Before the release, so that a run that was killed in between still finds the pool. Gives the number of nodes. */
-async function detach(
-  pool: NodePool,
-  view: View,
-  { formerPool }: Estate,
-  limit: Limiter,
-  { cluster }: DeleteDeps,
-): Promise<number> {
-  const { name } = pool.metadata;
-  const labels = Object.fromEntries(Object.keys(membershipSelector(pool)).map(key => [key, null]));
-  const nodes = view.matching(pool).filter(node => {
-    const claim = view.claim(node.name);
-    // The pool is marked, so that another one that matches the node is its owner now.
-    return claim?.owner === undefined || [claim.owner, claim.record?.pool, formerPool.get(node.name)].includes(name);
-  });
-  const change = (node: Node): LabelChange => {
-    view.setNode(node);
-    const record = view.claim(node.name)?.record;
-    // What an inherited pool holds is told by the label alone: the record has to take over from it.
-    return node.record !== undefined || record === undefined ? { labels } : { labels, record: formatRecord(record) };
-  };
-  const writes = nodes.map(node =>
-    limit(async () => {
-      const written = await patchLabels(node, change, cluster);
-      if (written === undefined) view.removeNode(node.name, node.uid);
-      else view.setNode(written);
-    }),
-  );
-  for (const result of await Promise.allSettled(writes)) if (result.status === 'rejected') throw result.reason;
-  return nodes.length;
-}
-
-/** Of a pool whose release was not begun. */
-function refused(pool: string, error: NodepoolError | undefined): PoolSummary {
-  return { pool, outcome: undefined, error, joined: 0, left: 0, updated: 0 };
-}
-
 function marked(pool: NodePool, now: Date): NodePool {
   return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
 }
 
 function foreignFinalizers(pool: NodePool | undefined): string[] {
   return (pool?.metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
-}
-
-/** Labels of a selector may be older than the pool, a cloud's for one: they are not this command's to take. */
-function notDetachable({ metadata: { name }, spec }: NodePool): NodepoolError {
-  const keys = Object.keys(spec.nodeSelector ?? {});
-  return new NodepoolError(
-    'input',
-    `--detach-nodes: nodepool ${name} finds its nodes by spec.nodeSelector, whose labels others may have set`,
-    `leave out --detach-nodes, and unlabel the nodes by hand: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``,
-  );
 }

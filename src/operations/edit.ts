@@ -3,18 +3,24 @@
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
-import { mergePatch } from '../nodepool/merge-patch.ts';
+import { deepEqual, mergePatch } from '../nodepool/merge-patch.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
+import { editMayEvict } from './evictions.ts';
 import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
-/**
- * Told of an edit before it is written; throws when it is not to be. A pool that somebody else changes meanwhile is not
- * asked about again.
- */
-export type ApproveEdit = (before: RawPool, after: RawPool) => Promise<void>;
+/** What an edit asks of a cluster, and of the person at it. */
+export interface EditDeps {
+  pools: PoolsPort;
+  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
+  approve: Approve;
+}
 
 export type EditResult =
   | { kind: 'edited'; pool: RawPool; notFound: string[] }
@@ -27,10 +33,10 @@ const MOST_ATTEMPTS = 10;
 export async function editByFlags(
   name: string,
   edits: SpecEdits,
-  options: { dryRun: 'none' | 'client' | 'server'; approve?: ApproveEdit },
-  pools: PoolsPort,
+  options: { dryRun: 'none' | 'client' | 'server' },
+  { pools, cluster, approve }: EditDeps,
 ): Promise<EditResult> {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  const propose = async () => {
     const before = await pools.get(name);
     if (before === undefined) throw poolNotFound([name]);
     assertReadable(before);
@@ -38,8 +44,14 @@ export async function editByFlags(
     const after: RawPool = { ...before, spec };
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
+    const plan = patch === undefined ? NO_CHANGE : await planOrError(() => planEdit(before, after, cluster));
+    return { before, after, patch, notFound, plan };
+  };
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const agreed = await agree(propose, approve);
+    if (agreed === undefined) return { kind: 'cancelled', why: 'nothing was changed' };
+    const { before, after, patch, notFound } = agreed.proposal;
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
-    if (attempt === 0) await options.approve?.(before, after);
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
     const result = await pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
     if (result.kind === 'gone') throw poolNotFound([name]);
@@ -66,14 +78,12 @@ export interface EditSession {
   remove(): Promise<void>;
 }
 
-export interface TextEditDeps {
-  pools: PoolsPort;
+export interface TextEditDeps extends EditDeps {
   editor: EditSession;
   /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
   decode: (text: string) => NodePool;
   /** The YAML to edit. */
   print: (pool: object) => string;
-  approve?: ApproveEdit;
 }
 
 const HEAD = [
@@ -100,8 +110,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
       const edited = decodeSame(saved, original, deps);
       const patch = mergePatch(before, editable(edited));
       if (patch === undefined) return cancel(editor, 'no changes made');
-      await approved(original, { ...original, spec: edited.spec }, deps);
-      const result = await patchUnlessEdited(name, patch, original, pools);
+      const result = await patchUnlessEdited(edited, patch, original, deps);
       if (result.kind === 'written') {
         await editor.remove();
         return { kind: 'edited', pool: result.pool, notFound: [] };
@@ -115,10 +124,10 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
   }
 }
 
-/** What is not approved is not edited again: the text is kept. */
-async function approved(before: RawPool, after: RawPool, { approve, editor }: TextEditDeps): Promise<void> {
+/** What is not agreed to is not edited again: the text is kept. */
+async function agreeOrKeep(before: RawPool, after: RawPool, { approve, cluster, editor }: TextEditDeps): Promise<void> {
   try {
-    await approve?.(before, after);
+    await agree(async () => ({ plan: await planOrError(() => planEdit(before, after, cluster)) }), approve);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
@@ -127,23 +136,36 @@ async function approved(before: RawPool, after: RawPool, { approve, editor }: Te
 
 /** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of other fields; an edit is. */
 async function patchUnlessEdited(
-  name: string,
+  edited: NodePool,
   patch: Record<string, unknown>,
   original: RawPool,
-  pools: PoolsPort,
+  deps: TextEditDeps,
 ): ReturnType<PoolsPort['patch']> {
+  const { name } = original.metadata;
   const { finalizers } = (patch.metadata ?? {}) as Record<string, unknown>;
   const mine = finalizers === undefined ? withoutFinalizers : editable;
   let read = original;
   for (let attempt = 1; ; attempt++) {
-    const result = await pools.patch(name, guarded(patch, read), { dryRun: false });
+    await agreeOrKeep(read, { ...read, spec: edited.spec }, deps);
+    const result = await deps.pools.patch(name, guarded(patch, read), { dryRun: false });
     if (result.kind !== 'conflict' || attempt === MOST_ATTEMPTS) return result;
-    const latest = await pools.get(name);
+    const latest = await deps.pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
     const samePool = latest.metadata.uid === original.metadata.uid;
     if (!samePool || mergePatch(mine(original), mine(latest)) !== undefined) return result;
     read = latest;
   }
+}
+
+/** The plan as far as it may evict pods: nodes are read only where a taint with NoExecute may come of the edit. */
+async function planEdit(before: NodePool, after: NodePool, cluster: EditDeps['cluster']): Promise<ClusterPlan> {
+  const setsLabels = !deepEqual(before.spec.labels, after.spec.labels);
+  const isDeciding = editMayEvict(before, after, []);
+  if (!setsLabels && !isDeciding) return NO_CHANGE;
+  const pools = await cluster.listPools();
+  if (!isDeciding && !editMayEvict(before, after, pools)) return NO_CHANGE;
+  const view = new View(pools, await cluster.listNodes(), []);
+  return planCluster(view, { pools: [after.metadata.name], specs: [soundPool(after)] });
 }
 
 function withoutFinalizers(pool: RawPool): Record<string, unknown> {

@@ -1,15 +1,13 @@
 /** Which pods go when taints with the effect NoExecute arrive on their nodes. */
 
-import { type LabelPatch, patchedLabels } from '../nodepool/member-labels.ts';
+import { own } from '../nodepool/json.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
+import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
 import type { NodePool, Taint } from '../nodepool/types.ts';
-import { planOf } from '../reconciler/node-plan.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
-import { asIfStaying } from './as-if-staying.ts';
 import type { NodeAccess, PlacedPod } from './node-access-port.ts';
 
 export interface NodeEvictions {
@@ -80,51 +78,27 @@ export async function previewEvictions(
   };
 }
 
-/** The plans of a reconcile of these pools that may bring a taint with NoExecute: all others cannot. */
-export function noExecutePlans(view: View, pools: readonly string[]): TaintPlan[] {
-  return plansFor(heldBy(view, pools), view);
-}
-
-function heldBy(view: View, pools: readonly string[]): string[] {
-  return [...new Set(pools.flatMap(pool => view.held(pool).map(({ name }) => name)))];
-}
-
-function plansFor(nodes: readonly string[], view: View): TaintPlan[] {
-  const isAny = [...view.pools()].some(hasNoExecute);
-  return nodes.flatMap(name => {
-    // A record that speaks of such a taint may have displaced one, which comes back when its pool lets go.
-    const may = isAny || view.node(name)?.record?.includes(NO_EXECUTE);
-    const plan = may ? planOf(view, name) : undefined;
-    return plan?.patch?.taints?.some(({ effect }) => effect === NO_EXECUTE) ? [plan] : [];
-  });
+/** What a yes to the preview covers: each taint of a node, and each pod with the time at which it is evicted. */
+export function evictionsOf({ nodes }: EvictionPreview): string[] {
+  return nodes.flatMap(({ node, taints, now, later }) => [
+    ...taints.map(taint => `${node} ${formatTaint(taint)}`),
+    ...now.map(pod => `${node} ${pod}`),
+    ...later.map(({ pod, seconds }) => `${node} ${pod} after ${seconds}s`),
+  ]);
 }
 
 /**
- * The same were these the pools, and were these labels on the nodes: what is about to be written is not there yet.
- * @param pools that are new or changed
+ * Whether an edit may bring a taint with NoExecute to a node: it touches such taints, or what else decides which nodes
+ * have one. A value that the pool displaced, or stripped, comes back when it releases a node.
+ * @param others the other pools
  */
-export async function noExecutePlansWith(
-  pools: readonly NodePool[],
-  labels: ReadonlyMap<string, LabelPatch>,
-  cluster: ClusterPort,
-): Promise<TaintPlan[]> {
-  const [existing, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  const names = pools.map(({ metadata }) => metadata.name);
-  const others = existing.filter(({ metadata }) => !names.includes(metadata.name));
-  const labelled = nodes.map(node => {
-    const patch = labels.get(node.name);
-    return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
-  });
-  return noExecutePlans(new View([...others, ...pools], labelled, []), names);
-}
-
-/**
- * Those that an edit of a pool brings about. Nothing is read unless it touches such taints, or what else decides which
- * nodes have one: a value that the pool displaced, or stripped, comes back when it lets go.
- */
-export async function editPlans(before: NodePool, after: NodePool, cluster: ClusterPort): Promise<TaintPlan[]> {
+export function editMayEvict(before: NodePool, after: NodePool, others: readonly NodePool[]): boolean {
   const [was, is] = [soundPool(before), soundPool(after)];
-  return deepEqual(deciding(was), deciding(is)) ? [] : noExecutePlansWith([is], new Map(), cluster);
+  if (!deepEqual(deciding(was), deciding(is))) return true;
+  const [old, wanted] = [was.spec.labels ?? {}, is.spec.labels ?? {}];
+  const keys = Object.keys({ ...old, ...wanted }).filter(key => own(old, key) !== own(wanted, key));
+  // Labels that the pool sets may be those by which another pool selects.
+  return others.some(pool => hasNoExecute(pool) && keys.some(key => Object.hasOwn(membershipSelector(pool), key)));
 }
 
 function deciding({ spec: { taints = [], nodeSelector, unmanaged = 'Keep' } }: NodePool): object {
@@ -132,17 +106,13 @@ function deciding({ spec: { taints = [], nodeSelector, unmanaged = 'Keep' } }: N
 }
 
 /**
- * Those of a deletion: what these pools displaced comes back, and another pool may get their nodes. Nodes are read only
- * where that may bring such a taint. They are not what is released then: until the pools are marked, others may give
- * them more nodes, so those are read anew.
+ * Whether a deletion may bring a taint with NoExecute to a node: what these pools displaced comes back, and another pool
+ * may get their nodes.
+ * @param names of the pools; of one that is gone nothing is known
  */
-export async function deletionPlans(pools: readonly string[], cluster: ClusterPort): Promise<TaintPlan[]> {
-  const existing = await cluster.listPools();
-  const own = existing.filter(({ metadata }) => pools.includes(metadata.name));
-  // One that is gone meanwhile cannot say.
-  const mayReturn = own.length < pools.length || own.some(mayHaveDisplaced);
-  if (!mayReturn && !existing.some(hasNoExecute)) return [];
-  return releasePlans(new View(existing, await cluster.listNodes(), []), pools);
+export function deletionMayEvict(names: readonly string[], pools: readonly NodePool[]): boolean {
+  const deleted = pools.filter(({ metadata }) => names.includes(metadata.name));
+  return deleted.length < names.length || deleted.some(mayHaveDisplaced) || pools.some(hasNoExecute);
 }
 
 /** A pool that has no such taint may have stripped one, or had one in a spec that not all nodes have left behind. */
@@ -154,29 +124,8 @@ function mayHaveDisplaced({ spec, metadata, status }: NodePool): boolean {
   return spec.unmanaged === 'Remove' || isApplied !== true;
 }
 
-/** The same of a view; pools that are gone already may be among them. */
-export function releasePlans(view: View, pools: readonly string[]): TaintPlan[] {
-  const released = new Set(pools);
-  const after = [...view.pools()].map(pool => (released.has(pool.metadata.name) ? onItsWayOut(pool) : pool));
-  // Nodes that never got anything of these pools are among them: another pool may have much to give. Pools that are marked
-  // already, by a deletion that was stopped, own none in the view.
-  return plansFor(heldBy(asIfStaying(view, released), pools), new View(after, view.nodes(), []));
+export function hasNoExecute(pool: Pick<NodePool, 'spec'>): boolean {
+  return pool.spec.taints?.some(({ effect }) => effect === NO_EXECUTE) ?? false;
 }
-
-function onItsWayOut(pool: NodePool): NodePool {
-  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: pool.metadata.deletionTimestamp ?? SOON } };
-}
-
-export function hasNoExecute(pool: Pick<NodePool, 'spec'> | undefined): boolean {
-  return pool?.spec.taints?.some(({ effect }) => effect === NO_EXECUTE) ?? false;
-}
-
-/**
- * Told what is about to happen to nodes, before anything is written; throws when it is not to be.
- * @param read gives the plans; what cannot be read is the user's to decide on
- */
-export type Approve = (read: () => Promise<readonly TaintPlan[]>) => Promise<void>;
 
 const NO_EXECUTE = 'NoExecute';
-/** That it is there says all: nobody looks at when. */
-const SOON = '9999-12-31T23:59:59Z';

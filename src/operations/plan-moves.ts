@@ -3,11 +3,13 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import type { NodePatch } from '../nodepool/plan.ts';
 import { isSelectorKnown } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
+import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import type { Intent } from '../reconciler/intent.ts';
+import { able, type MembershipChange, type MembershipChanges } from '../reconciler/membership-change.ts';
 import { circleError, patchedNode } from '../reconciler/node-plan.ts';
-import { able, type Order, type Orders, planOrder } from '../reconciler/order.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import type { View } from '../reconciler/view.ts';
 import { loadView } from './load-view.ts';
@@ -29,9 +31,8 @@ export interface MoveOptions {
 /** What is to be done; nothing is written yet. */
 export interface PlannedMoves {
   view: View;
-  orders: Orders;
-  /** One a node that changes, in the order asked for. */
-  plans: NodePlan[];
+  intent: Intent & { changes: MembershipChanges };
+  plan: ClusterPlan;
   /** Nodes for which there is nothing to do. */
   unchanged: string[];
   warnings: string[];
@@ -52,23 +53,20 @@ export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: P
   checkPool(view, name, kind);
 
   const names = selected === undefined ? namedNodes(options, view) : meantNodes(selected, options, view);
-  const order: Order = { to: kind === 'remove' ? undefined : name, labels: labelsFor(options, view) };
-  const orders = new Map<string, Order>();
-  const plans: NodePlan[] = [];
-  const unchanged: string[] = [];
-  for (const node of new Set(names)) {
-    const plan = isDone(view, node, options) ? undefined : planOrder(view, node, order);
-    if (plan?.circle !== undefined) throw circleError(node, plan.circle);
-    if (plan !== undefined) checkEnd(view, plan, options);
-    if (plan?.patch === undefined) unchanged.push(node);
-    else {
-      orders.set(node, order);
-      plans.push(plan);
-    }
-  }
-  const stripped = plans.flatMap(plan => plan.changes.filter(({ reason }) => reason === 'unmanaged'));
+  const to = kind === 'remove' ? undefined : name;
+  const change: MembershipChange = { pool: name, to, labels: labelsFor(options, view) };
+  const asked = [...new Set(names)];
+  const wanted = new Map(asked.filter(node => !isDone(view, node, options)).map(node => [node, change]));
+  const plan = planCluster(view, { pools: [name], changes: wanted });
+  const [circle] = plan.circles;
+  if (circle !== undefined) throw circleError(circle.node, circle.pools);
+  const planned = new Map(plan.nodes.map(each => [each.node.name, each.patch]));
+  for (const node of wanted.keys()) checkEnd(view, node, planned.get(node), options);
+  const changes = new Map(plan.nodes.map(({ node }) => [node.name, change]));
+  const stripped = plan.nodes.flatMap(node => node.changes.filter(({ reason }) => reason === 'unmanaged'));
   const warnings = stripped.length === 0 ? [] : [stripWarning(name, stripped.length)];
-  return { view, orders: { pool: name, nodes: orders }, plans, unchanged, warnings };
+  const unchanged = asked.filter(node => !changes.has(node));
+  return { view, intent: { pools: [name], changes }, plan, unchanged, warnings };
 }
 
 function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
@@ -139,7 +137,7 @@ function isDone(view: View, node: string, { kind, pool }: MoveOptions): boolean 
 }
 
 /** Asked again of the node as it is then when somebody else has changed it. */
-function labelsFor({ kind, pool: name, from }: MoveOptions, view: View): Order['labels'] {
+function labelsFor({ kind, pool: name, from }: MoveOptions, view: View): MembershipChange['labels'] {
   return (node, { owner, losers, record }: Claim) => {
     const pool = view.pool(name);
     if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
@@ -159,7 +157,9 @@ function labelsFor({ kind, pool: name, from }: MoveOptions, view: View): Order['
 }
 
 /** What pools give and take back may itself make the node a member again: followed to its end before it is begun. */
-function checkEnd(view: View, { node, patch }: NodePlan, { kind, pool }: MoveOptions): void {
+function checkEnd(view: View, name: string, patch: NodePatch | undefined, { kind, pool }: MoveOptions): void {
+  const node = view.node(name);
+  if (node === undefined) return;
   const claim = view.claimOf(patch === undefined ? node : patchedNode(node, patch));
   const isOwner = claim.owner === pool;
   const isMatching = isOwner || claim.losers.includes(pool);
@@ -168,9 +168,9 @@ function checkEnd(view: View, { node, patch }: NodePlan, { kind, pool }: MoveOpt
   throw new NodepoolError(
     'input',
     kind === 'remove'
-      ? `node ${node.name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
-      : `node ${node.name} would not stay in pool ${pool}: ${giver} would have it`,
-    `see why with \`kubectl nodepool nodes --why ${node.name}\``,
+      ? `node ${name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
+      : `node ${name} would not stay in pool ${pool}: ${giver} would have it`,
+    `see why with \`kubectl nodepool nodes --why ${name}\``,
   );
 }
 

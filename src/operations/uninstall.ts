@@ -1,12 +1,16 @@
 /** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
+import { planCluster } from '../reconciler/cluster-plan.ts';
 import { summarized } from '../reconciler/failure.ts';
+import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { View } from '../reconciler/view.ts';
-import { deletePools, findPools } from './delete.ts';
-import { type Approve, releasePlans } from './evictions.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
+import { type Approve, agree } from './consent.ts';
+import { deletePools } from './delete.ts';
 import { loadView } from './load-view.ts';
 import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
-import { type PoolSummary, type ReconcileDeps, reconcileView } from './reconcile.ts';
+import { findPools } from './propose-deletion.ts';
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -27,16 +31,15 @@ export interface Leftovers {
 }
 
 export interface UninstallDeps {
-  cluster: ReconcileDeps['cluster'];
+  cluster: ApplyDeps['cluster'];
   pools: PoolsPort;
   definition: DefinitionPort;
   manifests: ManifestsPort;
-  /** Asked for when nodes are to be released; stopped at the end. */
-  work(): Promise<ReconcileDeps & { stop(): void }>;
-  /** Asked once, before the first write; false ends it. */
-  confirm(found: Leftovers): Promise<boolean>;
-  /** Asked after it, and with a dry run alone, where nodes are to be released; throws when it is not to be. */
-  approve?: Approve;
+  /** Runs what releases nodes. */
+  releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
+  /** In words, what is to be deleted and released. */
+  question(found: Leftovers): string;
+  approve: Approve;
 }
 
 export type UninstallOutcome =
@@ -50,11 +53,17 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   const definition = await deps.definition.get();
   if (definition === undefined) return { kind: 'absent' };
   await refuseWithController(options.controller, deps.manifests);
-  const view = await loadView(deps.cluster);
-  const found = leftovers(view);
-  if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
-  if (options.dryRun === 'none' && !(await deps.confirm(found))) return { kind: 'declined' };
-  if (!isEmpty(found)) await deps.approve?.(async () => releasePlans(view, view.poolNames()));
+  const agreed = await agree(async () => {
+    const view = await loadView(deps.cluster);
+    const found = leftovers(view);
+    if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
+    const intent = { pools: view.poolNames(), isDeletion: true };
+    const covers = nodesOf(intent, stateBefore(view, intent), view).map(node => `node ${node}`);
+    const question = { text: deps.question(found), covers: ['the CRD', ...found.pools, ...covers] };
+    return { found, plan: planCluster(view, intent), question };
+  }, deps.approve);
+  if (agreed === undefined) return { kind: 'declined' };
+  const { found } = agreed.proposal;
   if (options.dryRun === 'client') return { kind: 'deleted', found };
   if (options.dryRun === 'server') {
     await deps.definition.delete(definition, { dryRun: true });
@@ -62,8 +71,8 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   }
   // The definition goes last: its deletion would delete the pools while no one releases their nodes.
   if (!isEmpty(found)) {
-    const work = await deps.work();
-    await release(found.pools, options.concurrency, { ...work, pools: deps.pools }).finally(work.stop);
+    const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
+    await deps.releasing(work => release(found.pools, applying, { ...work, pools: deps.pools }));
   }
   await deps.definition.delete(definition, { dryRun: false });
   await deps.definition.waitUntilGone(options.timeoutMs);
@@ -83,21 +92,15 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
   }
 }
 
-/** Deletes the pools, then lets go of the nodes of those that were gone before. Throws with the reasons. */
-async function release(
-  names: string[],
-  concurrency: number,
-  deps: ReconcileDeps & { pools: PoolsPort },
-): Promise<void> {
+/** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. */
+async function release(names: string[], options: ApplyOptions, deps: ApplyDeps & { pools: PoolsPort }): Promise<void> {
   const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.pools);
-  const options = { concurrency, dryRun: false };
-  const deleted = await deletePools({ ...options, pools, detachNodes: false }, deps);
-  throwFailures(deleted.map(({ summary }) => summary));
+  throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
   const view = await loadView(deps.cluster);
   const { pools: left, orphans } = leftovers(view);
   if (left.length > 0) throw notReleased(left);
-  const released = orphans.map(({ pool }) => pool);
-  throwFailures(await reconcileView(view, released, options, deps));
+  const { own } = await apply(view, { pools: orphans.map(({ pool }) => pool) }, options, deps);
+  throwFailures(own, deps.signal);
 }
 
 function leftovers(view: View): Leftovers {
@@ -112,8 +115,9 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
   return pools.length === 0 && orphans.length === 0;
 }
 
-function throwFailures(summaries: PoolSummary[]): void {
-  const failures = summaries.flatMap(({ error, outcome }) =>
+function throwFailures(results: readonly PoolResult[], signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw interrupted(results);
+  const failures = results.flatMap(({ error, outcome }) =>
     error === undefined ? (outcome?.failures ?? []) : [{ message: error.oneLine, next: error.next }],
   );
   const kinds = summarized(failures);
@@ -123,6 +127,15 @@ function throwFailures(summaries: PoolSummary[]): void {
   const next = kinds.find(kind => kind.next !== undefined)?.next ?? 'run uninstall again to finish';
   const message = kinds.length === 1 ? first.message : `${failures.length} writes failed:`;
   throw new NodepoolError('cluster', message, next, { items });
+}
+
+function interrupted(results: readonly PoolResult[]): NodepoolError {
+  const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
+  return new NodepoolError(
+    'interrupted',
+    `interrupted: ${plural(movesOf(results).length, 'node')} released, ${plural(unwritten, 'node')} left; the CRD is still there`,
+    'run uninstall again to finish',
+  );
 }
 
 function stillUsed({ pools, orphans }: Leftovers): NodepoolError {

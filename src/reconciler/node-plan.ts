@@ -7,6 +7,8 @@ import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { taintId } from '../nodepool/taint.ts';
+import { arrivingNoExecute } from '../nodepool/toleration.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { View } from './view.ts';
 
@@ -14,7 +16,13 @@ import type { View } from './view.ts';
 export function planOf(view: View, name: string): NodePlan | undefined {
   const node = view.node(name);
   const claim = view.claim(name);
-  return node === undefined || claim === undefined ? undefined : followed(view, [planStep(view, node, claim)]);
+  if (node === undefined || claim === undefined) return undefined;
+  if (view.upToDate.has(claim)) {
+    return { node, owner: claim.owner, previous: claim.record?.pool, changes: [], patch: undefined };
+  }
+  const plan = followed(view, [planStep(view, node, claim)]);
+  if (plan.patch === undefined && plan.circle === undefined) view.upToDate.add(claim);
+  return plan;
 }
 
 /** What the owner wants of the node alone. */
@@ -101,4 +109,15 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
     taints: patch.taints ?? node.taints,
     ...(record === undefined ? {} : { record }),
   };
+}
+
+/** The taints with the effect NoExecute that the plans bring to nodes, each as `node taint=value`. */
+export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch'>[]): Set<string> {
+  return new Set(
+    plans.flatMap(({ node, patch }) =>
+      arrivingNoExecute(node.taints, patch?.taints ?? []).map(
+        taint => `${node.name} ${taintId(taint)}=${taint.value ?? ''}`,
+      ),
+    ),
+  );
 }

@@ -1,12 +1,11 @@
 /** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Claim } from '../nodepool/membership.ts';
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { addFinalizer } from './finalizer.ts';
-import { circleError, planOf } from './node-plan.ts';
-import { type Order, planOrder } from './order.ts';
+import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
+import { circleError, noExecuteOf, planOf } from './node-plan.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
 
@@ -24,8 +23,9 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
   sleep: (ms: number) => Promise<void>;
-  /** By node. */
-  orders?: ReadonlyMap<string, Order>;
+  changes?: MembershipChanges;
+  /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
+  consent?: ReadonlySet<string>;
 }
 
 /** A node that somebody else changes between every read and write of ours, this many times in a row, is an error. */
@@ -35,27 +35,20 @@ export class NodeWriter {
   readonly #deps: NodeWriterDeps;
   /** One write in flight a node: two pools that a node moves between do not race for it. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
-  /** Of nodes that were found to need nothing. A claim is made anew when its node or any pool's spec changes. */
-  readonly #settled = new WeakSet<Claim>();
-  /** Those that are not carried out yet. */
-  readonly #orders: Map<string, Order>;
+  /** Those that are not written yet. */
+  readonly #changes: Map<string, MembershipChange>;
 
   constructor(deps: NodeWriterDeps) {
     this.#deps = deps;
-    this.#orders = new Map(deps.orders);
+    this.#changes = new Map(deps.changes);
   }
 
   /** Whether anything differs on the node. Costs nothing when it is asked again of what has not changed. */
   needsWrite(name: string): boolean {
-    const { view } = this.#deps;
-    if (this.#orders.has(name)) return true;
-    const claim = view.claim(name);
-    if (claim === undefined || this.#settled.has(claim)) return false;
-    const plan = planOf(view, name);
+    if (this.#changes.has(name)) return true;
+    const plan = planOf(this.#deps.view, name);
     // What cannot be written is tried, to say so.
-    if (plan?.patch !== undefined || plan?.circle !== undefined) return true;
-    this.#settled.add(claim);
-    return false;
+    return plan?.patch !== undefined || plan?.circle !== undefined;
   }
 
   /** Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. */
@@ -75,26 +68,27 @@ export class NodeWriter {
     const { cluster, view, sleep } = this.#deps;
     let move: NodeMove | undefined;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const order = this.#orders.get(name);
-      const plan = order === undefined ? planOf(view, name) : planOrder(view, name, order);
+      const change = this.#changes.get(name);
+      const plan = change === undefined ? planOf(view, name) : planMembershipChange(view, name, change);
       if (plan?.circle !== undefined) throw circleError(name, plan.circle);
       const uid = view.node(name)?.uid;
-      if (order !== undefined && uid === undefined)
+      if (change !== undefined && uid === undefined && view.isStaying(change.pool))
         throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
-      if (order !== undefined && plan?.patch === undefined) {
-        this.#orders.delete(name);
+      if (change !== undefined && plan?.patch === undefined) {
+        this.#changes.delete(name);
         continue;
       }
       if (plan?.patch === undefined || uid === undefined) return move;
-      const heir = this.#heirWithoutFinalizer(plan);
-      if (heir !== undefined) {
-        await addFinalizer(heir, this.#deps);
+      const owner = this.#ownerWithoutFinalizer(plan);
+      if (owner !== undefined) {
+        await addFinalizer(owner, this.#deps);
         continue;
       }
+      this.#assertConsent(plan);
       const write = await cluster.patchNode(name, plan.patch);
       if (write.kind === 'written') {
         view.setNode(write.node);
-        this.#orders.delete(name);
+        this.#changes.delete(name);
         const { previous: from, owner: to, changes } = plan;
         move = { node: name, from: move ? move.from : from, to, changes: [...(move?.changes ?? []), ...changes] };
         continue;
@@ -111,9 +105,21 @@ export class NodeWriter {
   }
 
   /** Whoever gets a node has the finalizer first that will release it again. */
-  #heirWithoutFinalizer({ owner }: NodePlan): NodePool | undefined {
+  #ownerWithoutFinalizer({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.view.pool(owner);
     return pool?.metadata.finalizers?.includes(FINALIZER) ? undefined : pool;
+  }
+
+  /** A node that changed since its plan was agreed to may get a taint that nobody was asked about. */
+  #assertConsent(plan: NodePlan): void {
+    const { consent } = this.#deps;
+    const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !consent.has(taint));
+    if (first === undefined) return;
+    throw new NodepoolError(
+      'cluster',
+      `node ${plan.node.name} was changed meanwhile and would now get the taint ${first.split(' ')[1]}, which was not agreed to; it was not written`,
+      'run the command again to see which pods that would evict',
+    );
   }
 
   async #reread(name: string, attempt: number, sleep: NodeWriterDeps['sleep']) {

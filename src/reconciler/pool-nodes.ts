@@ -1,9 +1,9 @@
 /** The nodes of a pool: which of them are written, and what came of it. */
 import type { Limiter } from '../controller/limiter.ts';
 import { attempt, type WriteFailure } from './failure.ts';
+import type { MembershipChanges } from './membership-change.ts';
 import { planOf } from './node-plan.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
-import { nodesToSettle, type Orders } from './order.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
 
@@ -20,10 +20,14 @@ export interface PoolNodesOptions {
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
-  /** Only these nodes are written, by the reconcile of their pool; others of any pool stay as they are. */
-  orders?: Orders;
-  /** The same without an order: what the rules say of these nodes is written, and of no others. */
+  /** Of a pool that stays and has some of these, no other node is written. */
+  changes?: MembershipChanges;
+  /** Of pools that stay, only these nodes are written. */
   only?: ReadonlySet<string>;
+  /** See NodeWriter. */
+  consent?: ReadonlySet<string>;
+  /** Once aborted, no further write is sent. */
+  signal?: AbortSignal;
 }
 
 /** When so many writes on end fail in general, the rest is not tried. What is refused may be refused for one node alone. */
@@ -35,8 +39,7 @@ export class PoolNodes {
 
   constructor(options: PoolNodesOptions) {
     this.#options = options;
-    const { orders, ...deps } = options;
-    this.#writer = new NodeWriter({ ...deps, ...(orders === undefined ? {} : { orders: orders.nodes }) });
+    this.#writer = new NodeWriter(options);
   }
 
   /** See NodeWriter.needsWrite(). */
@@ -45,17 +48,22 @@ export class PoolNodes {
   }
 
   /** Writes those of the pool that differ; moves and failures are added. */
-  async settle(pool: string, outcome: { moves: NodeMove[]; failures: WriteFailure[] }): Promise<void> {
-    const { view, limit, progress, orders, only } = this.#options;
-    // A pool that is gone or going lets go of all it has: its finalizer is not to go before its nodes.
-    const isGoing = !view.isStaying(pool);
-    const names = nodesToSettle(view, pool, orders)
-      .filter(name => (isGoing || only?.has(name) !== false) && this.#writer.needsWrite(name))
+  async settle(
+    pool: string,
+    outcome: { moves: NodeMove[]; failures: WriteFailure[]; unwritten: number },
+  ): Promise<void> {
+    const { limit, progress, signal } = this.#options;
+    const names = this.#written(pool)
+      .filter(name => this.#writer.needsWrite(name))
       .toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let inVain = 0;
     const settle = async (name: string) => {
+      if (signal?.aborted) {
+        outcome.unwritten++;
+        return;
+      }
       if (inVain >= HOPELESS) untried.push({ message: `node ${name} was not tried`, node: name });
       else {
         const write = async () => {
@@ -72,15 +80,30 @@ export class PoolNodes {
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
   }
 
+  /** How many nodes of the pool are still to be written. */
+  pending(pool: string): number {
+    return this.#written(pool).filter(name => this.#writer.needsWrite(name)).length;
+  }
+
+  /** Nodes that a reconcile of the pool may write. One that is gone or being deleted releases all that it holds. */
+  #written(pool: string): string[] {
+    const { view, changes = new Map(), only } = this.#options;
+    const held = view.held(pool).map(({ name }) => name);
+    const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
+    if (!view.isStaying(pool)) return [...new Set([...held, ...changed])];
+    if (changed.length > 0) return changed;
+    return only === undefined ? held : held.filter(name => only.has(name));
+  }
+
   /**
    * Nodes that still differ from what the pool wants where not all of them were to be written: others, and those whose
    * write failed. Its status could not say so.
    */
   due(pool: string): string[] {
-    const { view, orders, only } = this.#options;
-    if (orders === undefined && only === undefined) return [];
+    const { view, changes, only } = this.#options;
+    if (changes === undefined && only === undefined) return [];
     const held = view.held(pool).map(({ name }) => name);
-    // What was ordered is not asked for: a node that could not be added is no member.
+    // Changes are not asked for: a node that could not be added is no member.
     return held.filter(name => {
       const plan = planOf(view, name);
       return plan?.patch !== undefined || plan?.circle !== undefined;
@@ -89,8 +112,8 @@ export class PoolNodes {
 
   /** Whether the node was among those to be written. */
   isMeant(node: string): boolean {
-    const { orders, only } = this.#options;
-    return orders?.nodes.has(node) === true || only?.has(node) === true;
+    const { changes, only } = this.#options;
+    return changes?.has(node) === true || only?.has(node) === true;
   }
 }
 

@@ -17,7 +17,6 @@ import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { addFinalizer, dropFinalizer } from './finalizer.ts';
 import type { NodeMove } from './node-writer.ts';
-import { notApplied } from './order.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
@@ -34,8 +33,11 @@ export interface ReconcilerOptions extends PoolNodesOptions {
 
 export interface PoolOutcome {
   pool: string;
-  /** `released`: the pool is being deleted, or is gone already, and its nodes were let go. */
-  kind: 'reconciled' | 'released';
+  /**
+   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
+   * stopped before all of it was written.
+   */
+  kind: 'reconciled' | 'released' | 'interrupted';
   status: NodePoolStatus | undefined;
   /** Whether the status was written: it differed. */
   statusWritten: boolean;
@@ -44,6 +46,8 @@ export interface PoolOutcome {
   runtimeClass: RuntimeClassOutcome;
   /** What could not be written, in an order that does not change from run to run. */
   failures: WriteFailure[];
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
   /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
 }
@@ -62,6 +66,7 @@ export class Reconciler {
   /** Throws NodepoolError when the pool itself or its status cannot be read or written. */
   async reconcile(name: string): Promise<PoolOutcome> {
     const { view, limit } = this.#options;
+    if (this.#isInterrupted()) return this.#interrupted({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
     const pool = view.pool(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
@@ -82,8 +87,9 @@ export class Reconciler {
         outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
       });
     }
-    const unmet = this.#options.orders === undefined ? outcome.failures : [...outcome.failures];
+    const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     await this.#nodes.settle(name, outcome);
+    if (this.#isInterrupted()) return this.#interrupted(outcome, runtimeClassEvents(pool, outcome.runtimeClass));
     const due = this.#nodes.due(name);
     if (due.length > 0) {
       const others = due.filter(node => !this.#nodes.isMeant(node));
@@ -119,6 +125,7 @@ export class Reconciler {
     const { limit } = this.#options;
     const outcome: PoolOutcome = { ...nothingDone(pool.metadata.name), kind: 'released' };
     await this.#nodes.settle(pool.metadata.name, outcome);
+    if (this.#isInterrupted()) return this.#interrupted(outcome);
     await attempt(outcome.failures, async () => {
       outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
     });
@@ -145,8 +152,19 @@ export class Reconciler {
     }
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
+    if (this.#isInterrupted()) return this.#interrupted(outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
+  }
+
+  #isInterrupted(): boolean {
+    return this.#options.signal?.aborted === true;
+  }
+
+  /** Nothing more is written, but what was is reported as Events. */
+  async #interrupted(outcome: PoolOutcome, events: (readonly [NodePool, PoolEvent])[] = []): Promise<PoolOutcome> {
+    await this.#tell([...this.#moveEvents(outcome), ...events], outcome);
+    return { ...outcome, kind: 'interrupted' };
   }
 
   /**
@@ -221,6 +239,13 @@ function nothingDone(pool: string): PoolOutcome {
     moves: [],
     runtimeClass: { kind: 'unchanged' },
     failures: [],
+    unwritten: 0,
     warnings: [],
   };
+}
+
+/** @param nodes how many others than those to be written differ from what the pool wants */
+function notApplied(pool: string, nodes: number): string {
+  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
+  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
 }

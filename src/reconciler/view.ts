@@ -37,6 +37,8 @@ export class View {
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ViewObserver | undefined;
+  /** Claims on nodes that need no write. A claim is made anew when its node or any pool's spec changes. */
+  readonly upToDate = new WeakSet<Claim>();
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
@@ -126,6 +128,11 @@ export class View {
   matching(pool: NodePool): Node[] {
     const selector = membershipSelector(pool);
     return [...this.#nodes.values()].filter(node => matchesLabels(selector, node.labels));
+  }
+
+  /** Every RuntimeClass. */
+  runtimeClasses(): Iterable<RuntimeClass> {
+    return this.#runtimeClasses.values();
   }
 
   runtimeClass(name: string): RuntimeClass | undefined {

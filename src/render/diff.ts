@@ -3,14 +3,14 @@
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import type { DiffResult } from '../operations/diff.ts';
+import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 
-export interface Diff extends Omit<DiffResult, 'plans' | 'warnings'> {
-  plans: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
+export interface Diff extends Omit<ClusterPlan, 'nodes'> {
+  nodes: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
 }
 
 /** The empty string when there is nothing to tell. */
@@ -34,13 +34,15 @@ export function renderDiff(diff: Diff, style: Style): string {
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} is not the pool's and is left alone`),
   ].map(note => style.red(`! ${sanitizeLine(note)}`));
-  const summary = summarize(diff.plans, changed.length);
-  return [...diff.plans.map(plan => nodeSection(plan, style)), runtimeClasses.join('\n'), notes.join('\n'), summary]
+  // Bookkeeping alone is no difference.
+  const nodes = diff.nodes.filter(({ changes }) => changes.length > 0);
+  const summary = summarize(nodes, changed.length);
+  return [...nodes.map(plan => nodeSection(plan, style)), runtimeClasses.join('\n'), notes.join('\n'), summary]
     .filter(section => section !== '')
     .join('\n\n');
 }
 
-function nodeSection({ node, owner, previous, changes }: Diff['plans'][number], style: Style): string {
+function nodeSection({ node, owner, previous, changes }: Diff['nodes'][number], style: Style): string {
   const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)})`));
   return [head, ...changes.map(change => changeLine(change, style))].join('\n');
 }
@@ -90,7 +92,7 @@ function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style:
 }
 
 /** `3 nodes would change: 4 set, 1 changed, 2 removed, 1 restored; 1 RuntimeClass would change` */
-function summarize(plans: Diff['plans'], runtimeClasses: number): string {
+function summarize(plans: Diff['nodes'], runtimeClasses: number): string {
   const changes = plans.flatMap(plan => plan.changes);
   const counts = (
     [

@@ -10,7 +10,7 @@ export interface ReconciledPool {
   /** Undefined when the pool could not be reconciled at all. */
   outcome:
     | {
-        kind: 'reconciled' | 'released';
+        kind: 'reconciled' | 'released' | 'interrupted';
         status: NodePoolStatus | undefined;
         runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
         failures: readonly unknown[];
@@ -42,6 +42,9 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
       failures.length > 0 ? { text: 'failing', paint: style.red } : { text: 'released', paint: style.green };
     return [pool, state, `${plural(summary.left, 'node')} let go`, '-', '-'];
   }
+  if (kind === 'interrupted') {
+    return [pool, { text: 'interrupted', paint: style.yellow }, `(${changes(summary)})`, '-', '-'];
+  }
   return [
     pool,
     { text: statusText(status?.status), paint: statusPaint(status?.status, style) },
@@ -67,6 +70,7 @@ function note({ outcome }: ReconciledPool): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;
   if (failed > 0) return failed === 1 ? '1 write failed' : `${failed} writes failed`;
+  if (outcome.kind === 'interrupted') return '';
   const trouble = outcome.status?.status === 200 ? undefined : troubleOf(outcome.status)?.message;
   return shorten(trouble ?? '', NOTE_WIDTH);
 }

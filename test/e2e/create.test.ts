@@ -67,7 +67,11 @@ test('--nodes: nor one that is set while the nodes are labelled; the others are,
   };
   const pools = [pool('z', { nodeSelector: { [RACK]: 'eu-2' } })];
   await assert.rejects(
-    createPools({ pools, nodes: ['n', 'a'], concurrency: 1, dryRun: 'none' }, async () => ({ ...connection, cluster })),
+    createPools({ pools, nodes: ['n', 'a'], concurrency: 1, dryRun: 'none' }, async () => ({
+      ...connection,
+      cluster,
+      approve: async () => 'clear',
+    })),
     (error: NodepoolError) => {
       assert.ok(error instanceof NodepoolError);
       assert.match(error.message, /^nodepool z is created, but --nodes: node n has the label \S+=eu-1/);

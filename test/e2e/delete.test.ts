@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../src/kube/connect.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { deletePools, findPools } from '../../src/operations/delete.ts';
+import { deletePools } from '../../src/operations/delete.ts';
+import { findPools } from '../../src/operations/propose-deletion.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { whileRefusing } from './refusal.ts';
@@ -29,7 +30,10 @@ async function deleteWith(
   const pools = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.pools);
   await meanwhile();
   const results = await deletePools({ pools, detachNodes, concurrency: 8, dryRun }, deps);
-  return results.map(({ pool, summary: { error, outcome } }) => [pool, error?.message ?? outcome?.kind]);
+  return results.map(({ pool, error, outcome }) => [
+    pool,
+    error?.message ?? outcome?.failures[0]?.message ?? outcome?.kind,
+  ]);
 }
 
 test('--detach-nodes of a pool of the earlier operator leaves nothing of it on the nodes', async () => {
@@ -39,7 +43,7 @@ test('--detach-nodes of a pool of the earlier operator leaves nothing of it on t
     status: { status: 200, nodeCount: 1, allocatable: { cpu: '4' } },
   });
   const [result] = await world.delete(['worker'], { detachNodes: true });
-  assert.deepEqual([result?.detached, result?.summary.left, result?.summary.outcome?.failures], [1, 1, []]);
+  assert.deepEqual([result?.detached, result?.released, result?.outcome?.failures], [1, 1, []]);
   assert.equal(await world.getPool('worker'), undefined);
   const node = await world.node('a');
   assert.deepEqual(

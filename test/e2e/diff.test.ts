@@ -22,8 +22,8 @@ test('a deleted pool is shown as it will be released, whether its spec is valid 
       spec: { ...pool.spec, labels: { ...pool.spec.labels, 'kubernetes.io/os': 'x' } },
     }));
   for (const port of [cluster, { ...cluster, listPools }]) {
-    const { plans, runtimeClasses, invalid } = await diff([], { cluster: port });
-    const changes = plans.flatMap(plan =>
+    const { nodes, runtimeClasses, invalid } = (await diff([], { cluster: port })).plan;
+    const changes = nodes.flatMap(plan =>
       plan.changes.map(({ key, action, reason }) => [plan.node.name, key, action, reason]),
     );
     assert.deepEqual(changes, [['a', 'tier', 'remove', 'left the pool']]);

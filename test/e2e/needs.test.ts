@@ -86,7 +86,7 @@ const RUNS: Run[] = [
   { verb: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
   { verb: 'delete', lines: ['delete z --yes'] },
   { verb: 'delete with NoExecute', lines: ['delete w --yes'] },
-  { verb: 'delete with heirs', lines: ['delete left --yes'] },
+  { verb: 'delete with next owners', lines: ['delete left --yes'] },
   // A patch that creates needs both; and nobody grants what he may not do.
   { verb: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
   { verb: 'uninstall --controller', lines: ['uninstall --controller --yes'] },

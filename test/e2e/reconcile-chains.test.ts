@@ -24,7 +24,7 @@ async function writesOfRun(...names: string[]): Promise<Record<string, number>> 
 
 const unlabel = (node: string, key: string) => world.patchNode(node, { metadata: { labels: { [key]: null } } });
 const planned = async () =>
-  (await diff([], await world.connection())).plans.map(({ node, owner }) => [node.name, owner]);
+  (await diff([], await world.connection())).plan.nodes.map(({ node, owner }) => [node.name, owner]);
 
 test('a node leaves two pools at once: the taint of the second is never on it, and diff says so', async () => {
   await world.nodes({ name: 'n', labels: { x: '1' } });

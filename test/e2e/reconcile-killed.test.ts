@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodePool } from '../../src/nodepool/types.ts';
-import { reconcile } from '../../src/operations/reconcile.ts';
+import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
 import { role, taintsOf, useWorld } from './world.ts';
@@ -36,7 +36,7 @@ async function killAfter(writes: number, counts: Record<string, number>): Promis
 async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   const deps = { cluster, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn: () => {} };
   try {
-    await reconcile({ names: [], concurrency: 1, dryRun: false }, deps);
+    await reconcile(await proposeReconcile([], deps), { concurrency: 1, dryRun: false }, deps);
     return 'done';
   } catch (error) {
     if (error instanceof Killed) return 'killed';

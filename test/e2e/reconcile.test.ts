@@ -154,7 +154,7 @@ test('deleting a pool releases its nodes, deletes its RuntimeClass, then the poo
   await world.reconcile();
   assert.deepEqual((await world.getPool('worker'))?.metadata.finalizers, [FINALIZER]);
   const [result] = await world.delete(['worker']);
-  assert.equal(result?.summary.left, 1);
+  assert.equal(result?.released, 1);
   assert.equal(await world.getPool('worker'), undefined);
   assert.equal(await world.runtimeClass('worker'), undefined);
   const node = await world.node('a');

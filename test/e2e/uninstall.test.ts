@@ -1,9 +1,9 @@
 /** Uninstalling where pools that are gone left something behind. The verb's own words: verbs-install.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readDefinition } from '../../src/cli/manifests.ts';
+import type { Answer } from '../../src/operations/consent.ts';
 import { uninstall } from '../../src/operations/uninstall.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
@@ -64,24 +64,18 @@ test('a definition that was installed anew after it was read is not deleted', as
   const { object } = await readDefinition(fileURLToPath(new URL('../../', import.meta.url)));
   const connection = await world.connection();
   const { definition } = connection;
-  const work = async () => ({
-    ...connection,
-    now: () => new Date(),
-    sleep: (ms: number) => sleep(ms),
-    warn: () => {},
-    stop: () => {},
-  });
-  const confirm = async () => {
+  const releasing = () => assert.fail('there is nothing to release');
+  const approve = async (): Promise<Answer> => {
     await definition.delete((await definition.get()) ?? {}, { dryRun: false });
     await definition.waitUntilGone(30_000);
     await definition.apply(object, { dryRun: false });
     await definition.waitUntilEstablished(30_000);
-    return true;
+    return 'clear';
   };
   await assert.rejects(
     uninstall(
       { cascade: false, controller: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
-      { ...connection, work, confirm },
+      { ...connection, releasing, approve, question: () => '' },
     ),
     /was removed and installed anew meanwhile/,
   );

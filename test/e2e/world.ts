@@ -15,8 +15,10 @@ import {
   type RuntimeClass,
   type Taint,
 } from '../../src/nodepool/types.ts';
-import { type DeleteOptions, deletePools, findPools } from '../../src/operations/delete.ts';
-import { type PoolSummary, type ReconcileDeps, reconcile } from '../../src/operations/reconcile.ts';
+import type { ApplyDeps } from '../../src/operations/apply.ts';
+import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
+import { findPools } from '../../src/operations/propose-deletion.ts';
+import { type PoolSummary, proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane.ts';
 import { useCluster } from '../cluster/harness.ts';
@@ -85,14 +87,16 @@ export function useWorld(options: ControlPlaneOptions = {}): World {
     open.set(dryRun, made);
     return made;
   };
-  const deps = async (dryRun: boolean): Promise<ReconcileDeps & Connection> => ({
+  const deps = async (dryRun: boolean): Promise<ApplyDeps & Connection> => ({
     ...(await connection({ dryRun })),
     now: () => new Date(),
     sleep: ms => sleep(ms),
     warn: said => void warnings.push(...said),
   });
-  const run = async (names: string[], dryRun: boolean) =>
-    reconcile({ names, concurrency: 8, dryRun }, await deps(dryRun));
+  const run = async (names: string[], dryRun: boolean, cluster?: ClusterPort) => {
+    const all = { ...(await deps(dryRun)), ...(cluster === undefined ? {} : { cluster }) };
+    return reconcile(await proposeReconcile(names, all), { concurrency: 8, dryRun }, all);
+  };
 
   const clean = async () => {
     warnings.length = 0;
@@ -142,8 +146,7 @@ export function useWorld(options: ControlPlaneOptions = {}): World {
     },
     reconcile: (...names) => run(names, false),
     dryRun: (...names) => run(names, true),
-    reconcileWith: async (port, ...names) =>
-      reconcile({ names, concurrency: 8, dryRun: false }, { ...(await deps(false)), cluster: port }),
+    reconcileWith: async (port, ...names) => run(names, false, port),
     async delete(names, more = {}) {
       const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
       const work = await deps(options.dryRun);

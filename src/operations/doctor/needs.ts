@@ -48,7 +48,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'create with NoExecute': [...LOOK, ...PODS],
   adopt: LOOK,
   'adopt --create': [...LOOK, `create ${POOLS}`],
-  edit: [`get,patch ${POOLS}`],
+  edit: [`get,list,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   add: RECONCILE,
   'add with NoExecute': PODS,
@@ -65,7 +65,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   delete: DELETE,
   'delete with NoExecute': PODS,
   // Other pools match its nodes, and get them.
-  'delete with heirs': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
+  'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
   uncordon: CORDON,
   drain: [

@@ -69,6 +69,7 @@ const deps = (cluster: ClusterPort) => ({
   cluster,
   now: () => new Date('2026-01-01T00:00:00Z'),
   sleep: async () => {},
+  warn: () => {},
 });
 const run = { concurrency: 4, dryRun: false };
 
@@ -79,7 +80,7 @@ test('a move writes each node once, then the status of both pools, and of no oth
   );
   const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
   const result = await moveNodes(planned, run, deps(cluster));
-  assert.deepEqual(result, { moved: [{ node: 'n1', from: 'a', to: 'b' }], failures: [], warnings: [] });
+  assert.deepEqual(result, { moved: [{ node: 'n1', from: 'a', to: 'b' }], failures: [], warnings: [], unwritten: 0 });
   assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
 });
 
@@ -99,7 +100,7 @@ test('a pool deleted meanwhile lets go of what it was given, and of all else', a
   const { moved, failures } = await moveNodes(planned, run, deps(cluster));
   assert.deepEqual(
     [moved, failures.map(({ message }) => message)],
-    [[], ['pool b let go of node n1 again: it was deleted or changed meanwhile']],
+    [[], ['pool b released node n1 again: the pool was deleted or changed meanwhile']],
   );
   assert.deepEqual(
     [...live.values()].map(({ labels, record }) => [labels.tier, record]),
@@ -156,8 +157,8 @@ test('what a selector finds: of a pool that loses nodes, only its own', async ()
   const { cluster, nodeAccess } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})], nodes);
   const planned = async (options: Partial<MoveOptions>) => {
     const asked = { ...moving, nodes: [], selector: 'any', ...options };
-    const { plans, unchanged } = await planMoves(asked, { cluster, nodeAccess });
-    return [plans.map(({ node }) => node.name), unchanged];
+    const { plan, unchanged } = await planMoves(asked, { cluster, nodeAccess });
+    return [plan.nodes.map(({ node }) => node.name), unchanged];
   };
   assert.deepEqual(await planned({ pool: 'c', from: 'a' }), [['n1'], []]);
   assert.deepEqual(await planned({ pool: 'b' }), [['n1', 'n3'], ['n2']]);
@@ -186,10 +187,15 @@ test('a node that has left the pool by its labels is cleaned by its removal', as
   const { cluster, nodeAccess, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
   const asked: MoveOptions = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] };
   const result = await moveNodes(await planMoves(asked, { cluster, nodeAccess }), run, deps(cluster));
-  assert.deepEqual(result, { moved: [{ node: 'n1', from: undefined, to: undefined }], failures: [], warnings: [] });
+  assert.deepEqual(result, {
+    moved: [{ node: 'n1', from: undefined, to: undefined }],
+    failures: [],
+    warnings: [],
+    unwritten: 0,
+  });
   const { labels, record } = live.get('n1') ?? assert.fail();
   assert.deepEqual([labels, record], [{}, undefined]);
   assert.deepEqual(writes, ['node n1', 'status a 200 1', 'event a NodeLeft']);
   const again = await planMoves(asked, { cluster, nodeAccess });
-  assert.deepEqual([again.plans, again.unchanged], [[], ['n1']]);
+  assert.deepEqual([again.plan.nodes, again.unchanged], [[], ['n1']]);
 });

@@ -21,7 +21,7 @@ async function settle(error: NodepoolError) {
     return { kind: 'written', node: aNode({ name, resourceVersion: '9' }) };
   };
   const cluster = { patchNode } as ClusterPort;
-  const outcome: { moves: NodeMove[]; failures: WriteFailure[] } = { moves: [], failures: [] };
+  const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
   await new PoolNodes({ cluster, view, limit: createLimiter(4), sleep: async () => {} }).settle('worker', outcome);
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };

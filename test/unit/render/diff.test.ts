@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { type Diff, renderDiff } from '../../../src/render/diff.ts';
 import { colored, makeNode, plain } from './fixtures.ts';
 
-const nothing: Diff = { plans: [], conflicts: [], circles: [], runtimeClasses: [], invalid: [] };
+const nothing: Diff = { nodes: [], conflicts: [], circles: [], runtimeClasses: [], invalid: [] };
 
 const diff: Diff = {
-  plans: [
+  nodes: [
     {
       node: makeNode('node-1'),
       previous: undefined,

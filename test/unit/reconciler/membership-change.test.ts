@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { type MembershipChange, planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
-import { type Order, planOrder } from '../../../src/reconciler/order.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
@@ -18,11 +18,16 @@ const inA = aNode({
   record: recordOf({ pool: 'a', labels: { tier: 'a', own: '1' }, taints: { 'd:NoSchedule': 'a' } }),
 });
 
-const moveTo = (pool: NodePool, source?: NodePool): Order => ({
+const moveTo = (pool: NodePool, source?: NodePool): MembershipChange => ({
+  pool: pool.metadata.name,
   to: pool.metadata.name,
   labels: (node, claim) => labelsToJoin(node, claim.record, pool, source),
 });
-const outOf = (pool: NodePool): Order => ({ to: undefined, labels: node => labelsToLeave(node, pool, [], true) });
+const outOf = (pool: NodePool): MembershipChange => ({
+  pool: pool.metadata.name,
+  to: undefined,
+  labels: node => labelsToLeave(node, pool, [], true),
+});
 
 const movedPatch: NodePatch = {
   resourceVersion: '7',
@@ -32,7 +37,7 @@ const movedPatch: NodePatch = {
 };
 
 test('a move is one patch: the labels of both pools, what one takes back and the other sets, and the record', () => {
-  const plan = planOrder(new View([a, b], [inA], []), 'n1', moveTo(b, a));
+  const plan = planMembershipChange(new View([a, b], [inA], []), 'n1', moveTo(b, a));
   assert.deepEqual(plan?.patch, movedPatch);
   assert.deepEqual([plan?.previous, plan?.owner, plan?.node], ['a', 'b', inA]);
   assert.deepEqual(
@@ -50,11 +55,11 @@ test('a move is one patch: the labels of both pools, what one takes back and the
 test('after the patch nothing is left to do', () => {
   const view = new View([a, b], [patchedNode(inA, movedPatch)], []);
   assert.deepEqual(view.claim('n1')?.owner, 'b');
-  assert.equal(planOrder(view, 'n1', moveTo(b, a))?.patch, undefined);
+  assert.equal(planMembershipChange(view, 'n1', moveTo(b, a))?.patch, undefined);
 });
 
 test('a node that leaves is cleaned with the same patch', () => {
-  const plan = planOrder(new View([a], [inA], []), 'n1', outOf(a));
+  const plan = planMembershipChange(new View([a], [inA], []), 'n1', outOf(a));
   assert.deepEqual(plan?.patch, {
     resourceVersion: '7',
     labels: { 'node-role.kubernetes.io/a': null, tier: null, own: null },
@@ -66,17 +71,17 @@ test('a node that leaves is cleaned with the same patch', () => {
 test('what an inherited pool holds without a record is cleaned too, and moves with a record', () => {
   const inherited = aPool(a.spec, { name: 'a', finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { record: _, ...bare } = inA;
-  const left = planOrder(new View([inherited], [bare], []), 'n1', outOf(inherited));
+  const left = planMembershipChange(new View([inherited], [bare], []), 'n1', outOf(inherited));
   assert.deepEqual(left?.patch?.labels, { 'node-role.kubernetes.io/a': null, tier: null, own: null });
   assert.deepEqual(left?.patch?.taints, [taint('mine:NoExecute')]);
-  const moved = planOrder(new View([inherited, b], [bare], []), 'n1', moveTo(b, inherited));
+  const moved = planMembershipChange(new View([inherited, b], [bare], []), 'n1', moveTo(b, inherited));
   assert.deepEqual(moved?.patch, movedPatch);
 });
 
 test('a pool that cannot have nodes is refused', () => {
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   const invalid = { ...b, spec: { handler: 'NO' } };
-  const plan = (pools: NodePool[]) => planOrder(new View(pools, [inA], []), 'n1', moveTo(b, a));
+  const plan = (pools: NodePool[]) => planMembershipChange(new View(pools, [inA], []), 'n1', moveTo(b, a));
   assert.throws(() => plan([a, going]), { message: 'nodepool b is being deleted' });
   assert.throws(() => plan([a, invalid]), /nodepool b gets no nodes while its spec is invalid: spec\.handler: /);
   assert.throws(() => plan([a]), { message: 'nodepool b was deleted meanwhile' });
@@ -95,8 +100,8 @@ test('on a conflict the node is read and planned anew, and what somebody else se
     getNode: async () => live,
   } as unknown as ClusterPort;
   const view = new View([a, b], [inA], []);
-  const orders = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders });
+  const changes = new Map([['n1', moveTo(b, a)]]);
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, changes });
   assert.equal(writer.needsWrite('n1'), true);
   const move = await writer.settle('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
@@ -105,7 +110,7 @@ test('on a conflict the node is read and planned anew, and what somebody else se
   assert.equal(writer.needsWrite('n1'), false, 'it is carried out once');
 });
 
-test('an order that cannot be met any more fails, and writes nothing', async () => {
+test('a change that is no longer possible fails, and writes nothing', async () => {
   const stolen: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, 'node-role.kubernetes.io/b': 'x' } };
   let writes = 0;
   const cluster = {
@@ -116,12 +121,12 @@ test('an order that cannot be met any more fails, and writes nothing', async () 
     getNode: async () => stolen,
   } as unknown as ClusterPort;
   const view = new View([a, b], [inA], []);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', moveTo(b, a)]]) });
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, changes: new Map([['n1', moveTo(b, a)]]) });
   await assert.rejects(writer.settle('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
 
-test('an order is carried out once: what a pool gives back then is not taken away again', async () => {
+test('a change is written once: a label that a pool restores then is not removed again', async () => {
   const giver = aPool({ labels: role('a') }, { name: 'giver', finalizers: [FINALIZER] });
   let live: Node = { ...inA, labels: { ...inA.labels, ...role('giver') } };
   let writes = 0;
@@ -132,7 +137,7 @@ test('an order is carried out once: what a pool gives back then is not taken awa
     },
   } as unknown as ClusterPort;
   const view = new View([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, orders: new Map([['n1', outOf(a)]]) });
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, changes: new Map([['n1', outOf(a)]]) });
   await writer.settle('n1');
   assert.deepEqual([view.claim('n1')?.owner, writes], ['giver', 1]);
   assert.equal(live.labels['node-role.kubernetes.io/a'], '');

@@ -1,4 +1,7 @@
-/** Nodes that a person gives to a pool, or takes out of one: the labels go with the patch of all that follows from it. */
+/**
+ * Membership changes: nodes that a person adds to a pool, removes from it or moves. The membership labels go with the
+ * same patch as everything that follows from them.
+ */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { effective, type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
@@ -8,28 +11,27 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import { followed, planStep } from './node-plan.ts';
 import type { View } from './view.ts';
 
-export interface Order {
-  /** The pool that is to have the node; undefined leaves that to the rules. */
+export interface MembershipChange {
+  /** The pool whose reconcile writes it. */
+  pool: string;
+  /** The pool that is to own the node; undefined leaves that to the rules. */
   to: string | undefined;
-  /** What is to become of the labels of the node as it is now. Throws NodepoolError where they must stay. */
+  /** The membership labels to set or remove, for the node as it is now. Throws NodepoolError where they must stay. */
   labels: (node: Node, claim: Claim) => LabelPatch;
 }
 
-/** Orders that one pool's reconcile carries out; no other node is written then. */
-export interface Orders {
-  pool: string;
-  nodes: ReadonlyMap<string, Order>;
-}
+/** By name of the node. */
+export type MembershipChanges = ReadonlyMap<string, MembershipChange>;
 
 /**
- * The one patch of an order: labels, what the pool that loses the node takes back, what the one that gets it sets, and
- * its record. Undefined when the node is not known. Throws NodepoolError when the order cannot be met.
+ * The one patch of a membership change: the labels, what the old pool takes back, what the new one sets, and the record.
+ * Undefined when the node is not known. Throws NodepoolError when the change is not possible.
  */
-export function planOrder(view: View, name: string, order: Order): NodePlan | undefined {
+export function planMembershipChange(view: View, name: string, change: MembershipChange): NodePlan | undefined {
   const node = view.node(name);
   const claim = view.claim(name);
   if (node === undefined || claim === undefined) return undefined;
-  const labels = effective(node, order.labels(node, claim));
+  const labels = effective(node, change.labels(node, claim));
   // What an inherited pool holds is told by its label alone (membership.ts): the record takes over from it.
   const record = node.record ?? (claim.record && formatRecord(claim.record));
   const relabelled: Node = {
@@ -38,25 +40,11 @@ export function planOrder(view: View, name: string, order: Order): NodePlan | un
     ...(record === undefined ? {} : { record }),
   };
   const after = view.claimOf(relabelled);
-  const plan = order.to === undefined ? planStep(view, relabelled, after) : planFor(view, relabelled, after, order.to);
+  const plan =
+    change.to === undefined ? planStep(view, relabelled, after) : planFor(view, relabelled, after, change.to);
   const isRelabelled = Object.keys(labels).length > 0;
   const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
   return followed(view, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
-}
-
-/**
- * The nodes that a reconcile of the pool looks at: all that it holds; with orders, those that it carries out. A pool that
- * is gone or going lets go of all it has, whatever was ordered.
- */
-export function nodesToSettle(view: View, pool: string, orders: Orders | undefined): string[] {
-  if (orders === undefined || !view.isStaying(pool)) return view.held(pool).map(node => node.name);
-  return pool === orders.pool ? [...orders.nodes.keys()] : [];
-}
-
-/** @param nodes how many that were not ordered differ from what the pool wants */
-export function notApplied(pool: string, nodes: number): string {
-  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
-  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
 }
 
 /** For the pool that is to have the node, whoever else matches it. */

@@ -1,0 +1,89 @@
+/** Puts a proposal to the person at the terminal: the command's own question, and which pods NoExecute taints evict. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Approve, Proposal, Question } from '../operations/consent.ts';
+import type { EvictionPreview } from '../operations/evictions.ts';
+import type { NodeAccess } from '../operations/node-access-port.ts';
+import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
+import { warningLine } from './error-line.ts';
+import type { Io } from './io.ts';
+
+export interface Approval {
+  /** --yes: evictions are shown, and nobody is asked. */
+  yes: boolean;
+  /** Nothing will be written: evictions are shown alone. */
+  dryRun: boolean;
+}
+
+/**
+ * What it returns remembers what was agreed to, and asks only about what a later proposal has beyond that. It says nothing
+ * about evictions when no pod would be evicted, and throws NodepoolError when the user says no to them, when a script does
+ * not say --yes, and when nodes or pods cannot be read.
+ */
+export function approver({ yes, dryRun }: Approval, io: Io, access: Pick<NodeAccess, 'podsOn'>): Approve {
+  const asks = !yes && !dryRun;
+  const agreed = new Set<string>();
+  const grew = (covers: readonly string[]) => covers.some(each => !agreed.has(each));
+  const agree = (covers: readonly string[]) => {
+    for (const each of covers) agreed.add(each);
+  };
+  let isAgain = false;
+  const sayWhyAgain = () => {
+    if (isAgain) io.err('The cluster has changed meanwhile:');
+  };
+
+  const ask = async (question: Question | undefined): Promise<'clear' | 'asked' | 'declined'> => {
+    if (question === undefined || !asks || !canAsk(io) || !grew(question.covers)) return 'clear';
+    sayWhyAgain();
+    if (!(await confirm(io, question.text))) return 'declined';
+    agree(question.covers);
+    return 'asked';
+  };
+
+  const approve: Approve = async ({ plan, question }) => {
+    const answer = await ask(question);
+    if (answer === 'declined') return answer;
+    const preview = await look(plan, access).catch((error: unknown) => {
+      if (!(error instanceof NodepoolError)) throw error;
+      if (asks) throw notKnown(error);
+      io.err(warningLine(notKnown(error).message));
+      return undefined;
+    });
+    const { evictionsOf } = await import('../operations/evictions.ts');
+    const evictions = preview === undefined ? [] : evictionsOf(preview);
+    if (preview === undefined || !grew(evictions)) return asks ? answer : 'waived';
+    const { evictionsSentence, renderEvictions } = await import('../render/evictions.ts');
+    sayWhyAgain();
+    io.err(renderEvictions(preview, io.columns));
+    if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(evictionsSentence(preview))))) {
+      throw new NodepoolError('input', 'nothing was changed');
+    }
+    agree(evictions);
+    return asks ? 'asked' : 'waived';
+  };
+  return async proposal => {
+    const answer = await approve(proposal);
+    isAgain = true;
+    return answer;
+  };
+}
+
+async function look(plan: Proposal['plan'], access: Pick<NodeAccess, 'podsOn'>): Promise<EvictionPreview | undefined> {
+  if (plan instanceof NodepoolError) throw plan;
+  if (plan.nodes.length === 0) return undefined;
+  const { previewEvictions } = await import('../operations/evictions.ts');
+  return previewEvictions(plan.nodes, access);
+}
+
+function notKnown(cause: NodepoolError): NodepoolError {
+  const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
+  const next = [...(cause.next === undefined ? [] : [cause.next]), 'go on without knowing with --yes'].join(', or ');
+  return new NodepoolError(cause.kind, message, next, { cause });
+}
+
+function needsYes(sentence: string): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `${sentence}; nothing was changed`,
+    'if that is meant, run the command again with --yes',
+  );
+}

@@ -1,0 +1,150 @@
+/** Carries out what was planned: the pools of an intent are reconciled, then whatever other pools gained or lost nodes. */
+import { createLimiter } from '../controller/limiter.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { defined } from '../nodepool/json.ts';
+import { messagesOf } from '../reconciler/failure.ts';
+import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
+import type { NodeMove } from '../reconciler/node-writer.ts';
+import type { NodeProgress } from '../reconciler/pool-nodes.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
+import type { View } from '../reconciler/view.ts';
+
+export interface ApplyOptions {
+  /** Requests under way at most. */
+  concurrency: number;
+  /** The cluster port's writes are dry. */
+  dryRun: boolean;
+  /** See Agreed. */
+  consent?: ReadonlySet<string> | undefined;
+}
+
+export interface ApplyDeps {
+  cluster: ClusterPort;
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+  progress?: NodeProgress;
+  /** Takes sentences that people should read. */
+  warn: (warnings: string[]) => void;
+  /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
+  signal?: AbortSignal;
+}
+
+/** What became of one pool. */
+export interface PoolResult {
+  pool: string;
+  outcome: PoolOutcome | undefined;
+  /** Why the pool could not be reconciled at all. */
+  error: NodepoolError | undefined;
+}
+
+export interface Applied {
+  /** Of the pools of the intent, in its order. */
+  own: PoolResult[];
+  /** Of other pools that share changed nodes with them, by name. */
+  others: PoolResult[];
+}
+
+/** @param pods on each node, where they are counted into the status. A pool that cannot be written stops no other. */
+export async function apply(
+  view: View,
+  intent: Intent,
+  options: ApplyOptions,
+  deps: ApplyDeps,
+  pods?: ReadonlyMap<string, number>,
+): Promise<Applied> {
+  const { pools, changes, isDeletion = false } = intent;
+  const counted = pods === undefined ? {} : { podsOn: (node: string) => pods.get(node) ?? 0 };
+  const before = stateBefore(view, intent);
+  const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : [];
+  const touched = new Set(named.flatMap(node => before.poolsOf(node)));
+  const reconciler = reconcilerOf(view, options, deps, { ...counted, ...defined({ changes }) });
+  const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
+  const moves = movesOf(first);
+  for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
+  // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
+  for (const pool of named.flatMap(node => view.poolsOf(node))) touched.add(pool);
+  const own = await Promise.all(first.map(result => reconciledAgain(result, touchedByOthers(first), reconciler)));
+  const others = [...touched].filter(pool => !pools.includes(pool) && view.isStaying(pool)).toSorted();
+  const only = new Set([...named, ...moves.map(({ node }) => node)]);
+  const rest = reconcilerOf(view, options, deps, { ...counted, only });
+  return { own, others: await Promise.all(others.map(pool => resultOf(pool, rest.reconcile(pool)))) };
+}
+
+export function movesOf(results: readonly PoolResult[]): NodeMove[] {
+  return results.flatMap(({ outcome }) => outcome?.moves ?? []);
+}
+
+/** Of another pool than those that were named, and that does not have its nodes or status as they should be. */
+export function notUpToDate({ pool, outcome, error }: PoolResult): string[] {
+  const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
+  const [first] = problems;
+  const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
+  if (first === undefined) return warnings;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
+}
+
+/** One that another pool's reconcile gave a node, or took one from, may have been done before. */
+async function reconciledAgain(
+  result: PoolResult,
+  touched: ReadonlySet<string>,
+  reconciler: Reconciler,
+): Promise<PoolResult> {
+  const { pool, outcome: first } = result;
+  if (first === undefined || first.kind === 'interrupted' || !touched.has(pool)) return result;
+  const { outcome, error } = await resultOf(pool, reconciler.reconcile(pool));
+  if (outcome === undefined) return { pool, outcome: first, error };
+  const runtimeClass = outcome.runtimeClass.kind === 'unchanged' ? first.runtimeClass : outcome.runtimeClass;
+  return {
+    pool,
+    outcome: {
+      ...outcome,
+      runtimeClass,
+      statusWritten: first.statusWritten || outcome.statusWritten,
+      moves: [...first.moves, ...outcome.moves],
+      warnings: [...new Set([...first.warnings, ...outcome.warnings])],
+    },
+    error,
+  };
+}
+
+/** Pools that took part in moves of other pools' outcomes. */
+function touchedByOthers(results: readonly PoolResult[]): Set<string> {
+  const touched = new Set<string>();
+  for (const { pool, outcome } of results) {
+    for (const { from, to } of outcome?.moves ?? []) {
+      for (const other of [from, to]) if (other !== undefined && other !== pool) touched.add(other);
+    }
+  }
+  return touched;
+}
+
+function reconcilerOf(
+  view: View,
+  { concurrency, dryRun, consent }: ApplyOptions,
+  { cluster, now, sleep, progress, signal }: ApplyDeps,
+  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'podsOn'>,
+): Reconciler {
+  const limit = createLimiter(concurrency);
+  return new Reconciler({
+    cluster,
+    view,
+    limit,
+    now,
+    sleep,
+    dryRun,
+    ...defined({ progress, consent, signal }),
+    ...own,
+  });
+}
+
+/** What the cluster refuses is the pool's; a bug is thrown. */
+async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolResult> {
+  try {
+    return { pool, outcome: await work, error: undefined };
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    return { pool, outcome: undefined, error };
+  }
+}

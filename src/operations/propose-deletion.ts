@@ -1,0 +1,72 @@
+/** What a deletion of pools would do, for the question before it. Nothing is written. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
+import type { ClusterPort } from '../reconciler/ports.ts';
+import { View } from '../reconciler/view.ts';
+import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
+import { deletionMayEvict } from './evictions.ts';
+import { poolNotFound } from './not-found.ts';
+import type { PoolsPort, RawPool } from './ports.ts';
+
+export interface FindOptions {
+  names: string[];
+  /** Names that do not exist are passed over. */
+  ignoreNotFound: boolean;
+  detachNodes: boolean;
+}
+
+/**
+ * @param choice countsNodes: the nodes are read in any case, for a question that counts them; else only where their
+ * release may evict pods. Throws NodepoolError when a name does not exist or the nodes of a pool cannot be detached.
+ */
+export async function proposeDeletion(
+  { countsNodes, ...choice }: FindOptions & { countsNodes: boolean },
+  deps: { pools: PoolsPort; cluster: Pick<ClusterPort, 'listPools' | 'listNodes'> },
+): Promise<Proposal & { pools: RawPool[] }> {
+  const pools = await findPools(choice, deps.pools);
+  if (pools.length === 0) return { pools, plan: NO_CHANGE };
+  const names = pools.map(({ metadata }) => metadata.name);
+  const intent: Intent = { pools: names, isDeletion: true };
+  const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
+  const covers = pools.map(({ metadata }) => `pool ${metadata.uid}`);
+  const plan = await planOrError(async (): Promise<ClusterPlan> => {
+    const existing = await deps.cluster.listPools();
+    if (!countsNodes && !deletionMayEvict(names, existing)) return NO_CHANGE;
+    const view = new View(existing, await deps.cluster.listNodes(), []);
+    const before = stateBefore(view, intent);
+    covers.push(...nodesOf(intent, before, view).map(node => `node ${node}`));
+    for (const name of names) counts.set(name, before.held(name).length);
+    return planCluster(view, intent);
+  });
+  const what = names.map(name => `${name} (${plural(counts.get(name) ?? 0, 'node')})`);
+  const text = `Delete ${names.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
+  return { pools, plan, question: { text, covers } };
+}
+
+/** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
+export async function findPools(
+  { names, ignoreNotFound, detachNodes }: FindOptions,
+  pools: PoolsPort,
+): Promise<RawPool[]> {
+  const unique = [...new Set(names)];
+  const answers = await Promise.all(unique.map(name => pools.get(name)));
+  const missing = unique.filter((_, index) => answers[index] === undefined);
+  if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
+  const found = answers.filter(pool => pool !== undefined);
+  const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
+  if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
+  return found;
+}
+
+/** Labels of a selector may be older than the pool, a cloud's for one: they are not this command's to take. */
+function notDetachable({ metadata: { name }, spec }: NodePool): NodepoolError {
+  const keys = Object.keys(spec.nodeSelector ?? {});
+  return new NodepoolError(
+    'input',
+    `--detach-nodes: nodepool ${name} finds its nodes by spec.nodeSelector, whose labels others may have set`,
+    `leave out --detach-nodes, and unlabel the nodes by hand: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``,
+  );
+}

@@ -1,0 +1,60 @@
+/**
+ * The plan of a command for the whole cluster: a value that can be shown, compared and dry-run. Planning writes nothing.
+ */
+import type { NodePlan } from '../nodepool/plan.ts';
+import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
+import type { FieldError } from '../nodepool/validation.ts';
+import { keysOf } from './conflicts.ts';
+import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
+import { planMembershipChange } from './membership-change.ts';
+import { planOf } from './node-plan.ts';
+import type { View } from './view.ts';
+
+export interface ClusterPlan {
+  /** Nodes that are written, by name. */
+  nodes: NodePlan[];
+  /** Nodes that a pool matches and another pool owns. */
+  conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
+  runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
+  /** Pools that are left as they are because their spec is invalid. */
+  invalid: { pool: string; errors: FieldError[] }[];
+  /** Nodes that are left as they are: the pools would hand them to each other for ever. */
+  circles: { node: string; pools: readonly string[] }[];
+}
+
+/** Throws NodepoolError when a membership change is not possible. */
+export function planCluster(view: View, intent: Intent): ClusterPlan {
+  const after = stateAfter(view, intent);
+  const plans = nodesOf(intent, stateBefore(view, intent), after).flatMap(name => {
+    const change = intent.changes?.get(name);
+    return (change === undefined ? planOf(after, name) : planMembershipChange(after, name, change)) ?? [];
+  });
+  return {
+    nodes: plans.filter(({ patch }) => patch !== undefined),
+    circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
+    ...(intent.changes === undefined
+      ? ofPools(after, intent.pools)
+      : { conflicts: [], runtimeClasses: [], invalid: [] }),
+  };
+}
+
+function ofPools(view: View, pools: readonly string[]): Pick<ClusterPlan, 'conflicts' | 'runtimeClasses' | 'invalid'> {
+  // A pool that is being deleted is released whatever its spec says.
+  const errorsOf = (name: string) => (view.isStaying(name) ? view.specErrors(name) : []);
+  return {
+    conflicts: pools.flatMap(name => {
+      const pool = view.pool(name);
+      const notApplied = pool === undefined ? [] : keysOf(pool);
+      return view
+        .lost(name)
+        .map(({ node, owner }) => ({ node: node.name, pool: name, owner: owner.metadata.name, notApplied }));
+    }),
+    runtimeClasses: pools.flatMap(name => {
+      const pool = view.pool(name);
+      if (pool === undefined || errorsOf(name).length > 0) return [];
+      const { kind } = planRuntimeClass(pool, view.runtimeClass(runtimeClassName(name)));
+      return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
+    }),
+    invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
+  };
+}

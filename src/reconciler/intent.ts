@@ -1,0 +1,63 @@
+/** What a command is to bring about, and the cluster state as it would be then. */
+import { type LabelPatch, patchedLabels } from '../nodepool/member-labels.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import type { MembershipChanges } from './membership-change.ts';
+import { View } from './view.ts';
+
+/** Without optional fields: the cluster is to become what its pools say. */
+export interface Intent {
+  /** Names of the pools whose nodes may be written. Names of pools that are gone release what they left on nodes. */
+  pools: readonly string[];
+  /** Pools as they are to be, in place of those that the cluster has: created or edited. */
+  specs?: readonly NodePool[];
+  /** Labels that nodes get before the pools are reconciled, by name of the node. */
+  labels?: ReadonlyMap<string, LabelPatch>;
+  /** The pools are deleted. */
+  isDeletion?: boolean;
+  /** Nodes whose membership changes. Of a pool that stays, no other node is written. */
+  changes?: MembershipChanges;
+}
+
+/** That there is one decides; no rule looks at when. */
+const SOON = '9999-12-31T23:59:59Z';
+
+/** The state once the intent is carried out, before its pools are reconciled. */
+export function stateAfter(view: View, { pools, specs, labels, isDeletion = false }: Intent): View {
+  if (specs === undefined && labels === undefined && !isDeletion) return view;
+  const deleted = (isDeletion ? pools : []).flatMap(name => view.pool(name) ?? []).map(marked);
+  const nodes = [...view.nodes()].map(node => {
+    const patch = labels?.get(node.name);
+    return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
+  });
+  return new View(withPools(view, [...(specs ?? []), ...deleted]), nodes, view.runtimeClasses());
+}
+
+/** The state as if pools that are to be deleted, and may be marked already, were to stay: a marked pool owns no node. */
+export function stateBefore(view: View, { pools, isDeletion = false }: Intent): View {
+  if (!isDeletion) return view;
+  const staying = pools.flatMap(name => view.pool(name) ?? []).map(unmarked);
+  return new View(withPools(view, staying), view.nodes(), []);
+}
+
+/** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */
+export function nodesOf({ pools, changes, isDeletion }: Intent, before: View, after: View): string[] {
+  const changed = changes === undefined ? [] : [...changes.keys()];
+  if (changes !== undefined && !isDeletion) return changed;
+  const held = [...new Set([before, after])].flatMap(state => pools.flatMap(pool => state.held(pool)));
+  return [...new Set([...held.map(({ name }) => name), ...changed])].toSorted();
+}
+
+function withPools(view: View, pools: readonly NodePool[]): NodePool[] {
+  const names = new Set(pools.map(({ metadata }) => metadata.name));
+  return [...[...view.pools()].filter(({ metadata }) => !names.has(metadata.name)), ...pools];
+}
+
+function marked(pool: NodePool): NodePool {
+  const { deletionTimestamp = SOON } = pool.metadata;
+  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp } };
+}
+
+function unmarked(pool: NodePool): NodePool {
+  const { deletionTimestamp: _marked, ...metadata } = pool.metadata;
+  return { ...pool, metadata };
+}

@@ -1,0 +1,233 @@
+/**
+ * What a person agreed to is what is written: the cluster changes while the question is on the screen. Each command asks
+ * on a real terminal, about pods that are on the nodes without a scheduler.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodePool } from '../../src/nodepool/types.ts';
+import { raw } from '../cluster/raw.ts';
+import { openTerminal } from './terminal.ts';
+import { scriptedEditor, stateOf } from './verbs.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const TEST_MS = 120_000;
+const world = useWorld();
+const { cluster } = world;
+const PODS = '/api/v1/namespaces/default/pods';
+const api = () => raw(cluster());
+const STRICT = [{ key: 'strict', effect: 'NoExecute' as const }];
+const AGAIN = /The cluster has changed meanwhile:/;
+
+async function pod(name: string, node: string): Promise<void> {
+  const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+  await api().expect('POST', PODS, { metadata: { name }, spec: { nodeName: node, containers } });
+}
+
+/** A node with a pod on it. */
+async function busy(name: string, labels: Record<string, string> = {}): Promise<void> {
+  await world.nodes({ name, labels });
+  await pod(`on-${name}`, name);
+}
+
+const taints = async (...nodes: string[]) => (await Promise.all(nodes.map(world.node))).map(taintsOf);
+const relabel = (node: string, labels: Record<string, string | null>) =>
+  world.patchNode(node, { metadata: { labels } });
+const remove = (pool: string) => api().expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${pool}`);
+
+interface Row {
+  title: string;
+  args: string[];
+  prepare: () => Promise<unknown>;
+  /** While the question is on the screen. */
+  meanwhile: () => Promise<unknown>;
+  /** Asked again, and answered with no: nothing may be written. */
+  isAskedAgain?: boolean;
+  /** Without another question, the end of it. */
+  ends?: { code: number; shows?: RegExp; check: () => Promise<unknown> };
+  editor?: string;
+}
+
+const rows: Row[] = [
+  {
+    title: 'reconcile does not set a taint that was taken out of the pool',
+    args: ['reconcile'],
+    prepare: async () => {
+      for (const node of ['a', 'b', 'c']) await busy(node, role('p'));
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => world.edit('p', { spec: { taints: [] } }),
+    ends: { code: 0, check: async () => assert.deepEqual(await taints('a', 'b', 'c'), [[], [], []]) },
+  },
+  {
+    title: 'reconcile asks again when a node would get the taint of a pool that was not shown',
+    args: ['reconcile'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await busy('b', role('q'));
+      await world.pool('p', { taints: STRICT });
+      await world.pool('q');
+    },
+    meanwhile: () => world.edit('q', { spec: { taints: [{ key: 'other', effect: 'NoExecute' }] } }),
+    isAskedAgain: true,
+  },
+  {
+    title: 'move leaves the node where it is when the other pool was deleted',
+    args: ['move', 'a', '--to', 'q'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await world.pool('p', { labels: { tier: 'p' } });
+      await world.pool('q', { taints: STRICT });
+      await world.reconcile('p');
+    },
+    meanwhile: () => remove('q'),
+    ends: {
+      code: 1,
+      shows: /nodepool.* "?q"? not found/,
+      async check() {
+        const { labels } = (await world.node('a')).metadata;
+        assert.deepEqual([labels.tier, 'node-role.kubernetes.io/p' in labels], ['p', true]);
+      },
+    },
+  },
+  {
+    title: 'add asks again when a pod has come to the node',
+    args: ['add', 'p', 'a'],
+    prepare: async () => {
+      await busy('a');
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'remove asks again when another pool has got a taint that the node would get',
+    args: ['remove', 'p', 'a'],
+    prepare: async () => {
+      await busy('a', { ...role('p'), kind: 'big' });
+      await world.pool('p');
+      await world.pool('big', { nodeSelector: { kind: 'big' }, taints: STRICT }, { younger: true });
+      await world.reconcile();
+    },
+    meanwhile: () => world.edit('big', { spec: { taints: [...STRICT, { key: 'more', effect: 'NoExecute' }] } }),
+    isAskedAgain: true,
+  },
+  {
+    title: 'edit asks again when nodes have joined and the pool was written by somebody else',
+    args: ['edit', 'p', '--taint', 'strict:NoExecute'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      for (const node of ['b', 'c']) await busy(node);
+      await world.pool('p');
+    },
+    async meanwhile() {
+      for (const node of ['b', 'c']) await relabel(node, role('p'));
+      await world.edit('p', { metadata: { annotations: { note: 'theirs' } } });
+    },
+    isAskedAgain: true,
+  },
+  {
+    title: 'edit in the editor asks again when nodes have joined',
+    args: ['edit', 'p'],
+    editor: `printf 'apiVersion: nodes.lailin.xyz/v1\\nkind: NodePool\\nmetadata:\\n  name: p\\nspec:\\n  taints:\\n  - {key: strict, effect: NoExecute}\\n' > $f`,
+    prepare: async () => {
+      await busy('a', role('p'));
+      await busy('b');
+      await world.pool('p');
+    },
+    meanwhile: () => relabel('b', role('p')),
+    isAskedAgain: true,
+  },
+  {
+    title: 'create asks again when a pod has come to a node that is to be a member',
+    args: ['create', 'fresh', '--taint', 'strict:NoExecute', '--nodes', 'a', '--reconcile'],
+    prepare: () => busy('a'),
+    meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'adopt asks again when a pool would set another label',
+    args: ['adopt', '--label', 'team', '--create'],
+    prepare: () => world.nodes({ name: 'a', labels: { team: 'red' } }, { name: 'b', labels: { team: 'blue' } }),
+    meanwhile: () => relabel('a', { 'example.com/late': 'yes' }),
+    isAskedAgain: true,
+  },
+  {
+    title: 'delete asks again when a node has joined',
+    args: ['delete', 'p'],
+    prepare: async () => {
+      await world.nodes({ name: 'a', labels: role('p') }, { name: 'b' });
+      await world.pool('p', { labels: { tier: 'p' } });
+      await world.reconcile();
+    },
+    meanwhile: () => relabel('b', role('p')),
+    isAskedAgain: true,
+  },
+  {
+    title: 'delete goes on when a node has left',
+    args: ['delete', 'p'],
+    prepare: async () => {
+      await world.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p') });
+      await world.pool('p', { labels: { tier: 'p' } });
+      await world.reconcile();
+    },
+    meanwhile: () => api().expect('DELETE', '/api/v1/nodes/b'),
+    ends: { code: 0, check: async () => assert.equal(await world.getPool('p'), undefined) },
+  },
+  {
+    title: 'uninstall --cascade asks again when there is another pool',
+    args: ['uninstall', '--cascade'],
+    prepare: () => world.pool('p'),
+    meanwhile: () => world.pool('q'),
+    isAskedAgain: true,
+  },
+];
+
+for (const { title, args, prepare, meanwhile, isAskedAgain, ends, editor } of rows) {
+  test(title, { timeout: TEST_MS }, async t => {
+    t.after(async () => {
+      const { items } = (await api().expect('GET', PODS)) as { items: { metadata: { name: string } }[] };
+      for (const { metadata } of items) await api().expect('DELETE', `${PODS}/${metadata.name}?gracePeriodSeconds=0`);
+    });
+    await prepare();
+    const env =
+      editor === undefined ? {} : { KUBE_EDITOR: await scriptedEditor(cluster(), `consent-${rows.length}`, editor) };
+    const terminal = openTerminal(t, cluster(), args, { columns: 160, rows: 60, env: { NO_COLOR: '1', ...env } });
+    await terminal.shows(/\[y\/N\]/);
+    await meanwhile();
+    const before = await stateOf(cluster());
+    terminal.type('y{enter}');
+    if (isAskedAgain) {
+      await terminal.shows(new RegExp(`${AGAIN.source}[^]*\\[y/N\\]`));
+      terminal.type('n{enter}');
+      assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
+      assert.deepEqual(await stateOf(cluster()), before, 'a no writes nothing');
+      return;
+    }
+    assert.equal((await terminal.exit).exitCode, ends?.code, terminal.screen());
+    assert.doesNotMatch(terminal.screen(), AGAIN);
+    if (ends?.shows !== undefined) assert.match(terminal.screen(), ends.shows);
+    await ends?.check();
+  });
+}
+
+test('a node that changes between the plan and its write gets no taint that nobody was asked about', async () => {
+  await world.nodes({ name: 'a', labels: role('p') });
+  await world.pool('p', { labels: { tier: 'p' } });
+  await world.pool('strict', { nodeSelector: { kind: 'strict' }, taints: STRICT });
+  const connection = await world.connection();
+  const { agree } = await import('../../src/operations/consent.ts');
+  const { proposeReconcile, reconcile } = await import('../../src/operations/reconcile.ts');
+  const agreed = await agree(
+    () => proposeReconcile([], connection),
+    async () => 'clear',
+  );
+  assert.ok(agreed);
+  await relabel('a', { 'node-role.kubernetes.io/p': null, kind: 'strict' });
+  const deps = { ...connection, now: () => new Date(), sleep: async () => {}, warn: () => {} };
+  const options = { concurrency: 4, dryRun: false, consent: agreed.consent };
+  const summaries = await reconcile(agreed.proposal, options, deps);
+  const failures = summaries.flatMap(({ outcome }) => outcome?.failures ?? []);
+  assert.match(failures[0]?.message ?? '', /node a was changed meanwhile and would now get the taint strict:NoExecute/);
+  assert.deepEqual(await taints('a'), [[]]);
+  assert.equal(((await world.getPool('strict')) as NodePool).spec.taints?.length, 1);
+});

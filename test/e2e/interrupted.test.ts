@@ -1,0 +1,88 @@
+/** Ctrl-C in a one-shot command: nothing new is sent, what was written is reported as Events, and a rerun finishes. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from './watching.ts';
+import { type LiveNode, role, useWorld } from './world.ts';
+
+const NODES = 200;
+const FEW = 10;
+const RECORD = 'nodes.lailin.xyz/applied';
+const TEST_MS = 120_000;
+const world = useWorld();
+const { cluster } = world;
+const names = Array.from({ length: NODES }, (_, at) => `n${at}`);
+
+async function withRecord(of: string): Promise<number> {
+  const { items } = (await raw(cluster()).expect('GET', '/api/v1/nodes')) as { items: LiveNode[] };
+  return items.filter(({ metadata }) => metadata.annotations?.[RECORD]?.includes(`"pool":"${of}"`)).length;
+}
+
+/** Runs the command, presses Ctrl-C once the check holds, and gives how it ended. */
+async function interrupted(
+  args: string[],
+  check: () => Promise<boolean>,
+): Promise<{ code: number | null; stderr: string }> {
+  const [program, ...first] = productCommand();
+  const env = { ...process.env, KUBECONFIG: cluster().kubeconfig, NO_COLOR: '1' };
+  const child = spawn(program, [...first, ...args, '--concurrency', '1'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text;
+  });
+  const exit = new Promise<number | null>(resolve => child.once('exit', resolve));
+  await eventually('some nodes are written', async () => child.exitCode !== null || (await check()));
+  child.kill('SIGINT');
+  return { code: await exit, stderr };
+}
+
+/** The numbers of the last line. */
+function told(stderr: string): { written: number; left: number } {
+  const [, written, left] =
+    /interrupted: (\d+) nodes? written, (\d+) nodes? left; run the command again to finish\n$/.exec(stderr) ??
+    assert.fail(stderr);
+  return { written: Number(written), left: Number(left) };
+}
+
+/** Nodes of the pool that its Events of this reason speak of. */
+async function reported(pool: string, reason: string): Promise<number> {
+  const events = (await world.events(pool)).filter(event => event.reason === reason);
+  return events.reduce((sum, { note }) => sum + Number(/^(\d+) nodes?/.exec(note)?.[1] ?? 0), 0);
+}
+
+test('reconcile, move and delete stop between two writes, say what is left, and are finished by a rerun', {
+  timeout: TEST_MS,
+}, async () => {
+  await world.nodes(...names.map(name => ({ name, labels: role('p') })));
+  await world.pool('p', { labels: { tier: 'p' } });
+  await world.pool('q', { labels: { tier: 'q' } });
+
+  const first = await interrupted(['reconcile', 'p'], async () => (await withRecord('p')) >= FEW);
+  assert.equal(first.code, 130, first.stderr);
+  const reconciled = told(first.stderr);
+  assert.deepEqual([reconciled.written, reconciled.written + reconciled.left], [await withRecord('p'), NODES]);
+  assert.equal(await reported('p', 'NodeJoined'), reconciled.written);
+  assert.equal((await world.getPool('p'))?.status, undefined, 'no status of a pool that is half written');
+  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal(await withRecord('p'), NODES);
+
+  const second = await interrupted(['move', '--from', 'p', '--to', 'q'], async () => (await withRecord('q')) >= FEW);
+  assert.equal(second.code, 130, second.stderr);
+  const moved = told(second.stderr);
+  assert.deepEqual([moved.written, await withRecord('p')], [await withRecord('q'), moved.left]);
+  assert.equal(await reported('q', 'NodeJoined'), moved.written);
+  assert.equal((await cli(cluster(), ['move', '--from', 'p', '--to', 'q'])).code, 0);
+  assert.equal(await withRecord('q'), NODES);
+
+  const third = await interrupted(['delete', 'q'], async () => (await withRecord('q')) <= NODES - FEW);
+  assert.equal(third.code, 130, third.stderr);
+  const released = told(third.stderr);
+  assert.deepEqual([await withRecord('q'), released.written + released.left], [released.left, NODES]);
+  assert.equal(await reported('q', 'NodeLeft'), released.written);
+  assert.notEqual((await world.getPool('q'))?.metadata.deletionTimestamp, undefined);
+  assert.equal((await cli(cluster(), ['delete', 'q'])).code, 0);
+  assert.equal(await withRecord('q'), 0);
+});

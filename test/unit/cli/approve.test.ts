@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import type { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { approver } from '../../../src/cli/approve.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { agree, NO_CHANGE, type Proposal } from '../../../src/operations/consent.ts';
+import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
+import { aNode, taint } from '../nodepool/fixtures.ts';
+import { testIo } from './test-io.ts';
+
+const pod = (name: string): PlacedPod => ({
+  namespace: 'default',
+  name,
+  node: 'n1',
+  tolerations: [],
+  hasEnded: false,
+  controller: 'ReplicaSet',
+});
+const access = { podsOn: async () => [pod('web')] };
+const plan = {
+  ...NO_CHANGE,
+  nodes: [
+    {
+      node: aNode(),
+      owner: 'p',
+      previous: undefined,
+      changes: [],
+      patch: { resourceVersion: '1', taints: [taint('x:NoExecute')] },
+    },
+  ],
+};
+const SHOWN = /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\nNODE .*\nn1 .* default\/web\n/;
+
+/** A terminal at which a person gives one answer to each question. */
+function onTerminal(...answers: string[]) {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
+  io.stderr.on('data', (chunk: Buffer) => {
+    if (!chunk.toString().endsWith('[y/N] ')) return;
+    setImmediate(() => (io.stdin as PassThrough).write(`${answers.shift()}\n`));
+  });
+  return io;
+}
+
+test('a script ends unless it says --yes; a dry run is shown alone', async () => {
+  const io = testIo();
+  await assert.rejects(approver({ yes: false, dryRun: false }, io, access)({ plan }), {
+    message: 'taints with the effect NoExecute evict 1 pod at once, from 1 node; nothing was changed',
+    next: 'if that is meant, run the command again with --yes',
+  });
+  assert.match(io.stderrText(), SHOWN);
+  for (const approval of [
+    { yes: true, dryRun: false },
+    { yes: false, dryRun: true },
+  ]) {
+    const other = testIo();
+    assert.equal(await approver(approval, other, access)({ plan }), 'waived');
+    assert.match(other.stderrText(), SHOWN);
+  }
+});
+
+test('what cannot be read ends it, or with --yes is a warning', async () => {
+  const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
+  const noPods = {
+    async podsOn(): Promise<PlacedPod[]> {
+      throw forbidden;
+    },
+  };
+  const unknown = 'cannot tell which pods taints with the effect NoExecute would evict: cannot list nodes';
+  for (const [read, by] of [
+    [forbidden, access],
+    [plan, noPods],
+  ] as const) {
+    await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), by)({ plan: read }), {
+      kind: 'cluster',
+      message: unknown,
+      next: 'ask for a role, or go on without knowing with --yes',
+    });
+    const io = testIo();
+    assert.equal(await approver({ yes: true, dryRun: false }, io, by)({ plan: read }), 'waived');
+    assert.equal(io.stderrText(), `warning: ${unknown}\n`);
+  }
+});
+
+test('when no pod would be evicted it says nothing', async () => {
+  const io = testIo();
+  const none = { podsOn: async () => [] };
+  assert.equal(await approver({ yes: false, dryRun: false }, io, none)({ plan }), 'clear');
+  assert.equal(await approver({ yes: false, dryRun: false }, io, access)({ plan: NO_CHANGE }), 'clear');
+  assert.equal(io.stderrText(), '');
+});
+
+test('after a yes it asks only about evictions that are new', async () => {
+  const io = onTerminal('y', 'y');
+  let pods = [pod('web')];
+  const approve = approver({ yes: false, dryRun: false }, io, { podsOn: async () => pods });
+  assert.equal(await approve({ plan }), 'asked');
+  assert.equal(await approve({ plan }), 'clear');
+  pods = [];
+  assert.equal(await approve({ plan }), 'clear', 'fewer');
+  pods = [pod('db'), pod('web')];
+  assert.equal(await approve({ plan }), 'asked');
+  assert.match(io.stderrText(), /The cluster has changed meanwhile:\ntaints with the effect NoExecute evict 2 pods/);
+});
+
+test("a command's own question is asked again when its yes does not cover what is there now", async () => {
+  const io = onTerminal('y', 'n');
+  const covers = [['pool a', 'node 1'], ['pool a'], ['pool a', 'node 1', 'node 2']];
+  const answers: string[] = [];
+  const approve = approver({ yes: false, dryRun: false }, io, access);
+  for (const each of covers) {
+    answers.push(await approve({ plan: NO_CHANGE, question: { text: 'Delete?', covers: each } }));
+  }
+  assert.deepEqual(answers, ['asked', 'clear', 'declined']);
+});
+
+test('a yes has everything read and planned anew, and binds the taints that may be set', async () => {
+  const proposals: Proposal[] = [{ plan }, { plan: NO_CHANGE }];
+  const approve = approver({ yes: false, dryRun: false }, onTerminal('y'), access);
+  const agreed = await agree(async () => proposals.shift() ?? assert.fail('read too often'), approve);
+  assert.deepEqual([agreed?.proposal.plan, [...(agreed?.consent ?? ['all'])]], [NO_CHANGE, []]);
+  const waived = await agree(async () => ({ plan }), approver({ yes: true, dryRun: false }, testIo(), access));
+  assert.equal(waived?.consent, undefined);
+});
