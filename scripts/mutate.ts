@@ -17,7 +17,7 @@ import { ROOT } from './root.ts';
 const LEAST = 85;
 const DECIDING = [
   'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
-  'src/reconciler/{order,claims,node-plan,node-writer}.ts',
+  'src/reconciler/{membership-change,claims,node-plan,node-writer}.ts',
   'src/controller/{work-queue,leader-election}.ts',
 ];
 const SOURCES = 'src/{nodepool,reconciler,controller}/**/*.ts';

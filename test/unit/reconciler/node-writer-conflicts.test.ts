@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
+import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
@@ -58,11 +58,11 @@ class Server {
   } as unknown as ClusterPort;
 }
 
-function begin(node: Node, pools: NodePool[] = [worker]) {
+function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWriterDeps> = {}) {
   const server = new Server(node);
   const view = new View(pools, [node], []);
   const sleep = async (ms: number) => void server.slept.push(ms);
-  return { server, view, writer: new NodeWriter({ cluster: server.port, view, sleep }) };
+  return { server, view, writer: new NodeWriter({ cluster: server.port, view, sleep, ...more }) };
 }
 
 test('what differs is written with one guarded patch, and told', async () => {
@@ -218,4 +218,21 @@ test('pools that would hand the node to each other for ever: it says so, and wri
     next: 'change the labels or the nodeSelector of one of them',
   });
   assert.deepEqual(server.requests, []);
+});
+
+test('a NoExecute taint that was not agreed to is not set, one that was is', async () => {
+  const evicting = aPool({ taints: [taint('evict=now:NoExecute')] }, { finalizers: [FINALIZER] });
+  const refused = begin(fresh, [evicting], {
+    consent: new Set(['n1 evict:NoExecute=later', 'n2 evict:NoExecute=now']),
+  });
+  await assert.rejects(refused.writer.settle('n1'), {
+    name: 'NodepoolError',
+    message: /^node n1 was changed meanwhile and would now get the taint evict:NoExecute=now, which was not agreed to/,
+  });
+  assert.deepEqual(refused.server.requests, []);
+
+  const agreed = begin(fresh, [evicting], { consent: new Set(['n1 evict:NoExecute=now']) });
+  assert.equal((await agreed.writer.settle('n1'))?.to, 'worker');
+  const unasked = begin(fresh, [evicting]);
+  assert.equal((await unasked.writer.settle('n1'))?.to, 'worker');
 });
