@@ -79,7 +79,7 @@ async function mutate(files: string[]): Promise<FileScore[]> {
 }
 
 function tellSurvivors({ file, survivors }: FileScore): void {
-  const accepted = new Set(ACCEPTED[file]?.map(({ code }) => code));
+  const accepted = new Set(ACCEPTED[file]?.flatMap(({ mutants }) => mutants));
   for (const { line, mutator, isUncovered, code } of survivors) {
     if (accepted.has(code)) continue;
     console.log(`${file}:${line} ${mutator}${isUncovered ? ' (no test gets here)' : ''}: ${code}`);

@@ -67,6 +67,13 @@ test('what somebody changed before the pool wanted the same is recorded as appli
   }
 });
 
+test('so is a value for a taint that had none', () => {
+  const applied = step(aNode(), aPool({ taints: [taint('a:NoSchedule')] })).after;
+  const wanted = aPool({ taints: [taint('a=y:NoSchedule')] });
+  const { after } = step({ ...applied, taints: [taint('a=y:NoSchedule')] }, wanted);
+  assert.equal(after.record, step(aNode(), wanted).after.record);
+});
+
 test('a label in place of another, which the node has already: the one goes, the other is remembered', () => {
   const applied = step(aNode(), aPool({ labels: { team: 'a' } })).after;
   const { after } = step({ ...applied, labels: { team: 'a', squad: 'a' } }, aPool({ labels: { squad: 'a' } }));
