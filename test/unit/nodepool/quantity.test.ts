@@ -65,17 +65,6 @@ const oddities: [string[], string][] = [
   [['100', '1000'], '1100'],
   [['500m', '500m'], '1'],
   [['999999999999999', '999999999999999'], '1999999999999998'],
-  [['-1Ki'], '-1Ki'],
-  [['-1023'], '-1023'],
-  [['1e+3'], '1e3'],
-  [['.e-9'], '0'],
-  [['m'], '0'],
-  [['007', '010'], '17'],
-  [['007m', '993m'], '1'],
-  [['0.000000000000', '1'], '1'],
-  [['0.0000000001', '1n'], '2n'],
-  [['1e9223372036854775807'], '100e-3'],
-  [['1e-9223372036854775808'], '1'],
 ];
 for (const [sum, want] of oddities) {
   test(`the sum of ${JSON.stringify(sum)} is ${want}`, () => assert.equal(sumQuantities(sum), want));
@@ -91,25 +80,6 @@ test('a number without digits is refused where Go needs more than an int64', () 
 
 test('refuses an exponent that would take the memory of the machine', () => {
   assert.throws(() => sumQuantities(['1e999999999', '1']), /exponent above/);
-  assert.throws(() => sumQuantities(['1e10001']), /exponent above 10000/);
-  assert.equal(sumQuantities(['1e10000']).length, '10e9999'.length);
-});
-
-test('an exponent beyond an int64, or behind another suffix, is refused', () => {
-  for (const text of ['1e9223372036854775808', '1e-9223372036854775809', '1ke5', '1em', '1mm']) {
-    assert.throws(() => sumQuantities([text]), { name: 'QuantityError', message: "unable to parse quantity's suffix" });
-  }
-});
-
-test('a binary quantity is one from 1 on, and 0 is one too', () => {
-  const format = (text: string) => parseQuantity(text).format;
-  assert.deepEqual(['0Ki', '0.0009765625Ki', '1Ki', '-1Ki'].map(format), new Array(4).fill('BinarySI'));
-  assert.deepEqual(['0.0009Ki', '5', '5m', '5e3'].map(format), [
-    'DecimalSI',
-    'DecimalSI',
-    'DecimalSI',
-    'DecimalExponent',
-  ]);
 });
 
 test('is exact when the numbers outgrow a double', () => {
@@ -172,25 +142,6 @@ test('sums resource lists by resource: two nodes of four cores', () => {
     'nvidia.com/gpu': '8',
   });
   assert.deepEqual(sumResourceLists([], fail), {});
-});
-
-test('sums only the resources that are asked for', () => {
-  const lists = [{ cpu: '1', memory: '1Ki' }, { cpu: '2', pods: 'no number' }, {}];
-  assert.deepEqual(sumResourceLists(lists, fail, ['cpu', 'nvidia.com/gpu', 'constructor']), { cpu: '3' });
-});
-
-test('an empty text is no quantity, even in front', () => {
-  const told: string[] = [];
-  const lists = [{ cpu: '' }, { cpu: '1' }];
-  assert.deepEqual(
-    sumResourceLists(lists, (_place, problem) => told.push(problem)),
-    { cpu: '1' },
-  );
-  assert.match(told.join(), /^allocatable cpu "": quantities must match the regular expression '/);
-});
-
-test('what is no text at all is a bug of the caller, and no bad quantity', () => {
-  assert.throws(() => sumResourceLists([{ cpu: 5 as unknown as string }], fail), TypeError);
 });
 
 test('leaves out what is no quantity, and tells of it by the resource and the value', () => {
