@@ -1,42 +1,52 @@
 /** Brings Bun, the runtime inside the executables, from the npm registry, one package for each platform. */
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { cacheFolder, isExecutable } from '../../test/cluster/binaries.ts';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { cacheFolder } from '../../test/cluster/binaries.ts';
 import { mustRun } from './must-run.ts';
 import { npmPack } from './npm.ts';
 import { BUN_VERSION, type Target } from './targets.ts';
 
 /**
- * The path of that platform's Bun, brought into the user's cache if it is not there. Throws when the registry cannot be
- * reached or gives another package than the one that is pinned.
+ * Puts that platform's Bun into the folder, and gives its path. The package stays in the user's cache as it came, and is
+ * hashed at every use: whoever could write there would else be in every executable. Throws when the registry cannot be
+ * reached, and when it gave, or the cache has, another package than the one that is pinned.
  */
-export async function bunOf(target: Target): Promise<string> {
-  const program = target.os === 'windows' ? 'bun.exe' : 'bun';
-  const folder = join(cacheFolder(process.env), 'bun', BUN_VERSION);
-  const path = join(folder, target.bun, 'bin', program);
-  if (await isExecutable(path)) return path;
-  await mkdir(folder, { recursive: true });
-  const work = await mkdtemp(join(folder, 'new-'));
-  try {
-    await download(target, work);
-    await chmod(join(work, 'package', 'bin', program), 0o755);
-    await rename(join(work, 'package'), join(folder, target.bun)).catch(async (error: Error) => {
-      // Another run was quicker.
-      if (!(await isExecutable(path))) throw error;
-    });
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+export async function bunOf(target: Target, folder: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const cached = cachedPackage(target, env);
+  const found = await readFile(cached).catch(() => undefined);
+  const bytes = found === undefined ? await download(target, cached) : checked(found, target, cached);
+  const into = join(folder, target.bun);
+  await mkdir(into);
+  // Not from the cache: it may have changed since it was hashed.
+  await writeFile(join(into, 'package.tgz'), bytes);
+  await mustRun('tar', ['-xzf', 'package.tgz'], { cwd: into });
+  const path = join(into, 'package', 'bin', target.os === 'windows' ? 'bun.exe' : 'bun');
+  await chmod(path, 0o755);
   return path;
 }
 
-async function download(target: Target, folder: string): Promise<void> {
+/** Where the package is kept. */
+export function cachedPackage({ bun }: Target, env: NodeJS.ProcessEnv): string {
+  return join(cacheFolder(env), 'bun', BUN_VERSION, `${bun}.tgz`);
+}
+
+async function download(target: Target, cached: string): Promise<Buffer> {
   const name = `@oven/bun-${target.bun}@${BUN_VERSION}`;
-  const { path } = await npmPack(name, folder);
-  const integrity = `sha512-${createHash('sha512')
-    .update(await readFile(path))
-    .digest('base64')}`;
-  if (integrity !== target.integrity) throw new Error(`${name} is not the package that is pinned: ${integrity}`);
-  await mustRun('tar', ['-xzf', path], { cwd: folder });
+  await mkdir(dirname(cached), { recursive: true });
+  const work = await mkdtemp(join(dirname(cached), 'new-'));
+  try {
+    const { path } = await npmPack(name, work);
+    const bytes = checked(await readFile(path), target, name);
+    await rename(path, cached);
+    return bytes;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function checked(bytes: Buffer, { integrity }: Target, name: string): Buffer {
+  const found = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
+  if (found !== integrity) throw new Error(`${name} is not the package that is pinned: its hash is ${found}`);
+  return bytes;
 }

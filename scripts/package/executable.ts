@@ -26,11 +26,15 @@ const FLAGS = [
  * folder they are: Bun sees nothing but what is copied into a folder of its own, by relative paths.
  */
 export async function buildExecutable(target: Target): Promise<string> {
-  const [compiler, runtime] = await Promise.all([bunOf(hostTarget()), bunOf(target)]);
+  const host = hostTarget();
   const path = executablePath(target);
   const work = await mkdtemp(join(tmpdir(), 'nodepool-build-'));
+  // Bun sees all that is in its own folder.
+  const runtimes = await mkdtemp(join(tmpdir(), 'nodepool-bun-'));
   try {
-    await bundle('bin/executable.ts', work);
+    const compiler = await bunOf(host, runtimes);
+    const runtime = host === target ? compiler : await bunOf(target, runtimes);
+    await bundle(['bin/executable.ts'], work);
     await cp(join(ROOT, 'manifests'), join(work, 'manifests'), { recursive: true });
     const goal = [`--target=bun-${target.bun}`, `--compile-executable-path=${runtime}`, '--outfile', programOf(target)];
     await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });
@@ -41,7 +45,7 @@ export async function buildExecutable(target: Target): Promise<string> {
     await cp(join(work, programOf(target)), ready);
     await rename(ready, path);
   } finally {
-    await rm(work, { recursive: true, force: true });
+    for (const folder of [work, runtimes]) await rm(folder, { recursive: true, force: true });
   }
   return path;
 }

@@ -1,6 +1,9 @@
 /** Where in a YAML text the fields of a document stand: read only once one of them is wrong. */
 import { EVENT_ID, type Event, getScalarValue } from 'js-yaml';
 
+/** Characters of a key of a label, with its prefix and brackets; a longer key's place is that of the map it is in. */
+const LONGEST_STEP = 512;
+
 /** A value of the text. */
 export interface YamlNode {
   /** Of its key, or of itself. */
@@ -22,16 +25,23 @@ export function readValue(events: readonly Event[], at: number, source: string):
 export function offsetOf(path: string, root: YamlNode): number {
   let node = root;
   for (let rest = `.${path}`; ; ) {
-    const steps = [...node.members.keys()].filter(
-      step => rest.startsWith(step) && /^([.[]|$)/.test(rest.slice(step.length)),
-    );
-    // Keys may have dots in them.
-    const [step = ''] = steps.toSorted((a, b) => b.length - a.length);
+    const step = longestStep(rest, node) ?? '';
     const member = node.members.get(step);
     if (member === undefined) return node.offset;
     node = member;
     rest = rest.slice(step.length);
   }
+}
+
+/** Keys may have dots in them. */
+function longestStep(rest: string, { members }: YamlNode): string | undefined {
+  for (let end = Math.min(rest.length, LONGEST_STEP); end > 0; end--) {
+    const next = rest[end];
+    if (next !== undefined && next !== '.' && next !== '[') continue;
+    const step = rest.slice(0, end);
+    if (members.has(step)) return step;
+  }
+  return undefined;
 }
 
 /** @param parent the offset of what a value stands in: one that is left empty has none. Of no value it is undefined. */

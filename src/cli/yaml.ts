@@ -1,7 +1,8 @@
 /** YAML and JSON text into documents, each with its position. */
 import { CORE_SCHEMA, constructFromEvents, EVENT_ID, type Event, mergeTag, parseEvents, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { offsetOf, readValue, startOf } from './yaml-places.ts';
+import { checkExpanded, checkLength, TooLargeError } from '../nodepool/text-limits.ts';
+import { offsetOf, readValue, startOf, type YamlNode } from './yaml-places.ts';
 
 export interface InputDocument {
   value: unknown;
@@ -19,18 +20,26 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
  * @param next what to do about text that is not YAML; nothing where it opens again by itself
  */
 export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
-  const source = separated(text.replace(/^\uFEFF/, ''));
+  const source = sized(name, next, () => {
+    checkLength(text);
+    return separated(text.replace(/^\uFEFF/, ''));
+  });
   const { values, events } = parse(source, name, next);
+  if (events.some(({ type }) => type === EVENT_ID.ALIAS)) sized(name, next, () => checkExpanded(values));
+  const lineOf = lineFinder(source);
   const starts = [...events.keys()].filter(index => events[index]?.type === EVENT_ID.DOCUMENT);
   const documents: InputDocument[] = [];
   for (const [i, value] of values.entries()) {
     if (value === null || value === undefined) continue;
     const first = (starts[i] ?? 0) + 1;
-    const place = (offset = 0) => `${name}:${lineOf(source, offset)}`;
+    const place = (offset = 0) => `${name}:${lineOf(offset)}`;
     const begin = place(startOf(events[first]));
+    let root: YamlNode | undefined;
     const add = (item: unknown, prefix: string, suffix: string) => {
-      const placeOf = (field: string) =>
-        place(offsetOf(`${prefix}${field}`, readValue(events, first, source))) + suffix;
+      const placeOf = (field: string) => {
+        root ??= readValue(events, first, source);
+        return place(offsetOf(`${prefix}${field}`, root)) + suffix;
+      };
       documents.push({ value: item, source: begin + suffix, placeOf });
     };
     const items = listItems(value, begin);
@@ -40,24 +49,52 @@ export function parseDocuments(text: string, name: string, next?: string): Input
   return documents;
 }
 
+/** Each takes a kilobyte of memory, however short it is. */
+const MOST_OBJECTS = 100_000;
+const [QUOTE, BACKSLASH, OPEN, CLOSE] = [34, 92, 123, 125];
+
 /** JSON objects that follow each other, as jq writes them, get the separator that YAML wants; no line is added between lines. */
 function separated(source: string): string {
   if (!/^\s*\{/.test(source)) return source;
-  let [depth, start, text] = [0, 0, ''];
-  for (const { 0: token, index } of source.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
-    const between = source.slice(start, index);
-    if (token === '{' && depth === 0 && start > 0 && between.trim() === '') {
-      // In the first column, or it is no separator.
-      text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
-      start = index;
-    }
-    if (token === '{') depth++;
-    if (token === '}' && --depth === 0) {
-      text += source.slice(start, index + 1);
-      start = index + 1;
+  let [depth, start, text, objects] = [0, 0, '', 1];
+  for (let at = 0; at < source.length; at++) {
+    const code = source.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(source, at);
+    else if (code === OPEN) {
+      const between = depth === 0 && start > 0 ? source.slice(start, at) : undefined;
+      if (between?.trim() === '') {
+        // In the first column, or it is no separator.
+        if (++objects > MOST_OBJECTS) throw new TooLargeError(`it has more than ${MOST_OBJECTS} objects`);
+        text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
+        start = at;
+      }
+      depth++;
+    } else if (code === CLOSE && --depth === 0) {
+      text += source.slice(start, at + 1);
+      start = at + 1;
     }
   }
   return text + source.slice(start);
+}
+
+/** Where the quote is that closes the string; the end of the text where none does. */
+function endOfString(source: string, open: number): number {
+  for (let at = open + 1; at < source.length; at++) {
+    const code = source.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at++;
+  }
+  return source.length;
+}
+
+function sized<T>(name: string, next: string | undefined, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof TooLargeError)) throw error;
+    const split = next === undefined ? next : 'split it into several files';
+    throw new NodepoolError('input', `${name} is too large: ${error.message}`, split, { cause: error });
+  }
 }
 
 function parse(source: string, name: string, next: string | undefined): { values: unknown[]; events: Event[] } {
@@ -72,10 +109,19 @@ function parse(source: string, name: string, next: string | undefined): { values
   }
 }
 
-function lineOf(source: string, offset: number): number {
-  let line = 1;
-  for (let at = source.indexOf('\n'); at >= 0 && at < offset; at = source.indexOf('\n', at + 1)) line++;
-  return line;
+/** Gives the line of an offset; the text is gone through once. */
+function lineFinder(source: string): (offset: number) => number {
+  const ends: number[] = [];
+  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) ends.push(at);
+  return offset => {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[middle] ?? 0) < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low + 1;
+  };
 }
 
 /** The items of a List of any kind (`kubectl get -o yaml` prints kind List). */

@@ -54,7 +54,7 @@ export class Api {
 
   /**
    * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read
-   * the next is on its way. A token that expired starts it over, once.
+   * the next is on its way. A token that expired starts it over, once; one that comes a second time is an error.
    * @param onRestart told of that, for a `map` that keeps something itself
    */
   async list<Item, T>(
@@ -70,13 +70,15 @@ export class Api {
       return askPage(this.#transport, asked, part, item => map(item as Item));
     };
     let page = ask();
+    const used = new Set<string>();
     for (let restarted = false; ; ) {
-      const ahead = page.next.then(token => (token === undefined ? undefined : ask(token)));
+      const ahead = page.next.then(token => (token === undefined || used.has(token) ? undefined : ask(token)));
       const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
       if (isUnknown) asked = inJson(asked);
       if (answer.status === 410 && page.isLater && !restarted) {
         restarted = true;
         items.length = 0;
+        used.clear();
         onRestart();
         page = ask();
         continue;
@@ -87,6 +89,8 @@ export class Api {
         if (kept !== undefined) items.push(kept);
       }
       if (!metadata?.continue) return items;
+      if (used.has(metadata.continue)) throw this.#endless(resource);
+      used.add(metadata.continue);
       page = (await ahead) ?? ask(metadata.continue);
     }
   }
@@ -190,6 +194,12 @@ export class Api {
     const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
     throw new NodepoolError('cluster', problem, next, { cause });
   };
+
+  #endless({ plural }: Resource): NodepoolError {
+    const { server } = this.#transport.access.cluster;
+    const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
+    return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
+  }
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
     const { protobuf } = answer;

@@ -100,18 +100,21 @@ export function refusal(
         'cluster',
         `${cannot}: the server ${server} is overloaded or not ready (${answer.status}): ${reason}`,
         'try again in a moment',
+        { isTransient: true },
       );
     case 504:
       return new NodepoolError(
         'cluster',
         `${cannot}: the server ${server} ran out of time (504): ${reason}`,
         'try again in a moment',
+        { isTransient: true },
       );
     default:
       return new NodepoolError(
         'cluster',
         `${cannot}: the server ${server} answered ${answer.status}: ${reason}`,
         answer.status >= 500 ? "try again; if it stays, look at the server's log" : 'see request and answer with -v 8',
+        { isTransient: answer.status >= 500 },
       );
   }
 }

@@ -1,7 +1,6 @@
 /** One run of an exec plugin. What it says on stderr goes to the terminal as it comes, and what it asks is answered there. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import type { LoginSurroundings } from './proof.ts';
 
 export interface PluginRun {
@@ -15,6 +14,9 @@ export interface PluginRun {
 
 /** How it ended, in words that follow "it". */
 export type PluginEnd = { stdout: string } | { failed: string };
+
+/** Of what it prints; an ExecCredential with a chain of certificates has some 20,000 bytes. */
+const MOST_BYTES = 1024 * 1024;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -44,7 +46,10 @@ export async function runPlugin(
   }
   signal.addEventListener('abort', end, { once: true });
   onUse?.(true);
-  const output = buffer(child.stdout).catch(() => Buffer.alloc(0));
+  const output = outputOf(child.stdout, () => {
+    resolve({ failed: `printed more than ${MOST_BYTES} bytes` });
+    end();
+  });
   child.on('error', error => resolve({ failed: `cannot be started: ${error.message}` }));
   child.on('close', async (code, killedBy) => {
     const stdout = (await output).toString();
@@ -58,6 +63,25 @@ export async function runPlugin(
     signal.removeEventListener('abort', end);
     release();
   }
+}
+
+/** All that it printed; what there is when the stream is ended. */
+async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stdout as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MOST_BYTES) {
+        onTooMuch();
+        break;
+      }
+    }
+  } catch {
+    // It was ended.
+  }
+  return Buffer.concat(chunks);
 }
 
 /**

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { checkExpanded, checkLength } from '../nodepool/text-limits.ts';
 
 /** With the merge key `<<`, which kubectl's parser has too. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
@@ -59,9 +60,13 @@ export class Fields {
   }
 }
 
-/** The documents of a text. Throws Error: limits of depth and aliases are not YAMLExceptions. */
+/** The documents of a text. Throws Error: limits of size, depth and aliases are not YAMLExceptions. */
 export function documentsIn(text: string): unknown[] {
-  return loadAll(text.replace(/^\uFEFF/, ''), { schema: SCHEMA });
+  checkLength(text);
+  const documents = loadAll(text.replace(/^\uFEFF/, ''), { schema: SCHEMA });
+  // Every alias is written with it.
+  if (text.includes('*')) checkExpanded(documents);
+  return documents;
 }
 
 /** An address for a message: without what stands before an @, which may be a password, however odd it is written. */

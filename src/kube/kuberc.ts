@@ -53,7 +53,7 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
  * read does not take another's policy away.
  */
 function preferenceIn(text: string): Section | undefined {
-  const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(part => /^\s*[^\s#]/m.test(part));
+  const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(hasContent);
   let problem: unknown;
   for (const part of parts) {
     try {
@@ -65,6 +65,11 @@ function preferenceIn(text: string): Section | undefined {
   }
   if (parts.length === 0) return undefined;
   throw problem ?? new Error(`there is no Preference of ${BETA} or ${ALPHA} in it`);
+}
+
+/** Whether it has more than empty lines and comments. */
+function hasContent(document: string): boolean {
+  return document.split('\n').some(line => /^\s*[^\s#]/.test(line));
 }
 
 function isPreference(document: unknown): document is Section {

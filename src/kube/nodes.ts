@@ -1,5 +1,6 @@
 /** v1 Nodes, cut down to what is used as soon as they are read: one is 11 kB, and there are thousands. */
 import type { V1Node } from '@kubernetes/client-node';
+import { readResources } from '../nodepool/node-resources.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../nodepool/types.ts';
 import type { NodePatch, NodeWrite } from '../reconciler/ports.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
@@ -11,6 +12,7 @@ export type WireNode = Wire<V1Node>;
 
 export function toNode({ metadata = {}, spec, status }: WireNode): Node {
   const record = metadata.annotations?.[RECORD_ANNOTATION];
+  const { allocatable, omitted } = readResources(status?.allocatable ?? {});
   return {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
@@ -21,7 +23,8 @@ export function toNode({ metadata = {}, spec, status }: WireNode): Node {
     ...(record === undefined ? {} : { record }),
     ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
     unschedulable: spec?.unschedulable ?? false,
-    allocatable: status?.allocatable ?? {},
+    allocatable,
+    ...(omitted === undefined ? {} : { omittedResources: omitted }),
   };
 }
 

@@ -66,6 +66,8 @@ function addressOf(host: string): Buffer {
     case 6:
       return Buffer.concat([Buffer.from([IPV6]), ipv6Bytes(host)]);
     default:
+      // One byte has its length: what is more would be read as the port and what follows.
+      if (name.length > 255) throw new Error("the server's name has more than 255 bytes");
       return Buffer.concat([Buffer.from([NAME, name.length]), name]);
   }
 }

@@ -1,5 +1,7 @@
 /** The strings in which flags carry labels and taints: `k=v`, `k-`, `k=v:Effect`, `k:Effect-`. Modelled on kubectl's. */
+
 import { NodepoolError } from './errors.ts';
+import { setOwn } from './json.ts';
 import { effectProblem, isTaintEffect, keyProblem, TAINT_EFFECTS, valueProblem } from './syntax.ts';
 import { taintId } from './taint.ts';
 import type { Taint, TaintEffect } from './types.ts';
@@ -28,19 +30,19 @@ export function parseLabels(texts: readonly string[], flag = '--label'): Record<
     if (Object.hasOwn(labels, key) && labels[key] !== value) {
       throw refusal(flag, text, `${key} is given twice with different values`, 'give each key once');
     }
-    labels[key] = value;
+    setOwn(labels, key, value);
   }
   return labels;
 }
 
 /** Reads the flags of an edit: `k=v` sets, `k-` removes. */
 export function parseLabelEdits(texts: readonly string[], flag = '--label'): LabelEdits {
-  const removals = texts.filter(text => text.endsWith('-') && !text.includes('='));
+  const isRemoval = (text: string) => text.endsWith('-') && !text.includes('=');
   const set = parseLabels(
-    texts.filter(text => !removals.includes(text)),
+    texts.filter(text => !isRemoval(text)),
     flag,
   );
-  const remove = removals.map(text => {
+  const remove = texts.filter(isRemoval).map(text => {
     const key = text.slice(0, -1);
     check(flag, text, keyProblem(key), LABEL_FORM);
     if (Object.hasOwn(set, key)) throw refusal(flag, text, `${key} is both set and removed`, 'give one of the two');
@@ -66,15 +68,16 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
 
 /** Reads the flags of an edit: `k[=v]:Effect` sets, `k:Effect-` removes one taint, `k-` all of that key. */
 export function parseTaintEdits(texts: readonly string[], flag = '--taint'): TaintEdits {
-  const removals = texts.filter(text => text.endsWith('-'));
+  const isRemoval = (text: string) => text.endsWith('-');
   const set = parseTaints(
-    texts.filter(text => !removals.includes(text)),
+    texts.filter(text => !isRemoval(text)),
     flag,
   );
-  const remove = removals.map(text => {
+  const ids = new Set(set.map(taintId));
+  const remove = texts.filter(isRemoval).map(text => {
     const removal = parseTaintRemoval(text, flag);
-    const same = (taint: Taint) => taint.key === removal.key && (removal.effect ?? taint.effect) === taint.effect;
-    if (removal.effect !== undefined && set.some(same)) {
+    const { key, effect } = removal;
+    if (effect !== undefined && ids.has(taintId({ key, effect }))) {
       throw refusal(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'give one of the two');
     }
     return removal;

@@ -23,8 +23,10 @@ const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.
 const WRONG_NUMBER = 'unable to parse numeric part of quantity';
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
-/** Sign, leading zeros, digits, fraction, suffix. Go reads digits even where there are none: "-" is 0. */
-const PARTS = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+/** Sign, leading zeros, digits, fraction. Go reads digits even where there are none: "-" is 0. */
+const NUMBER = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?/;
+/** Apart from the number: in one expression, a text of zeros takes time by its length to the power of three. */
+const SUFFIX = /^[eEinumkKMGTP]*[-+]?[0-9]*$/;
 
 export const DECIMAL_SUFFIXES: ReadonlyMap<string, number> = new Map([
   ['n', -9],
@@ -52,20 +54,28 @@ const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 /** The smallest unit, 1n, as a power of ten. */
 const NANO = -9;
-/** Ours: Go would build a number of this many digits; a node must not be able to make us do that. */
-const MAX_EXPONENT = 10_000;
+/**
+ * Ours: Go builds numbers of any size; a node must not be able to make us do that. Real quantities have some 20
+ * characters.
+ */
+const LONGEST_TEXT = 512;
+/** Before the point. */
+const MOST_DIGITS = 500;
 
 /** @throws QuantityError with Go's message */
 export function parseQuantity(text: string): Quantity {
-  const parts = text === '' ? null : PARTS.exec(text);
-  if (parts === null) throw new QuantityError(WRONG_FORMAT);
-  const [, sign, zeros = '', integer = '', fraction = '', suffix = ''] = parts;
+  if (text.length > LONGEST_TEXT) throw new QuantityError(`quantities have at most ${LONGEST_TEXT} characters`);
+  const [number = '', sign, zeros = '', integer = '', fraction = ''] = NUMBER.exec(text) ?? [];
+  const suffix = text.slice(number.length);
+  if (text === '' || !SUFFIX.test(suffix)) throw new QuantityError(WRONG_FORMAT);
   const { format, power } = readSuffix(suffix);
   const signed: Sign = magnitude => (sign === '-' ? -magnitude : magnitude);
   const digits = (integer === '' ? '0' : integer) + fraction;
   const binary = format === 'BinarySI';
   const exponent = (binary ? 0 : power) - fraction.length;
-  if (exponent > MAX_EXPONENT) throw new QuantityError(`quantity with an exponent above ${MAX_EXPONENT}`);
+  if (!binary && integer.length + power > MOST_DIGITS) {
+    throw new QuantityError(`quantities have at most ${MOST_DIGITS} digits before the point`);
+  }
   // Go reads "Ki" as 0, but not what is beyond its int64 form.
   const large = binary ? power >= 50 : exponent < NANO;
   if (large && zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);

@@ -1,7 +1,10 @@
+/** Of a name of an object; the time grows with the square. */
+const LONGEST = 253;
+
 /** The known word that an unknown one was probably meant to be: it begins so, or is near; undefined when none is. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   // One letter is near to every short word, and means none of them.
-  if (word.length < 2) return undefined;
+  if (word.length < 2 || word.length > LONGEST) return undefined;
   const lower = word.toLowerCase();
   const begun = known.find(candidate => candidate.toLowerCase().startsWith(lower));
   if (begun !== undefined) return begun;

@@ -13,6 +13,7 @@ import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
@@ -60,8 +61,13 @@ export interface WatchState {
 const WORKERS = 16;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
+/** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
+const UNCONFIRMED_MS = 1_000;
 
-/** A manager that is ready to run(), and how it stands at any time. */
+/**
+ * A manager that is ready to run(), and how it stands at any time. When it ends with `restored`, all of this is to be
+ * created anew: nothing that was learned before is used again.
+ */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics } = deps;
   const view = new View([], [], []);
@@ -92,10 +98,12 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       }
     },
   });
-  const pools = cache('nodepools', deps.watch.pools, deps);
-  const nodes = cache('nodes', deps.watch.nodes, deps);
-  const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps);
-  const pods = options.podCounts ? podCache(deps, feed) : undefined;
+  const onRestored = () => manager.restored();
+  const pools = cache('nodepools', deps.watch.pools, deps, onRestored);
+  const nodes = cache('nodes', deps.watch.nodes, deps, onRestored);
+  const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps, onRestored);
+  const pods = options.podCounts ? podCache(deps, feed, onRestored) : undefined;
+  const caches = [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])];
   pools.subscribe(event => feed.pool(event));
   nodes.subscribe(event => feed.node(event));
   runtimeClasses.subscribe(event => feed.runtimeClass(event));
@@ -118,6 +126,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
+      // One that has the server's word is enough: etcd goes back for all of them.
+      if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name);
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
@@ -128,7 +138,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     },
   });
   const manager = new Manager({
-    caches: [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])],
+    caches,
     controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
     recorder,
     ...(elector === undefined ? {} : { elector }),
@@ -146,7 +156,7 @@ function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): 
 
 function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
   const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${nodeCount} nodes ready`;
+  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
   return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }
 
@@ -159,14 +169,16 @@ function cache<T>(
   name: string,
   { source, transform }: Watched<T>,
   { clock, random, log }: WatchDeps,
+  onRestored: () => void,
   store = new Store<T>(),
 ): Reflector<T> {
-  return new Reflector({ name, source, transform, store, clock, random, log });
+  return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
 }
 
 /** Pods by their node. One that only changes is no news: it stays where it is. */
-function podCache(deps: WatchDeps, feed: Feed): Reflector<PodPlace> {
-  const pods = cache('pods', deps.watch.pods, deps, new Store<PodPlace>({ node: ({ node }) => [node] }));
+function podCache(deps: WatchDeps, feed: Feed, onRestored: () => void): Reflector<PodPlace> {
+  const store = new Store<PodPlace>({ node: ({ node }) => [node] });
+  const pods = cache('pods', deps.watch.pods, deps, onRestored, store);
   pods.subscribe(event => {
     if (event.type === 'added') feed.pod(event.item.object.node);
     if (event.type === 'deleted') feed.pod(event.tombstone.item.object.node);

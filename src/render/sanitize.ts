@@ -67,10 +67,20 @@ function escapeAll(text: string, unsafe: RegExp, written: (character: string) =>
 function isFine(character: string, at: number, text: string): boolean {
   if (character.length === 2) return !INVISIBLE_ASTRAL.test(character);
   const [before = '', after = ''] = [text[at - 1], text[at + 1]];
-  if (JOINER.test(character)) return !BARE.test(before) && !BARE.test(after) && !SELECTOR.test(after);
+  if (JOINER.test(character)) return stays(at - 1, text) && stays(at + 1, text) && !SELECTOR.test(after);
   if (!SELECTOR.test(character)) return false;
   // A keycap, or the form of what stands before.
-  return after === '\u20e3' ? /[#*0-9]/.test(before) : !BARE.test(before) && !SELECTOR.test(before);
+  return after === '\u20e3' ? /[#*0-9]/.test(before) : stays(at - 1, text) && !SELECTOR.test(before);
+}
+
+/** Whether what is there is something to stand beside, and not escaped itself: its escape would be ASCII. */
+function stays(at: number, text: string): boolean {
+  const unit = text[at] ?? '';
+  if (BARE.test(unit)) return false;
+  if (SELECTOR.test(unit)) return isFine(unit, at, text);
+  if (!/[\ud800-\udfff]/.test(unit)) return true;
+  const pair = unit < '\udc00' ? unit + (text[at + 1] ?? '') : (text[at - 1] ?? '') + unit;
+  return pair.isWellFormed() && !INVISIBLE_ASTRAL.test(pair);
 }
 
 /** In the form that JSON has: of one character, no two are seen beside each other. */

@@ -53,9 +53,11 @@ function pad(cell: string, width: number | undefined, widthOf: (text: string) =>
 /** What is above a form feed is laid out for itself. */
 function sections(text: string): Line[][] {
   const found: Line[][] = [[]];
-  for (const [, line = '', end] of text.matchAll(/([^\n\f]*)([\n\f])/g)) {
-    found.at(-1)?.push({ cells: line.split(/[\t\v]/), widths: [] });
-    if (end === '\f') found.push([]);
+  for (let start = 0; ; ) {
+    const length = text.slice(start).search(/[\n\f]/);
+    if (length < 0) return found;
+    found.at(-1)?.push({ cells: text.slice(start, start + length).split(/[\t\v]/), widths: [] });
+    if (text[start + length] === '\f') found.push([]);
+    start += length + 1;
   }
-  return found;
 }

@@ -82,10 +82,19 @@ function compareKeys(a: string, b: string): number {
 function compareDigits(x: string[], y: string[], at: number): number {
   const [xRun, yRun] = [digitsFrom(x, at), digitsFrom(y, at)];
   // A zero inside a number is not a leading one: a 1 in front of both keeps its place value.
-  const inside = (x[at] === '0' || y[at] === '0') && /[1-9]\p{Nd}*$/u.test(x.slice(0, at).join('')) ? '1' : '';
+  const inside = (x[at] === '0' || y[at] === '0') && isInNumber(x, at) ? '1' : '';
   return Number(inside + xRun) - Number(inside + yRun) || xRun.length - yRun.length;
 }
 
+/** Whether the digits right before that place have one that is not 0. */
+function isInNumber(characters: string[], at: number): boolean {
+  let before = at - 1;
+  while (/(?![1-9])\p{Nd}/u.test(characters[before] ?? '')) before--;
+  return /[1-9]/.test(characters[before] ?? '');
+}
+
 function digitsFrom(characters: string[], at: number): string {
-  return /^[0-9]*/.exec(characters.slice(at).join(''))?.[0] ?? '';
+  let end = at;
+  while (/[0-9]/.test(characters[end] ?? '')) end++;
+  return characters.slice(at, end).join('');
 }

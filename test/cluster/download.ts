@@ -8,7 +8,11 @@ import { load } from 'js-yaml';
 import type { Binary, Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
 
-const INDEX_URL = 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
+/** The last change of the index that is known here, and its hash: what it names is run as whoever runs the tests. */
+const INDEX_COMMIT = '2b2bbdfb5ed4d62cf0c665425c2a424223c46df8';
+const INDEX_SHA512 =
+  'ad9b963c3f8c154641771a1e5eef247189ddc4d28a5104f6e0414b15a748d36b98c020478f2a2426208859c6684a8600497444edcd14eac82590c93c19a92c7a';
+const INDEX_URL = `https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/${INDEX_COMMIT}/envtest-releases.yaml`;
 const IN_ARCHIVE: readonly Binary[] = ['kube-apiserver', 'etcd', 'kubectl'];
 /** How long the index may take to answer: many machines cannot reach it. */
 const PROBE_MS = 2_000;
@@ -67,10 +71,15 @@ export function chooseArchive(
 async function readIndex(): Promise<ReleaseIndex | undefined> {
   try {
     const response = await fetch(INDEX_URL, { signal: AbortSignal.timeout(PROBE_MS) });
-    return response.ok ? (load(await response.text()) as ReleaseIndex) : undefined;
+    return response.ok ? readPinned(await response.text()) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Undefined of any other text than the one that is pinned. */
+export function readPinned(index: string, sha512 = INDEX_SHA512): ReleaseIndex | undefined {
+  return createHash('sha512').update(index).digest('hex') === sha512 ? (load(index) as ReleaseIndex) : undefined;
 }
 
 async function fetchBytes(url: string): Promise<Buffer> {

@@ -6,6 +6,7 @@ import { bundleLicenses, executableLicenses, forbidden } from '../../scripts/pac
 import { bundledPackages, type Package } from '../../scripts/package/packages.ts';
 import { hostTarget } from '../../scripts/package/targets.ts';
 import { run } from '../cluster/run.ts';
+import { temporaryFolder } from './copy.ts';
 
 const packages = await bundledPackages('bin/executable.ts');
 
@@ -60,8 +61,11 @@ test('the executables say what Bun is made of, whose it is and under which texts
   assert.match(text, /GNU LESSER GENERAL PUBLIC LICENSE\n +Version 2.1, February 1999/);
 });
 
-test('the parts are those of the Bun that is pinned, and all that it names', { timeout: 120_000 }, async () => {
-  const { stdout } = await run(await bunOf(hostTarget()), ['-p', 'JSON.stringify(process.versions)']);
+test('the parts are those of the Bun that is pinned, and all that it names', { timeout: 120_000 }, async t => {
+  const { stdout } = await run(await bunOf(hostTarget(), await temporaryFolder(t)), [
+    '-p',
+    'JSON.stringify(process.versions)',
+  ]);
   const told = JSON.parse(stdout) as Record<string, string>;
   const versions = BUN_PARTS.flatMap(({ version }) => (version === undefined ? [] : [version]));
   for (const [key, version] of versions) assert.equal(version, told[key], key);

@@ -1,6 +1,6 @@
 /** What `custom-columns` is given: headers, and for each the path of what stands below it. */
 import { relaxedTemplate } from './relaxed.ts';
-import { JsonPathError, type Template } from './template.ts';
+import { checkTemplateLength, JsonPathError, type Template } from './template.ts';
 
 export interface Column {
   header: string;
@@ -12,6 +12,7 @@ export interface Column {
  * @throws JsonPathError
  */
 export function parseColumns(spec: string): Column[] {
+  checkTemplateLength(spec);
   return spec.split(',').map(part => {
     const colon = part.indexOf(':');
     if (colon < 0) {
@@ -26,6 +27,7 @@ export function parseColumns(spec: string): Column[] {
  * @throws JsonPathError
  */
 export function parseColumnsFile(text: string): Column[] {
+  checkTemplateLength(text);
   // The newline that ends the first line begins no second one.
   const lines = text.replace(/\n$/, '').split('\n', 2);
   const [headers, paths] = lines.map(line => line.split(/\s+/).filter(word => word !== ''));

@@ -8,6 +8,11 @@ import { compare, type Operand } from './compare.ts';
 import { goText, goType } from './go-value.ts';
 import { JsonPathError, type Part, type Step, type Template } from './template.ts';
 
+/** Values that the steps of one evaluation give: `{..a..a..a}` would give a list by its length to the power of three. */
+const MOST_VALUES = 10_000_000;
+/** Inside each other; each takes a part of the stack. */
+const MOST_RANGES = 100;
+
 /**
  * The values of each part, in the order in which they are printed: a range gives those of its parts for each round.
  * @throws JsonPathError
@@ -26,6 +31,8 @@ class Evaluation {
   #closed = false;
   /** Where the last `end` was: the part after it is the next once its range is over. */
   #lastEnd = -1;
+  /** Of MOST_VALUES. */
+  #left = MOST_VALUES;
 
   constructor(parts: Template) {
     this.#parts = parts;
@@ -35,6 +42,7 @@ class Evaluation {
     const found: unknown[][] = [];
     for (let at = from; at < this.#parts.length; at++) {
       const part = this.#parts[at] as Part;
+      this.#spend(1);
       const values = part.kind === 'text' ? [part.text] : this.#walk([data], part.steps);
       if (this.#closed) {
         this.#closed = false;
@@ -46,8 +54,8 @@ class Evaluation {
         continue;
       }
       this.#opened--;
-      this.#depth++;
-      for (const value of values) found.push(...this.run(at + 1, value));
+      if (++this.#depth > MOST_RANGES) throw new JsonPathError(`more than ${MOST_RANGES} ranges are in each other`);
+      for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
       // Nothing to go over: run for its `end` alone.
       if (values.length === 0) this.run(at + 1, undefined);
       this.#depth--;
@@ -60,7 +68,14 @@ class Evaluation {
     return steps.reduce((current, step) => this.#step(current, step), values);
   }
 
+  /** @throws JsonPathError when there have been too many */
+  #spend(values: number): void {
+    this.#left -= values;
+    if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${MOST_VALUES} values`);
+  }
+
   #step(values: unknown[], step: Step): unknown[] {
+    this.#spend(values.length);
     switch (step.kind) {
       case 'text':
         return [step.text];
@@ -69,11 +84,11 @@ class Evaluation {
       case 'field':
         return values.flatMap(value => (isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : []));
       case 'wildcard':
-        return values.flatMap(children);
+        return values.flatMap(value => this.#children(value));
       case 'descent':
-        return descend(values);
+        return this.#descend(values);
       case 'slice':
-        return sliceAll(values, step);
+        return this.#slice(values, step);
       case 'union':
         return this.#union(values, step.branches);
       case 'filter':
@@ -98,7 +113,7 @@ class Evaluation {
     try {
       return branches.flatMap(branch => this.#walk(values, branch));
     } catch (error) {
-      if (error instanceof JsonPathError) throw new JsonPathError(error.message, values);
+      if (error instanceof JsonPathError && this.#left >= 0) throw new JsonPathError(error.message, values);
       throw error;
     }
   }
@@ -117,7 +132,7 @@ class Evaluation {
     try {
       return this.#walk([item], steps).length > 0;
     } catch (error) {
-      if (error instanceof JsonPathError) return error.values.length > 0;
+      if (error instanceof JsonPathError && this.#left >= 0) return error.values.length > 0;
       throw error;
     }
   }
@@ -136,42 +151,53 @@ class Evaluation {
     const isFloat = last?.kind === 'literal' && last.isFloat;
     return values.length === 0 ? undefined : { value: values[0], isFloat };
   }
+
+  /** The members of an object, the items of a list; of text its bytes, as in Go. */
+  #children(value: unknown): unknown[] {
+    const found = childrenOf(value);
+    this.#spend(found.length);
+    return found;
+  }
+
+  /** Everything that has something in it, from outside in. */
+  #descend(values: unknown[]): unknown[] {
+    const found: unknown[] = [];
+    const next = values.toReversed();
+    for (let value = next.pop(); value !== undefined || next.length > 0; value = next.pop()) {
+      // Its bytes have nothing in them.
+      const inner = typeof value === 'string' ? [] : this.#children(value);
+      if (inner.length === 0 && (typeof value !== 'string' || value === '')) continue;
+      found.push(value);
+      for (let at = inner.length - 1; at >= 0; at--) next.push(inner[at]);
+    }
+    return found;
+  }
+
+  #slice(values: unknown[], step: Step & { kind: 'slice' }): unknown[] {
+    const found: unknown[] = [];
+    for (const value of values) {
+      if (value === null || value === undefined) continue;
+      if (!Array.isArray(value)) throw new JsonPathError(`${goType(value)} is not array or slice`, values);
+      const [start, end] = bounds(value.length, step);
+      // kubectl leaves the other lists out as well.
+      if (start === end) return found;
+      checkBounds(start, end, value.length, values);
+      const { step: every = 1 } = step;
+      if (every <= 0) throw new JsonPathError('step must be > 0', values);
+      this.#spend(Math.ceil((end - start) / every));
+      for (let at = start; at < end; at += every) found.push(value[at]);
+    }
+    return found;
+  }
 }
 
-/** The members of an object, the items of a list; of text its bytes, as in Go. */
-function children(value: unknown): unknown[] {
+function childrenOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
   if (typeof value === 'string') return [...new TextEncoder().encode(value)];
   if (!isObject(value)) return [];
   return Object.keys(value)
     .toSorted()
     .map(key => value[key]);
-}
-
-/** Everything that has something in it, from outside in. */
-function descend(values: unknown[]): unknown[] {
-  return values.flatMap(value => {
-    // Its bytes have nothing in them.
-    if (typeof value === 'string') return value === '' ? [] : [value];
-    const inner = children(value);
-    return inner.length === 0 ? [] : [value, ...descend(inner)];
-  });
-}
-
-function sliceAll(values: unknown[], step: Step & { kind: 'slice' }): unknown[] {
-  const found: unknown[] = [];
-  for (const value of values) {
-    if (value === null || value === undefined) continue;
-    if (!Array.isArray(value)) throw new JsonPathError(`${goType(value)} is not array or slice`, values);
-    const [start, end] = bounds(value.length, step);
-    // kubectl leaves the other lists out as well.
-    if (start === end) return found;
-    checkBounds(start, end, value.length, values);
-    const { step: every = 1 } = step;
-    if (every <= 0) throw new JsonPathError('step must be > 0', values);
-    for (let at = start; at < end; at += every) found.push(value[at]);
-  }
-  return found;
 }
 
 function bounds(length: number, { start = 0, end }: Step & { kind: 'slice' }): [number, number] {

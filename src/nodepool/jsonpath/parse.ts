@@ -1,15 +1,16 @@
 /** From the text of a template to its steps, with what kubectl takes and refuses. */
-import { JsonPathError, type Part, type SliceEnd, type Step, type Template } from './template.ts';
+import { checkTemplateLength, JsonPathError, type Part, type SliceEnd, type Step, type Template } from './template.ts';
 import { unquote } from './unquote.ts';
 
 const WORD_START = /[\p{L}\p{Nd}_]/u;
 const FIELD_END = /[ \t\r\n.,[\]$@{}]/;
 const SLICE = /^(-?\d*)(:-?\d*)?(:-?\d*)?$/;
 /** Left side, operator, right side. */
-const COMPARISON = /^([^!<>=]+)([!<>=]+)(.+?)$/;
+const COMPARISON = /^([^!<>=]+)([!<>=]+)([^\n]+)$/;
 
 /** @throws JsonPathError */
 export function parseTemplate(text: string): Template {
+  checkTemplateLength(text);
   return new Parser(text).template();
 }
 
@@ -78,7 +79,7 @@ class Parser {
 
   #number(): Step {
     const text = this.#match(/[-+]?[\d.]*/y);
-    if (!/^[-+]?(\d+\.?\d*|\.\d+)$/.test(text)) throw new JsonPathError(`cannot parse number ${text}`);
+    if (!/^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text)) throw new JsonPathError(`cannot parse number ${text}`);
     return { kind: 'literal', value: Number(text), isFloat: text.includes('.') };
   }
 
@@ -107,7 +108,7 @@ class Parser {
     const text = this.#input.slice(start, this.#at++);
     if (text === '*') return [{ kind: 'slice', start: undefined, end: { kind: 'open' }, step: undefined }];
     if (text.includes(',')) {
-      const branches = text.split(',').map(part => parseAction(`[${part.replace(/^ +| +$/g, '')}]`));
+      const branches = text.split(',').map(part => parseAction(`[${withoutSpaces(part)}]`));
       return [{ kind: 'union', branches }];
     }
     const key = /^'([^']*)'$/.exec(text)?.[1];
@@ -161,6 +162,14 @@ class Parser {
   #isLineEnd(): boolean {
     return this.#at >= this.#input.length || this.#input[this.#at] === '\n';
   }
+}
+
+/** At both ends. */
+function withoutSpaces(text: string): string {
+  let [start, end] = [0, text.length];
+  while (text[start] === ' ') start++;
+  while (end > start && text[end - 1] === ' ') end--;
+  return text.slice(start, end);
 }
 
 function parseSlice(text: string): Step {

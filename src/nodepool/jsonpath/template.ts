@@ -34,3 +34,12 @@ export class JsonPathError extends Error {
     this.values = values;
   }
 }
+
+/** Characters: those that people write have some hundreds. */
+const LONGEST_TEMPLATE = 65_536;
+
+/** @throws JsonPathError */
+export function checkTemplateLength(text: string): void {
+  if (text.length <= LONGEST_TEMPLATE) return;
+  throw new JsonPathError(`the template has ${text.length} characters, and at most ${LONGEST_TEMPLATE} are read`);
+}

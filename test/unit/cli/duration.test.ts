@@ -23,4 +23,14 @@ describe('parseDuration', () => {
       });
     });
   }
+
+  test('what no 64 bits of nanoseconds hold is refused', () => {
+    assert.equal(parseDuration('9223372036', '--timeout'), 9_223_372_036_000);
+    for (const text of ['9223372037', '2562048h', '9'.repeat(400)]) {
+      assert.throws(() => parseDuration(text, '--timeout'), {
+        kind: 'usage',
+        message: `--timeout: "${text}" is longer than 292 years`,
+      });
+    }
+  });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
+import { documentsIn } from '../../../src/kube/kubeconfig-fields.ts';
 
 describe('documents and where they begin', () => {
   const cases: [name: string, text: string, expected: [unknown, string][]][] = [
@@ -111,6 +112,39 @@ test('a field under an alias stands where the alias does', () => {
     ['a.b', 'c.b', 'd[0].b'].map(path => pool?.placeOf(path)),
     ['p:1', 'p:2', 'p:5'],
   );
+});
+
+describe('a text that stands for more than is read', () => {
+  const letters = [...'abcdefgh'];
+  const bomb = letters.map((name, i) => `${name}: &${name} [${Array(9).fill(i === 0 ? 'x' : `*${letters[i - 1]}`)}]`);
+  const chain = Array.from({ length: 250 }, (_, i) => `k${i}: &a${i} [${i === 0 ? 'x' : `*a${i - 1}`}]`);
+  const cases: [name: string, text: string, message: RegExp][] = [
+    [
+      'its length',
+      `a: ${'x'.repeat(4_194_304)}`,
+      /^p is too large: it has 4194307 characters, and at most 4194304 are read$/,
+    ],
+    ['aliases to aliases', bomb.join('\n'), /^p is too large: with its aliases written out it has more than 4194304/],
+    ['an alias in what it stands for', 'a: &a {b: [*a]}', /^p is too large: with its .* more than 200 levels$/],
+    [
+      'a chain of aliases',
+      chain.join('\n'),
+      /^p is too large: with its aliases written out it has more than 200 levels$/,
+    ],
+    ['JSON objects', '{}'.repeat(100_001), /^p is too large: it has more than 100000 objects$/],
+  ];
+  for (const [name, text, message] of cases) {
+    test(name, () => {
+      const next = 'split it into several files';
+      assert.throws(() => parseDocuments(text, 'p', 'correct it'), {
+        name: 'NodepoolError',
+        kind: 'input',
+        message,
+        next,
+      });
+      if (name !== 'JSON objects') assert.throws(() => documentsIn(text), /written out|characters/);
+    });
+  }
 });
 
 describe('malformed text is one line with its place', () => {

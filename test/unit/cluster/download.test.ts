@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { chooseArchive, type ReleaseIndex } from '../../cluster/download.ts';
+import { chooseArchive, type ReleaseIndex, readPinned } from '../../cluster/download.ts';
 
 function index(...archives: [release: string, platform: string][]): ReleaseIndex {
   const releases: ReleaseIndex['releases'] = {};
@@ -45,3 +46,11 @@ for (const { name, index, platform, release } of cases) {
     if (release !== undefined) assert.match(chosen?.sha512 ?? '', new RegExp(`^hash of envtest-${release}-`));
   });
 }
+
+test('only the index that is pinned is believed', () => {
+  const text = 'releases:\n  v1.36.2: {}\n';
+  const sha512 = createHash('sha512').update(text).digest('hex');
+  assert.deepEqual(readPinned(text, sha512), { releases: { 'v1.36.2': {} } });
+  assert.equal(readPinned(`${text} `, sha512), undefined);
+  assert.equal(readPinned(text), undefined);
+});

@@ -49,6 +49,11 @@ describe('what a plugin is told', () => {
   });
 });
 
+test('what prints without end is ended', { timeout: 20_000 }, async () => {
+  const message = await failure({ command: script('exec yes') });
+  assert.match(message, /gave no credentials for user "u": it printed more than 1048576 bytes; next: /);
+});
+
 describe('whether it may ask', () => {
   const asks = script(`cat > "$0.seen"; echo "$KUBERNETES_EXEC_INFO" >> "$0.seen"; ${TOKEN}`);
   const input = path.join(folder, 'input');

@@ -17,7 +17,7 @@ test('sums by node; a pod that cannot be read counts as a pod, and is told', () 
     return `${name} ${pods} ${amounts.join(' ')}`;
   });
   assert.deepEqual(said, ['a 3 cpu=1100m cpu=1100m', 'b 1 cpu=1 cpu=1']);
-  assert.deepEqual(sums.problems, ['pod team/on-a: quantity with an exponent above 10000']);
+  assert.deepEqual(sums.problems, ['pod team/on-a: quantities have at most 500 digits before the point']);
 });
 
 test('a list that is read from the start again counts no pod twice', async () => {

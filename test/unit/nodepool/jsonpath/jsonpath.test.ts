@@ -205,3 +205,32 @@ test('values as Go prints them', () => {
   ];
   for (const [value, want] of cases) assert.equal(goText(value), want);
 });
+
+test('a template that multiplies what it finds is ended, also where a filter asks whether there is anything', () => {
+  const chain = Array.from({ length: 90 }).reduce(inner => ({ a: inner, b: 1 }), {});
+  const data = { items: [chain, chain] };
+  const message = 'the template goes through more than 10000000 values';
+  for (const template of [
+    '{..a..a..a..a..a..a..a}',
+    `${'{range .items[*]}'.repeat(30)}x`,
+    '{.items[?(@..a..a..a..a..a..a)]}',
+    "{['items','items']..a..a..a..a..a..a}",
+  ]) {
+    assert.throws(() => evaluate(parseTemplate(template), data), { name: 'JsonPathError', message }, template);
+  }
+});
+
+test('templates and ranges in each other have a limit', () => {
+  assert.throws(
+    () => parseTemplate('x'.repeat(65_537)),
+    /the template has 65537 characters, and at most 65536 are read/,
+  );
+  const nested = (depth: number) => `${'{range @}'.repeat(depth)}x${'{end}'.repeat(depth)}`;
+  assert.deepEqual(evaluate(parseTemplate(nested(100)), {}), [['x']]);
+  assert.throws(() => evaluate(parseTemplate(nested(101)), {}), /more than 100 ranges are in each other/);
+});
+
+test('of 300,000 objects a range gives every part', () => {
+  const items = Array.from({ length: 300_000 }, (_, index) => ({ index }));
+  assert.equal(evaluate(parseTemplate('{range @}{range .items[*]}{.index}{end}{end}'), { items }).length, 300_000);
+});

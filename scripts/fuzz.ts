@@ -1,0 +1,52 @@
+/**
+ * `npm run fuzz [-- --minutes M --seed N --property NAME --path P]`: the properties of test/unit/properties with fresh
+ * seeds, until the time is over or one fails. With a seed it is one round, which repeats what that seed gave.
+ */
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { ROOT } from './root.ts';
+
+/** Examples of a round, times those of `npm test`; and what no round takes, unless a parser hangs. */
+const [TIMES, MOST_MS] = [20, 900_000];
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string' },
+    property: { type: 'string' },
+    path: { type: 'string' },
+  },
+});
+const { minutes, seed, property, path } = values;
+const end = Date.now() + Number(minutes) * 60_000;
+const files = globSync('test/unit/properties/*.test.ts', { cwd: ROOT }).sort();
+const only = property === undefined ? [] : [`--test-name-pattern=^${RegExp.escape(property)}$`];
+
+let rounds = 0;
+do {
+  const chosen = Number(seed ?? Math.floor(Math.random() * 2 ** 31));
+  rounds++;
+  const start = Date.now();
+  const env = { ...process.env, NODEPOOL_FUZZ_SEED: String(chosen), NODEPOOL_FUZZ_TIMES: String(TIMES) };
+  const { status, signal, stdout } = spawnSync(
+    process.execPath,
+    ['--test', '--test-isolation=none', '--test-reporter=spec', ...only, ...files],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: path === undefined ? env : { ...env, NODEPOOL_FUZZ_PATH: path },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: MOST_MS,
+      maxBuffer: 2 ** 30,
+    },
+  );
+  console.log(`seed ${chosen}: ${status === 0 ? 'ok' : 'FAILED'}, ${((Date.now() - start) / 1000).toFixed(1)} s`);
+  if (status !== 0) {
+    const hung = signal === null ? '' : `it was ended after ${MOST_MS / 1000} s; the last property that ended:\n`;
+    console.log(`${hung}${stdout}`);
+    console.log(`repeat it: npm run fuzz -- --seed ${chosen}`);
+    process.exitCode = 1;
+  }
+} while (seed === undefined && process.exitCode === undefined && Date.now() < end);
+console.log(`${rounds} round${rounds === 1 ? '' : 's'} of ${TIMES} times what npm test tries`);

@@ -1,0 +1,56 @@
+/** How large a YAML or JSON text may be that somebody else wrote, and what its aliases make of it. */
+
+/** Characters; as much as 15,000 pools have. Three million brackets take a parser half a gigabyte. */
+export const LONGEST_TEXT = 4 * 1024 * 1024;
+/** Parsers allow 100 levels; an alias to an alias adds to them. */
+const DEEPEST = 200;
+
+/** The text is valid, and still more than is read. */
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError';
+}
+
+/** @throws TooLargeError */
+export function checkLength(text: string): void {
+  if (text.length <= LONGEST_TEXT) return;
+  throw new TooLargeError(`it has ${text.length} characters, and at most ${LONGEST_TEXT} are read`);
+}
+
+/**
+ * Checks what the values are once every alias is written out, as a request has them: ten lines of aliases to aliases
+ * stand for billions of values.
+ * @throws TooLargeError when that is longer than a text may be, too deep, or has no end
+ */
+export function checkExpanded(values: readonly unknown[]): void {
+  const known = new Map<object, Measure>();
+  let length = 0;
+  for (const value of values) {
+    length += measure(value, 0, known).length;
+    if (length > LONGEST_TEXT) {
+      throw new TooLargeError(`with its aliases written out it has more than ${LONGEST_TEXT} characters`);
+    }
+  }
+}
+
+interface Measure {
+  length: number;
+  depth: number;
+}
+
+function measure(value: unknown, level: number, known: Map<object, Measure>): Measure {
+  if (typeof value === 'string') return { length: value.length + 1, depth: 0 };
+  if (typeof value !== 'object' || value === null) return { length: 1, depth: 0 };
+  const before = known.get(value);
+  if (before !== undefined && level + before.depth <= DEEPEST) return before;
+  if (level >= DEEPEST || before !== undefined) {
+    throw new TooLargeError(`with its aliases written out it has more than ${DEEPEST} levels`);
+  }
+  const found: Measure = { length: 1, depth: 0 };
+  for (const [key, member] of Object.entries(value)) {
+    const inner = measure(member, level + 1, known);
+    found.length += key.length + inner.length;
+    found.depth = Math.max(found.depth, inner.depth + 1);
+  }
+  known.set(value, found);
+  return found;
+}

@@ -1,0 +1,75 @@
+/** `node child.ts`: prints a line for each parser and regular expression whose time grows faster than its text. */
+
+import { ROOT } from '../../../scripts/root.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { JsonPathError } from '../../../src/nodepool/jsonpath/template.ts';
+import { QuantityError } from '../../../src/nodepool/quantity.ts';
+import { TooLargeError } from '../../../src/nodepool/text-limits.ts';
+import { attacksOn, regexesIn } from './regexes.ts';
+import { CANDIDATES } from './texts.ts';
+
+const TYPED = [NodepoolError, QuantityError, JsonPathError, TooLargeError];
+/** Characters, and how many times as many. */
+const [SHORT, TIMES] = [4_000, 8];
+/** Three times what a linear one may take, and a third of what a quadratic one takes. */
+const MOST_GROWTH = 24;
+/** What takes less is not measured closely enough. */
+const SOON_MS = 40;
+/** A regular expression takes 0.1 ms for so many characters, a quadratic one 50. */
+const [REGEX_LENGTH, REGEX_MS] = [8_192, 10];
+
+/** Not linear, and applied to nothing but what this says. */
+const BOUNDED: Readonly<Record<string, string>> = {
+  '[^a-z0-9]+$': 'at most 253 characters of the name of an object',
+  '(\\d+(?:\\.\\d+)?)(ms|s|m|h)': 'a text that consists of such parts',
+};
+
+/** The shortest of several, in milliseconds of this thread: others run on the machine. */
+function time(run: () => unknown, tries = 3): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < tries; at++) {
+    const start = process.threadCpuUsage();
+    run();
+    const { user, system } = process.threadCpuUsage(start);
+    best = Math.min(best, (user + system) / 1000);
+  }
+  return best;
+}
+
+for (const { name, run, texts } of CANDIDATES) {
+  for (const [what, text] of Object.entries(texts)) {
+    // What hangs is the last that was begun.
+    console.error(`${name}, ${what}`);
+    const [short, long] = [text(SHORT), text(SHORT * TIMES)];
+    const tried = (input: string) => () => {
+      try {
+        run(input);
+      } catch (error) {
+        if (TYPED.some(type => error instanceof type) || (error as Error).name === 'YAMLException') return;
+        console.log(`${name}, ${what}: threw ${error}`);
+      }
+    };
+    // Once to let it be compiled.
+    tried(short)();
+    const [few, many] = [time(tried(short)), time(tried(long))];
+    if (many > SOON_MS && many > few * MOST_GROWTH) {
+      console.log(`${name}, ${what}: ${few.toFixed(1)} ms, and ${many.toFixed(1)} ms for ${TIMES} times as much`);
+    }
+  }
+}
+
+const regexes = regexesIn(ROOT);
+for (const { file, regex } of regexes) {
+  if (regex.source in BOUNDED) continue;
+  console.error(`${file}: ${regex}`);
+  for (const text of attacksOn(regex, REGEX_LENGTH)) {
+    const apply = () => (regex.global ? text.replace(regex, '') : regex.exec(text));
+    let ms = time(apply, 1);
+    if (ms > REGEX_MS) ms = time(apply);
+    if (ms > REGEX_MS) {
+      console.log(`${file}: ${regex} takes ${ms.toFixed(1)} ms for ${JSON.stringify(text.slice(0, 20))}…`);
+      break;
+    }
+  }
+}
+console.log(`${regexes.length} regular expressions`);

@@ -1,0 +1,86 @@
+/**
+ * A property as a test: with one seed in `npm test`, with others in `npm run fuzz`, which sets the variables. Of a
+ * failure it prints the smallest example and the command that repeats it.
+ */
+import { test } from 'node:test';
+import fc from 'fast-check';
+
+const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES, NODEPOOL_FUZZ_PATH } = process.env;
+const seed = Number(NODEPOOL_FUZZ_SEED ?? 1);
+
+/** @param runs examples in `npm test`; `npm run fuzz` tries many times as many */
+export function property(name: string, claim: fc.IProperty<unknown> | fc.IAsyncProperty<unknown>, runs = 100): void {
+  test(name, async () => {
+    const numRuns = runs * Number(NODEPOOL_FUZZ_TIMES ?? 1);
+    const path = NODEPOOL_FUZZ_PATH === undefined ? {} : { path: NODEPOOL_FUZZ_PATH };
+    const found = await fc.check(claim as fc.IAsyncProperty<unknown>, { seed, numRuns, ...path });
+    if (!found.failed) return;
+    const again = `npm run fuzz -- --seed ${seed} --path ${found.counterexamplePath} --property ${JSON.stringify(name)}`;
+    throw new Error(`${fc.defaultReportMessage(found)}\n\nrepeat it: ${again}`, { cause: found.errorInstance });
+  });
+}
+
+/** Fails unless it gives something or throws one of these. */
+export function throwsOnly(types: readonly (new (...given: never[]) => Error)[], run: () => unknown): void {
+  try {
+    run();
+  } catch (error) {
+    if (!types.some(type => error instanceof type)) throw error;
+  }
+}
+
+/** Words of a language in any order, with any text between: half right, as an attacker's texts are. */
+export function wordsOf(words: readonly string[], maxLength = 40): fc.Arbitrary<string> {
+  const any = fc.string({ unit: 'binary', maxLength: 4 });
+  return fc
+    .array(fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: any }), { maxLength })
+    .map(parts => parts.join(''));
+}
+
+/** Of characters that terminals, YAML and spreadsheets care about, and any others. */
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'binary-ascii' }),
+  wordsOf([
+    '\u001b[31m',
+    '\u0007',
+    '\n',
+    '\r',
+    '\t',
+    '"',
+    "'",
+    ',',
+    ': ',
+    ' #',
+    '- ',
+    '\u202e',
+    '\u200d',
+    '\ufe0f',
+    '\u2028',
+    '=',
+    '\u{1f600}',
+    '\u0085',
+    ' ',
+    'a',
+    '1',
+    '0x',
+    '\ud800',
+    '~',
+    '|',
+    '<<',
+  ]),
+);
+
+/** Cuts the bytes where the numbers say, each a share of what is left. */
+export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let rest = bytes;
+  for (const place of places) {
+    const length = Math.floor(place * rest.length);
+    pieces.push(rest.subarray(0, length));
+    rest = rest.subarray(length);
+  }
+  return [...pieces, rest];
+}
+
+export const places = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 8 });

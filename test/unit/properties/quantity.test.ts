@@ -1,0 +1,103 @@
+/** Quantities against arithmetic with whole numbers of nanos, and any text at all. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  QuantityError,
+  sumQuantities,
+} from '../../../src/nodepool/quantity.ts';
+import { property, throwsOnly, wordsOf } from './property.ts';
+
+const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+const NANOS = 10n ** 9n;
+const LARGEST = (2n ** 63n - 1n) * NANOS;
+
+interface Written {
+  sign: string;
+  integer: string;
+  fraction: string;
+  suffix: string;
+}
+
+const written: fc.Arbitrary<Written> = fc.record({
+  sign: fc.constantFrom('', '', '+', '-'),
+  integer: fc.nat({ max: 1_000_000_000 }).chain(n => fc.constantFrom(`${n}`, `00${n}`, `${n}`.repeat(3))),
+  fraction: fc.oneof(fc.constant(''), fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 14 })),
+  suffix: fc.oneof(
+    fc.constantFrom(...DECIMAL, ...BINARY),
+    fc.integer({ min: -20, max: 20 }).map(power => `e${power}`),
+  ),
+});
+
+const textOf = ({ sign, integer, fraction, suffix }: Written) =>
+  `${sign}${integer}${fraction === '' ? '' : `.${fraction}`}${suffix}`;
+
+/** By the rules of Go: away from zero to whole nanos, and binary ones at most what an int64 holds. */
+function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
+  const isBinary = BINARY.includes(suffix);
+  const power = suffix.startsWith('e') ? Number(suffix.slice(1)) : (DECIMAL.indexOf(suffix) - 3) * 3;
+  const tens = 9 - fraction.length + (isBinary ? 0 : power);
+  const digits = BigInt(integer + fraction) * (isBinary ? 1024n ** BigInt(BINARY.indexOf(suffix) + 1) : 1n);
+  const divisor = tens < 0 ? 10n ** BigInt(-tens) : 1n;
+  const nanos = tens < 0 ? (digits + divisor - 1n) / divisor : digits * 10n ** BigInt(tens);
+  const capped = isBinary && nanos > LARGEST ? LARGEST : nanos;
+  return sign === '-' ? -capped : capped;
+}
+
+const worthOf = ({ unscaled, exponent }: Quantity) => unscaled * 10n ** BigInt(exponent + 9);
+
+property(
+  'a quantity is worth what its text says',
+  fc.property(written, one => {
+    assert.equal(worthOf(parseQuantity(textOf(one))), nanosOf(one));
+  }),
+);
+
+property(
+  'what is written is read as the same, and written as before',
+  fc.property(written, one => {
+    const text = formatQuantity(parseQuantity(textOf(one)));
+    assert.equal(worthOf(parseQuantity(text)), nanosOf(one));
+    assert.equal(formatQuantity(parseQuantity(text)), text);
+  }),
+);
+
+property(
+  'sums and comparisons are exact',
+  fc.property(fc.array(written, { minLength: 1, maxLength: 8 }), terms => {
+    const expected = terms.map(nanosOf).reduce((a, b) => a + b);
+    assert.equal(worthOf(terms.map(textOf).map(parseQuantity).reduce(addQuantities)), expected);
+    // Go writes a larger sum in Ki and the like, and reads that as the largest int64.
+    if (expected <= LARGEST && expected >= -LARGEST) {
+      assert.equal(worthOf(parseQuantity(sumQuantities(terms.map(textOf)))), expected);
+    }
+    const [first, last] = [terms[0], terms.at(-1)].map(
+      one => one ?? { sign: '', integer: '0', fraction: '', suffix: '' },
+    );
+    if (first === undefined || last === undefined) return;
+    const [a, b] = [nanosOf(first), nanosOf(last)];
+    const order = compareQuantities(parseQuantity(textOf(first)), parseQuantity(textOf(last)));
+    assert.equal(Math.sign(order), a < b ? -1 : a > b ? 1 : 0);
+  }),
+);
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  wordsOf(
+    ['0', '1', '9'.repeat(200), '.', '+', '-', 'e', 'E', 'i', 'K', 'Ki', 'm', '0'.repeat(300), 'e999999999999'],
+    8,
+  ),
+);
+
+property(
+  'any text is a quantity or a QuantityError',
+  fc.property(anyText, text => {
+    throwsOnly([QuantityError], () => formatQuantity(parseQuantity(text)));
+    throwsOnly([QuantityError], () => sumQuantities([text, '1Ki', text]));
+  }),
+);

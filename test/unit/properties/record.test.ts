@@ -1,0 +1,121 @@
+/** The record, the flags and the plan: what is written is read as the same, and a plan does what it says. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { parseDuration } from '../../../src/cli/duration.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/nodepool/flag-syntax.ts';
+import { type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
+import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/syntax.ts';
+import { taintId } from '../../../src/nodepool/taint.ts';
+import { property, throwsOnly, wordsOf } from './property.ts';
+
+const word = fc.string({ unit: fc.constantFrom(...'abZ09-_.'), minLength: 1, maxLength: 12 });
+const key = fc
+  .tuple(fc.option(word, { nil: undefined }), word)
+  .map(([prefix, name]) => (prefix === undefined ? name : `${prefix.toLowerCase()}/${name}`))
+  .filter(text => keyProblem(text) === undefined && !text.includes('kubernetes'));
+const value = fc.oneof(fc.constant(''), word).filter(text => valueProblem(text) === undefined);
+const effect = fc.constantFrom(...TAINT_EFFECTS);
+const taint = fc
+  .record({ key, value, effect }, { noNullPrototype: true })
+  .map(one => (one.value === '' ? { key: one.key, effect: one.effect } : one));
+
+const slot: fc.Arbitrary<AppliedSlot> = fc
+  .tuple(fc.option(value, { nil: null }), fc.option(value, { nil: undefined }))
+  .map(([written, displaced]) => (displaced === undefined ? { value: written } : { value: written, displaced }));
+const record = fc.record({
+  pool: fc.constantFrom('gpu', 'a.b-c'),
+  labels: fc.array(fc.tuple(key, slot)).map(pairs => new Map(pairs)),
+  taints: fc.array(fc.tuple(taint.map(taintId), slot)).map(pairs => new Map(pairs)),
+});
+const sorted = (slots: ReadonlyMap<string, AppliedSlot>) =>
+  new Map([...slots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+
+property(
+  'a record is read as it was written, and written as it was read',
+  fc.property(record, one => {
+    const read = parseRecord(formatRecord(one));
+    assert.ok(read !== undefined);
+    assert.deepEqual(
+      { ...read, labels: sorted(read.labels), taints: sorted(read.taints) },
+      { ...one, labels: sorted(one.labels), taints: sorted(one.taints) },
+    );
+    assert.equal(formatRecord(read), formatRecord(one));
+  }),
+);
+
+const anyRecord = fc.oneof(
+  wordsOf([
+    '{',
+    '}',
+    '"pool"',
+    ':',
+    ',',
+    '"a"',
+    '"labels"',
+    '"taints"',
+    '"displaced"',
+    'null',
+    '[',
+    ']',
+    '1',
+    '"x:NoSchedule"',
+    '"__proto__"',
+  ]),
+  fc
+    .object({ key: fc.constantFrom('pool', 'labels', 'taints', 'displaced', 'a', 'a/b/c', 'x:NoExecute'), maxDepth: 3 })
+    .map(one => JSON.stringify({ pool: 'p', ...one })),
+);
+
+property(
+  'any text is a record or none, and of one all that is kept could have been written',
+  fc.property(anyRecord, text => {
+    const read = parseRecord(text);
+    if (read === undefined) return;
+    for (const [id, { value: written, displaced = '' }] of [...read.labels, ...read.taints]) {
+      assert.equal(keyProblem(id.replace(/:[A-Za-z]+$/, '')), undefined);
+      assert.equal(valueProblem(written ?? ''), undefined);
+      assert.equal(valueProblem(displaced), undefined);
+    }
+    assert.deepEqual(parseRecord(formatRecord(read)), {
+      ...read,
+      labels: sorted(read.labels),
+      taints: sorted(read.taints),
+    });
+  }),
+  500,
+);
+
+property(
+  'flags give the labels and taints that were written',
+  fc.property(fc.array(taint, { maxLength: 5 }), fc.dictionary(key, value, { maxKeys: 5 }), (taints, labels) => {
+    const unique = [...new Map(taints.map(one => [taintId(one), one])).values()];
+    assert.deepEqual(parseTaints(unique.map(formatTaint)), unique);
+    assert.deepEqual(parseLabels(Object.entries(labels).map(([name, text]) => `${name}=${text}`)), { ...labels });
+    assert.deepEqual(parseLabelEdits(Object.keys(labels).map(name => `${name}-`)), {
+      set: {},
+      remove: Object.keys(labels),
+    });
+    assert.deepEqual(parseTaintEdits(unique.map(one => `${taintId(one)}-`)), {
+      set: [],
+      remove: unique.map(one => ({ key: one.key, effect: one.effect })),
+    });
+  }),
+);
+
+const flag = wordsOf(['a', 'b', '/', '=', ':', '-', 'NoSchedule', 'NoExecute-', '.', '1', 's', 'ms', 'h', '0'], 8);
+
+property(
+  'any flag is what it says or a NodepoolError',
+  fc.property(fc.array(flag, { maxLength: 3 }), texts => {
+    for (const read of [parseLabels, parseTaints, parseLabelEdits, parseTaintEdits])
+      throwsOnly([NodepoolError], () => read(texts));
+    for (const text of texts) {
+      throwsOnly([NodepoolError], () => {
+        const ms = parseDuration(text, '--timeout');
+        assert.ok(Number.isSafeInteger(ms) && ms >= 0 && (ms > 0 || !/[1-9]/.test(text)));
+      });
+    }
+  }),
+  500,
+);

@@ -1,0 +1,103 @@
+/** What is printed of any text: no control character gets through, CSV is read back, nothing is wider than its room. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
+import { renderCsv } from '../../../src/render/csv.ts';
+import { sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
+import { growingTable, renderTable } from '../../../src/render/table.ts';
+import { widthOf } from '../../../src/render/width.ts';
+import { cut, fit, wrap } from '../../../src/view/fit.ts';
+import { hostileText, property } from './property.ts';
+
+/** Controls, lone halves, line and paragraph separators, bidirectional controls, byte order marks. */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
+const BUT_LINES = /[\n\t]/g;
+
+property(
+  'no line has a character that a terminal obeys, and what is safe stays',
+  fc.property(hostileText, text => {
+    const line = sanitizeLine(text);
+    assert.doesNotMatch(line, UNSAFE);
+    assert.equal(sanitizeLine(line), line);
+    assert.doesNotMatch(sanitizeText(text).replace(BUT_LINES, ''), UNSAFE);
+    assert.equal(sanitizeText(sanitizeText(text)), sanitizeText(text));
+    assert.doesNotMatch(
+      sanitizeScreen(text)
+        .replaceAll(/\u001b\[[\d;]*m/g, '')
+        .replace(BUT_LINES, ''),
+      UNSAFE,
+    );
+  }),
+  1_000,
+);
+
+/** RFC 4180. */
+function readCsv(csv: string): string[][] {
+  return csv.split('\n').map(line => {
+    const cells: string[] = [];
+    for (let rest = `,${line}`; rest !== ''; ) {
+      const [cell = '', quoted, plain = ''] = /^,(?:"((?:[^"]|"")*)"(?=,|$)|([^,"]*))/.exec(rest) ?? [];
+      assert.notEqual(cell, '', rest);
+      cells.push(quoted?.replaceAll('""', '"') ?? plain);
+      rest = rest.slice(cell.length);
+    }
+    return cells;
+  });
+}
+
+const rows = fc
+  .integer({ min: 1, max: 4 })
+  .chain(width =>
+    fc.array(fc.array(hostileText, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 5 }),
+  );
+
+property(
+  'CSV is read back as the same cells, with what is unsafe escaped',
+  fc.property(rows, cells => {
+    const read = readCsv(renderCsv(cells));
+    assert.equal(read.length, cells.length);
+    for (const [y, row] of cells.entries()) {
+      assert.equal(read[y]?.length, row.length);
+      // A cell that a spreadsheet would run may have a mark before it.
+      for (const [x, text] of row.entries())
+        assert.ok(read[y]?.[x]?.endsWith(sanitizeLine(text)), JSON.stringify(read[y]?.[x]));
+    }
+  }),
+  500,
+);
+
+property(
+  'a table has a line for each row, and nothing that a terminal obeys',
+  fc.property(rows, cells => {
+    const columns = (cells[0] ?? []).map((_, index) => `COLUMN${index}`);
+    const grow = growingTable(columns);
+    for (const table of [renderTable(columns, cells), grow(cells)]) {
+      const lines = table.split('\n');
+      assert.equal(lines.length, cells.length + 1);
+      for (const line of lines) assert.doesNotMatch(line, UNSAFE);
+    }
+  }),
+);
+
+property(
+  'what is fitted is never wider than its room',
+  fc.property(hostileText, fc.integer({ min: 1, max: 30 }), (text, width) => {
+    const line = sanitizeLine(text);
+    assert.ok(widthOf(cut(line, width)) <= width);
+    assert.equal(widthOf(fit(text, width)), width);
+    // A character of two columns has no room in one.
+    for (const part of wrap(text, Math.max(width, 2)))
+      assert.ok(widthOf(part) <= Math.max(width, 2), JSON.stringify(part));
+  }),
+  300,
+);
+
+property(
+  'what is cut at bytes has no more of them, and begins the text',
+  fc.property(hostileText, fc.integer({ min: 3, max: 60 }), (text, limit) => {
+    const whole = text.toWellFormed();
+    assert.ok(Buffer.byteLength(cutBytes(whole, limit)) <= limit);
+    assert.ok(whole.startsWith(cutBytes(whole, limit)));
+    assert.ok(Buffer.byteLength(ellipsize(whole, limit)) <= limit);
+  }),
+);

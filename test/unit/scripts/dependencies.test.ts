@@ -1,0 +1,148 @@
+/** What can reach a release: packages, Go modules, actions and downloads are pinned by hash, and jobs may do little. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { load } from 'js-yaml';
+import { TARGETS } from '../../../scripts/package/targets.ts';
+import { ROOT } from '../../../scripts/root.ts';
+
+const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+
+interface Manifest {
+  dependencies?: object;
+  devDependencies: Record<string, string>;
+  allowScripts: Record<string, boolean>;
+}
+
+interface Locked {
+  version?: string;
+  integrity?: string;
+  resolved?: string;
+  link?: boolean;
+  hasInstallScript?: boolean;
+}
+
+const manifest = JSON.parse(text('package.json')) as Manifest;
+const { packages } = JSON.parse(text('package-lock.json')) as { packages: Record<string, Locked> };
+const locked = Object.entries(packages).filter(([folder]) => folder !== '');
+
+test('every package is locked with its SHA-512, and to no host', () => {
+  assert.ok(locked.length > 200);
+  for (const [folder, { version, integrity, resolved, link }] of locked) {
+    assert.match(integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, folder);
+    assert.match(version ?? '', /^\d+\.\d+\.\d+/, folder);
+    assert.deepEqual([resolved, link], [undefined, undefined], folder);
+  }
+});
+
+test('package.json asks for exact versions, and users install none of them', () => {
+  assert.equal(manifest.dependencies, undefined);
+  for (const [name, version] of Object.entries(manifest.devDependencies))
+    assert.match(version, /^\d+\.\d+\.\d+$/, name);
+});
+
+test('only packages that are named may run a script when they are installed', () => {
+  const allowed = Object.keys(manifest.allowScripts);
+  const runs = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([folder]) => folder);
+  // A script of an optional package of another platform is never run.
+  const unknown = runs.map(folder => folder.replace(/^.*node_modules\//, '')).filter(name => !allowed.includes(name));
+  assert.deepEqual(
+    unknown.filter(name => name !== 'fsevents'),
+    [],
+  );
+});
+
+test('every Go module that is asked for is in go.sum, with its hash', () => {
+  const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT });
+  assert.equal(modules.length, 4);
+  for (const file of modules) {
+    const sums = new Set(
+      text(join(dirname(file), 'go.sum'))
+        .split('\n')
+        .map(line => line.split(' h1:')[0]),
+    );
+    const replaced = new Map(
+      [...text(file).matchAll(/(\S+) => (\S+) (v\S+)/g)].map(([, name = '', ...one]) => [name, one]),
+    );
+    const required = [...text(file).matchAll(/^(?:\t|require )(\S+) (v\S+)/gm)].map(([, name = '', version = '']) =>
+      (replaced.get(name) ?? [name, version]).join(' '),
+    );
+    assert.ok(required.length > 5, file);
+    for (const one of required) assert.ok(sums.has(`${one}/go.mod`), `${file}: ${one}`);
+  }
+});
+
+test("every platform's Bun is pinned by its SHA-512", () => {
+  for (const { bun, integrity } of TARGETS) assert.match(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, bun);
+});
+
+interface Job {
+  permissions?: Record<string, string>;
+  environment?: string;
+  steps: { uses?: string; run?: string; with?: Record<string, unknown> }[];
+}
+
+interface Workflow {
+  on: Record<string, unknown>;
+  permissions: object;
+  jobs: Record<string, Job>;
+}
+
+const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map(file => ({
+  file,
+  source: text(file),
+  ...(load(text(file)) as Workflow),
+}));
+
+test('every action is pinned to a commit, with the version that it is', () => {
+  let count = 0;
+  for (const { file, source } of workflows) {
+    for (const [, used = ''] of source.matchAll(/uses:(.*)/g)) {
+      count++;
+      assert.match(used, /^ [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/, file);
+    }
+  }
+  assert.ok(count > 8);
+});
+
+test('a workflow may read alone; what may write needs an approval, and runs nothing of the dependencies', () => {
+  assert.deepEqual(
+    workflows.map(({ file }) => file.replace(/^.*\//, '')),
+    ['advisories.yml', 'release.yml'],
+  );
+  for (const { file, on, permissions, jobs } of workflows) {
+    assert.deepEqual(permissions, { contents: 'read' }, file);
+    // What others push or write starts none of them.
+    for (const trigger of Object.keys(on))
+      assert.ok(['push', 'schedule', 'workflow_dispatch'].includes(trigger), trigger);
+    for (const [name, { permissions: own = {}, environment, steps }] of Object.entries(jobs)) {
+      const writes = Object.values(own).includes('write');
+      assert.equal(environment, writes ? 'release' : undefined, `${file}: ${name}`);
+      for (const { uses = '', run = '', with: given = {} } of steps) {
+        if (uses.startsWith('actions/checkout@')) assert.equal(given['persist-credentials'], false, `${file}: ${name}`);
+        if (uses.startsWith('actions/setup-node@'))
+          assert.equal(given['package-manager-cache'], false, `${file}: ${name}`);
+        if (uses.startsWith('actions/setup-go@')) assert.equal(given.cache, false, `${file}: ${name}`);
+        // A name of a branch or a title would be a part of the script.
+        assert.doesNotMatch(run, /\$\{\{(?! matrix\.)/, `${file}: ${name}`);
+        if (writes) assert.doesNotMatch(run + uses, /npm (ci|install|run|test)|checkout/, `${file}: ${name}`);
+      }
+    }
+  }
+});
+
+test('advisories are looked for every day, and updates are proposed for all that is pinned', () => {
+  const daily = workflows.find(({ on }) => 'schedule' in on);
+  assert.match(JSON.stringify(daily?.on.schedule), /"\d+ \d+ \* \* \*"/);
+  assert.match(daily?.source ?? '', /- run: npm audit\n/);
+  const { updates } = load(text('.github/dependabot.yml')) as {
+    updates: { 'package-ecosystem': string; directories?: string[] }[];
+  };
+  assert.deepEqual(
+    updates.map(one => one['package-ecosystem']),
+    ['npm', 'github-actions', 'gomod', 'docker'],
+  );
+  const folders = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).map(file => `/${dirname(file)}`);
+  assert.deepEqual(updates.flatMap(({ directories = [] }) => directories).sort(), folders.sort());
+});
