@@ -118,7 +118,7 @@ function isValue(value: unknown): value is string {
 
 function isTaintId(id: string): boolean {
   const colon = id.lastIndexOf(':');
-  return keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
+  return colon > 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
 
 /** The texts that records were read from. */
