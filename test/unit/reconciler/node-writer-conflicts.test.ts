@@ -6,6 +6,7 @@ import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -50,6 +51,10 @@ class Server {
       this.requests.push(`get ${name}`);
       return this.live;
     },
+    getPool: async (name: string) => {
+      this.requests.push(`get pool ${name}`);
+      return undefined;
+    },
     setFinalizers: async (pool: NodePool, finalizers: string[]) => {
       this.requests.push(`finalizers ${pool.metadata.name}: ${finalizers}`);
       const stored = this.onFinalizers({ ...pool, metadata: { ...pool.metadata, finalizers, resourceVersion: '99' } });
@@ -62,7 +67,11 @@ function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWrite
   const server = new Server(node);
   const view = new View(pools, [node], []);
   const sleep = async (ms: number) => void server.slept.push(ms);
-  return { server, view, writer: new NodeWriter({ cluster: server.port, view, sleep, ...more }) };
+  return {
+    server,
+    view,
+    writer: new NodeWriter({ cluster: server.port, view, sleep, clock: new FakeClock(), ...more }),
+  };
 }
 
 test('what differs is written with one guarded patch, and told', async () => {
@@ -149,7 +158,7 @@ test('a node that goes, before the write or while a conflict is looked at, is fo
   const gone = begin(fresh);
   gone.server.live = undefined;
   assert.equal(await gone.writer.settle('n1'), undefined);
-  assert.deepEqual([gone.server.requests, gone.view.node('n1')], [['patch n1'], undefined]);
+  assert.deepEqual([gone.server.requests, gone.view.node('n1')], [['patch n1', 'get n1'], undefined]);
 
   const going = begin(fresh);
   going.server.onPatch = () => {
@@ -171,7 +180,7 @@ test('a pool that goes while it gets the finalizer gets no node', async () => {
   const { server, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
   server.onFinalizers = () => undefined;
   assert.equal(await writer.settle('n1'), undefined);
-  assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`]);
+  assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'get pool worker']);
 });
 
 test('a node that leaves needs nobody’s finalizer', async () => {
