@@ -1,6 +1,6 @@
 /**
  * Tells of node writes as Events, so that reconciles of many pools that move nodes of one do not use up the events that
- * this one may have: the first write is told at once, those of the next second together.
+ * this one may have: the first write is told at once, those alike of the next second together.
  *
  * Not guaranteed: what a second holds back is lost when the process is killed in it. flush() tells it.
  */
@@ -18,38 +18,50 @@ export interface MoveRecorderOptions {
 
 export class MoveRecorder {
   readonly #options: MoveRecorderOptions;
-  /** By pool, of which something was told less than a second ago: what came since. */
-  readonly #waiting = new Map<string, NodeMove[]>();
+  /** By what is told less than a second ago: what came since. */
+  readonly #waiting = new Map<string, { pool: string; moves: NodeMove[] }>();
 
   constructor(options: MoveRecorderOptions) {
     this.#options = options;
   }
 
   add(moves: readonly NodeMove[]): void {
-    for (const pool of new Set(moves.flatMap(({ from, to }) => [from ?? [], to ?? []].flat()))) {
-      const concerning = moves.filter(({ from, to }) => from === pool || to === pool);
-      const waiting = this.#waiting.get(pool);
-      if (waiting === undefined) this.#tell(pool, concerning);
-      else waiting.push(...concerning);
+    const concerns = moves.flatMap(move =>
+      concernsOf(move).map(([what, pool]) => ({ key: `${what} ${pool}`, pool, move })),
+    );
+    for (const [key, group] of Map.groupBy(concerns, concern => concern.key)) {
+      const waiting = this.#waiting.get(key);
+      const added = group.map(({ move }) => move);
+      if (waiting !== undefined) waiting.moves.push(...added);
+      else for (const { pool } of group.slice(0, 1)) this.#tell(key, pool, added);
     }
   }
 
   /** Tells all that waits. */
   flush(): void {
-    for (const [pool, moves] of this.#waiting) this.#write(pool, moves.splice(0));
+    for (const { pool, moves } of this.#waiting.values()) this.#write(pool, moves.splice(0));
   }
 
-  #tell(pool: string, moves: NodeMove[]): void {
+  #tell(key: string, pool: string, moves: NodeMove[]): void {
     this.#write(pool, moves);
-    this.#waiting.set(pool, []);
+    const waiting = { pool, moves: [] };
+    this.#waiting.set(key, waiting);
     this.#options.clock.after(WINDOW_MS, () => {
-      const waiting = this.#waiting.get(pool) ?? [];
-      if (waiting.length > 0) this.#tell(pool, waiting);
-      else this.#waiting.delete(pool);
+      if (waiting.moves.length > 0) this.#tell(key, pool, waiting.moves);
+      else this.#waiting.delete(key);
     });
   }
 
   #write(pool: string, moves: NodeMove[]): void {
     for (const event of moveEvents(moves).get(pool) ?? []) this.#options.tell(pool, event);
   }
+}
+
+/** Each pool that the write concerns, and how. */
+function concernsOf({ from, to }: NodeMove): (readonly ['joined' | 'left' | 'updated', string])[] {
+  if (from === to) return to === undefined ? [] : [['updated', to]];
+  return [
+    ...(to === undefined ? [] : [['joined', to] as const]),
+    ...(from === undefined ? [] : [['left', from] as const]),
+  ];
 }
