@@ -5,7 +5,17 @@ import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import { createLiveView } from '../../../src/operations/view.ts';
 import { FakeClock, settle } from '../controller/fake-clock.ts';
-import { added, BROKEN, bookmark, deleted, ENDED, FakeSource, initialEnd, modified, refused } from '../controller/fake-source.ts';
+import {
+  added,
+  BROKEN,
+  bookmark,
+  deleted,
+  ENDED,
+  FakeSource,
+  initialEnd,
+  modified,
+  refused,
+} from '../controller/fake-source.ts';
 import { node, pool } from '../view/fixture.ts';
 
 /** The objects of the sources have a name and no more; what the dashboard gets of them is made here. */
