@@ -73,6 +73,7 @@ test('a pool that strips leaves the labels by which others match the node that i
 test('why a pool gets no node comes with the next step', () => {
   const plan = (pool: NodePool) => planMembershipChange(new View([a, pool], [inA], []), 'n1', moveTo(b, a));
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
+  assert.throws(() => planMembershipChange(new View([a], [inA], []), 'n1', moveTo(b, a)), { kind: 'cluster' });
   assert.throws(() => plan(going), { kind: 'input', next: 'choose another pool' });
   const invalid = { ...b, spec: { ...b.spec, handler: 'NO' } };
   assert.throws(() => plan(invalid), { kind: 'input', next: /`kubectl nodepool edit b`/ });

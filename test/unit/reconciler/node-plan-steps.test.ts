@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
-import { patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
+import { noExecuteOf, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
 import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
@@ -67,16 +67,95 @@ test('taints of one key and of two effects are two changes', () => {
   );
 });
 
-test('a chain of pools ends where the last one has the node', () => {
-  const pools = [aPool({ labels: { l0: '1' } }, { name: 'start' })];
-  for (let step = 1; step <= 5; step++) {
-    const next = step === 5 ? { done: 'yes' } : {};
-    pools.push(aPool({ nodeSelector: { l0: 'x', [`at${step}`]: '1' }, labels: next }, { name: `p${step}` }));
+/**
+ * A node that has left `p0`. Each pool selects by what the one before sets, and that is taken back as the next gets the
+ * node: it runs through all of them, and belongs to none in the end.
+ * @param more further labels of each pool, by its number
+ */
+function runThrough(pools: number, more: Record<number, Record<string, string>> = {}, displaced: object = {}) {
+  const chain = Array.from({ length: pools }, (_, index) => {
+    const labels = { [`s${index + 2}`]: '1', ...more[index + 1] };
+    return aPool({ nodeSelector: { [`s${index + 1}`]: '1' }, labels }, { name: `p${index + 1}` });
+  });
+  const labels = { s1: '1', ...more[0] };
+  const record = recordOf({ pool: 'p0', labels, displaced: { labels: displaced } });
+  return planned(chain, aNode({ labels, record }));
+}
+
+test('a chain of pools is one patch, of what is different in the end', () => {
+  for (const pools of [1, 2, 9]) {
+    const plan = runThrough(pools);
+    assert.deepEqual(plan.patch, { resourceVersion: '7', labels: { s1: null }, record: null }, `${pools} pools`);
+    assert.deepEqual([plan.previous, plan.owner, plan.circle], ['p0', undefined, undefined]);
+    assert.deepEqual(
+      plan.changes.map(({ key, action }) => [key, action]),
+      [['s1', 'remove']],
+    );
   }
-  const record = recordOf({ pool: 'start', labels: { l0: '1' }, displaced: { labels: { l0: 'x' } } });
-  const plan = planned(pools, aNode({ labels: { l0: '1', at5: '1' }, record }));
-  assert.deepEqual([plan.previous, plan.owner, plan.patch?.labels], ['start', 'p5', { l0: 'x', done: 'yes' }]);
-  assert.equal(plan.circle, undefined);
+});
+
+test('a chain of more than ten steps is nobody’s intent: its pools are named, and nothing is written', () => {
+  const plan = runThrough(10);
+  assert.deepEqual([plan.patch, plan.changes, plan.owner], [undefined, [], 'p0']);
+  assert.deepEqual(plan.circle, ['p1', 'p10', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
+});
+
+test('what several pools of a chain set is told once, from what it was to what it will be', () => {
+  const told = (...args: Parameters<typeof runThrough>) =>
+    runThrough(...args)
+      .changes.filter(({ key }) => key === 'k')
+      .map(({ action, from, to }) => [action, from, to]);
+  assert.deepEqual(told(2, { 1: { k: 'a' }, 2: { k: 'b' } }), [], 'set, and taken back');
+  assert.deepEqual(told(2, { 0: { k: 'a' }, 1: { k: 'b' } }), [['remove', 'a', undefined]]);
+  assert.deepEqual(told(2, { 0: { k: 'a' }, 1: { k: 'b' } }, { k: 'old' }), [['restore', 'a', 'old']]);
+});
+
+test('a label that one pool of a chain adds, and the last one sets to something else, is added', () => {
+  const first = aPool({ nodeSelector: { s1: '1' }, labels: { k: 'a' } }, { name: 'first' });
+  const younger = { name: 'last', creationTimestamp: '2027-01-01T00:00:00Z' };
+  const last = aPool({ nodeSelector: { at: 'home' }, labels: { k: 'b' } }, younger);
+  const record = recordOf({ pool: 'p0', labels: { s1: '1' } });
+  const plan = planned([first, last], aNode({ labels: { s1: '1', at: 'home' }, record }));
+  assert.deepEqual([plan.owner, plan.patch?.labels], ['last', { s1: null, k: 'b' }]);
+  assert.deepEqual(plan.changes, [
+    { kind: 'label', key: 'k', action: 'add', to: 'b', reason: 'spec' },
+    { kind: 'label', key: 's1', action: 'remove', from: '1', reason: 'left the pool' },
+  ]);
+});
+
+test('a node that is as it should be has the same plan whenever it is asked for', () => {
+  const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
+  const member = aNode({ labels: { ...role('worker'), tier: 'gold' }, record });
+  const free = aNode({ name: 'free' });
+  const view = new View([aPool({ labels: { tier: 'gold' } })], [member, free], []);
+  for (let times = 0; times < 3; times++) {
+    assert.deepEqual(planOf(view, 'n1'), {
+      node: member,
+      owner: 'worker',
+      previous: 'worker',
+      changes: [],
+      patch: undefined,
+    });
+    assert.deepEqual(planOf(view, 'free'), {
+      node: free,
+      owner: undefined,
+      previous: undefined,
+      changes: [],
+      patch: undefined,
+    });
+  }
+});
+
+test('the NoExecute taints of plans are those that come, each with its node', () => {
+  const node = aNode({ taints: [taint('old:NoExecute')] });
+  const taints = ['old:NoExecute', 'new=x:NoExecute', 'bare:NoExecute', 'other:NoSchedule'].map(taint);
+  const arriving = noExecuteOf([{ node, patch: { resourceVersion: '7', taints } }]);
+  assert.deepEqual(arriving, new Set(['n1 new:NoExecute=x', 'n1 bare:NoExecute=']));
+  const nothing = noExecuteOf([
+    { node, patch: undefined },
+    { node, patch: { resourceVersion: '7', labels: { a: 'b' } } },
+  ]);
+  assert.deepEqual(nothing, new Set());
 });
 
 test('a node of a pool whose spec is invalid stays as it is', () => {
