@@ -5,12 +5,12 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
-import { NodePace } from '../reconciler/node-pace.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
 import type { View } from '../reconciler/view.ts';
+import { WritePace } from '../reconciler/write-pace.ts';
 
 export interface ApplyOptions {
   /** Requests under way at most. */
@@ -60,7 +60,7 @@ export async function apply(
   const before = stateBefore(view, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const pace = new NodePace(systemClock);
+  const pace = new WritePace(systemClock);
   const reconciler = reconcilerOf(view, options, deps, { pace, ...counted, ...defined({ changes }) });
   const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
   const moves = movesOf(first);

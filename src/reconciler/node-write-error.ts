@@ -2,8 +2,8 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
-import { MOST_WRITES } from './node-pace.ts';
 import type { ClusterPort } from './ports.ts';
+import { MOST_WRITES } from './write-pace.ts';
 
 export class NodeWriteError extends NodepoolError {
   readonly retryAfterMs: number;

@@ -10,12 +10,12 @@ import { GonePools } from './gone-pools.ts';
 import { readNode, stillThere } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
-import { NodePace } from './node-pace.ts';
 import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
 import { limitError, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
+import { WritePace } from './write-pace.ts';
 
 export type { NodeMove };
 
@@ -25,7 +25,7 @@ export interface NodeWriterDeps {
   sleep: (ms: number) => Promise<void>;
   clock: Pick<Clock, 'now'>;
   /** Shared with other writers of the same run; else one of its own. */
-  pace?: NodePace;
+  pace?: WritePace;
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
@@ -42,12 +42,12 @@ export class NodeWriter {
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Those that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
-  readonly #pace: NodePace;
+  readonly #pace: WritePace;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#deps = deps;
-    this.#pace = deps.pace ?? new NodePace(deps.clock);
+    this.#pace = deps.pace ?? new WritePace(deps.clock);
     this.#changes = new Map(deps.changes);
   }
 

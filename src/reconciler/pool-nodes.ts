@@ -4,12 +4,12 @@ import type { Limiter } from '../controller/limiter.ts';
 import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
-import type { NodePace } from './node-pace.ts';
 import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
+import type { WritePace } from './write-pace.ts';
 
 /** Told of node writes as they are decided on and done, whatever came of them. */
 export interface NodeProgress {
@@ -25,7 +25,7 @@ export interface PoolNodesOptions {
   sleep: (ms: number) => Promise<void>;
   clock: Pick<Clock, 'now'>;
   /** See NodeWriter. */
-  pace?: NodePace;
+  pace?: WritePace;
   progress?: NodeProgress;
   /** Of a pool that stays and has some of these, no other node is written. */
   changes?: MembershipChanges;
@@ -143,7 +143,11 @@ export class PoolNodes {
   }
 }
 
-function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: NodeOutcome): void {
+/** The pool is looked at again when it may be written. */
+export function holdBack(
+  { retryAfterMs, move }: NodeWriteError,
+  outcome: Pick<NodeOutcome, 'moves' | 'retryAfterMs'>,
+): void {
   if (move !== undefined) outcome.moves.push(move);
   outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }

@@ -12,12 +12,14 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
+import { NodeWriteError } from './node-write-error.ts';
 import type { NodeMove } from './node-writer.ts';
-import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
+import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import { writeStatus } from './status-writer.ts';
 import { finishTakeover, prepare } from './takeover.ts';
+import { WritePace } from './write-pace.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions {
   now: () => Date;
@@ -60,10 +62,12 @@ export interface PoolOutcome {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #nodes: PoolNodes;
+  readonly #pace: WritePace;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#nodes = new PoolNodes(options);
+    this.#pace = options.pace ?? new WritePace(options.clock);
+    this.#nodes = new PoolNodes({ ...options, pace: this.#pace });
   }
 
   /** Throws NodepoolError when the pool itself cannot be read, or not be given what a pool has before its nodes. */
@@ -90,9 +94,7 @@ export class Reconciler {
     const outcome = nothingDone(name);
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     if (valid) {
-      await attempt(outcome.failures, async () => {
-        outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
-      });
+      await this.#settleRuntimeClass(pool, outcome);
     }
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     await this.#nodes.settle(name, outcome);
@@ -139,9 +141,7 @@ export class Reconciler {
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
     if (this.#isInterrupted()) return this.#interrupted(outcome);
-    await attempt(outcome.failures, async () => {
-      outcome.runtimeClass = await limit(() => this.#settleRuntimeClass(pool));
-    });
+    await this.#settleRuntimeClass(pool, outcome);
     const events = [...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)];
     if (outcome.failures.length > 0) {
       events.push([
@@ -183,9 +183,12 @@ export class Reconciler {
     return true;
   }
 
-  #settleRuntimeClass(pool: NodePool): Promise<RuntimeClassOutcome> {
-    const { cluster, view, dryRun } = this.#options;
-    return settleRuntimeClass(pool, cluster, view, dryRun);
+  async #settleRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
+    const { cluster, view, dryRun, limit } = this.#options;
+    const error = await attempt(outcome.failures, async () => {
+      outcome.runtimeClass = await limit(() => settleRuntimeClass(pool, cluster, view, dryRun, this.#pace));
+    });
+    if (error instanceof NodeWriteError) holdBack(error, outcome);
   }
 
   #moveEvents(outcome: PoolOutcome): (readonly [NodePool, PoolEvent])[] {

@@ -3,8 +3,10 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import { NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
+import { MOST_WRITES, type WritePace } from './write-pace.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
@@ -24,6 +26,7 @@ export async function settleRuntimeClass(
   cluster: ClusterPort,
   view: View,
   dryRun: boolean,
+  pace: WritePace,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
   let replaced: RuntimeClass | undefined;
@@ -33,7 +36,9 @@ export async function settleRuntimeClass(
     // After a replacement somebody else, or our own request sent again, has made the right one.
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
+    assertFree(name, pace);
     if (await act(plan, cluster, view)) {
+      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, view, pace);
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
@@ -46,6 +51,39 @@ export async function settleRuntimeClass(
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
+}
+
+/** Throws NodeWriteError when it has to wait. */
+function assertFree(name: string, pace: WritePace): void {
+  const state = pace.check(keyOf(name), []);
+  if (state.kind === 'free') return;
+  if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
+  const error = new NodepoolError(
+    'cluster',
+    `RuntimeClass ${name} was written ${MOST_WRITES} times within a minute, which is the limit`,
+    `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
+  );
+  throw new NodeWriteError(error, { retryAfterMs: pace.limited(keyOf(name), error, false), isHeldBack: false });
+}
+
+/** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
+function assertUnaltered(pool: NodePool, view: View, pace: WritePace): void {
+  const name = runtimeClassName(pool.metadata.name);
+  pace.written(keyOf(name), []);
+  if (planRuntimeClass(pool, view.runtimeClass(name)).kind === 'none') {
+    pace.unaltered(keyOf(name));
+    return;
+  }
+  const error = new NodepoolError(
+    'cluster',
+    `RuntimeClass ${name} was changed by an admission policy or webhook while it was written`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+  );
+  throw new NodeWriteError(error, { retryAfterMs: pace.altered(keyOf(name), [], error), isHeldBack: false });
+}
+
+function keyOf(name: string): string {
+  return `RuntimeClass ${name}`;
 }
 
 /** What others gave to the one that was replaced goes to its successor. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
 import { readController } from '../../src/cli/manifests.ts';
 import { verbs } from '../../src/commands/index.ts';
-import { grantsOf } from '../../src/operations/doctor/manifest-access.ts';
+import { boundGrantsOf, grantsOf } from '../../src/operations/doctor/manifest-access.ts';
 import { needsOf } from '../../src/operations/doctor/needs.ts';
 import { questionText } from '../../src/operations/doctor/question.ts';
 import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
@@ -52,7 +52,7 @@ test("the controller's roles grant what its verb needs, with its lease in its ow
     .flatMap(({ questions }) => questions)
     .map(question => questionText(question).replace(/ in kube-system$/, ' in nodepool-system'));
   // No request shows this one: an admission plugin asks for it.
-  const granted = controller.flatMap(grantsOf).map(questionText);
+  const granted = boundGrantsOf(controller).map(questionText);
   assert.deepEqual(
     [...new Set([...needed, 'update nodepools.nodes.lailin.xyz/finalizers'])].toSorted(),
     granted.toSorted(),

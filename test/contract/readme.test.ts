@@ -22,9 +22,8 @@ test('every block with output is one that is run', () => {
 });
 
 test('exit codes in the words of --help', () => {
-  const [, interrupted = 'none'] = /, (130 .*)$/.exec(manifest.commands.drain.description) ?? [];
-  const said = `${EXIT_STATUS} ${interrupted}`;
-  const codes = [...said.matchAll(/(\d+) ([^,.]+)/g)].map(([, code, words]) => `| ${code} | ${words}`);
+  assert.match(manifest.commands.drain.description, /, 130 interrupted\.$/);
+  const codes = [...EXIT_STATUS.matchAll(/(\d+) ([^,.]+)/g)].map(([, code, words]) => `| ${code} | ${words}`);
   assert.deepEqual(
     codes.map(row => Number(row.split(' ')[1])),
     Object.values(EXIT),

@@ -1,5 +1,6 @@
 /**
- * How often single nodes are written, so that two who disagree about a node do not write it as fast as they can:
+ * How often single nodes (and RuntimeClasses, alike) are written, so that two who disagree about one do not write it as
+ * fast as they can:
  * - at most 10 writes a minute for each node, whatever the cause;
  * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
  * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when something else
@@ -46,9 +47,9 @@ interface Entry {
   contest?: NodepoolError;
 }
 
-export class NodePace {
+export class WritePace {
   readonly #clock: Pick<Clock, 'now'>;
-  /** By UID; the one that was written last comes last. */
+  /** By UID, of a RuntimeClass by its name; the one that was written last comes last. */
   readonly #nodes = new Map<string, Entry>();
 
   constructor(clock: Pick<Clock, 'now'>) {

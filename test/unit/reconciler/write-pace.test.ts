@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Change } from '../../../src/nodepool/plan.ts';
-import { NodePace } from '../../../src/reconciler/node-pace.ts';
+import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 const spec: Change = { kind: 'label', key: 'tier', action: 'change', from: 'a', to: 'b', reason: 'spec' };
@@ -11,7 +11,7 @@ const error = new NodepoolError('cluster', 'something else keeps changing it');
 
 function create() {
   const clock = new FakeClock();
-  const pace = new NodePace(clock);
+  const pace = new WritePace(clock);
   /** Writes whenever it is allowed, for so long, every 100 ms; gives when it did. */
   const run = (ms: number, changes: Change[], isAltered = false) => {
     const times: number[] = [];
