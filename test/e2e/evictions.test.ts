@@ -133,14 +133,14 @@ describe('NoExecute', () => {
   });
 
   test('reconcile, diff, edit and create say it too, and need --yes', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a', labels: { ...role('p'), work: 'yes' } });
+    await world.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
     await world.pool('p', { labels: { tier: 'x' } });
     await world.reconcile();
     await workload(t, 'a');
     const sentence = /^taints with the effect NoExecute evict 6 pods at once, and 1 pod when/;
 
     await refused(['edit', 'p', '--taint', 'draining=now:NoExecute'], 1, sentence);
-    const first = ['create', 'q', '--taint', 'x:NoExecute', '--node-selector', 'work=yes'];
+    const first = ['create', 'q', '--taint', 'x:NoExecute'];
     // Pool p has the node already: the new one would not get it.
     await ok([...first, '--dry-run=server']);
     const edited = await cli(cluster(), ['edit', 'p', '--taint', 'draining=now:NoExecute', '--yes']);

@@ -6,6 +6,7 @@ import type { MembershipChange } from '../../../src/reconciler/membership-change
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
@@ -20,7 +21,7 @@ const cluster = {} as ClusterPort;
 function begin(pools: (typeof worker)[], nodes: Node[]) {
   const view = new View(pools, nodes, []);
   const changes = new Map([['n1', joining]]);
-  return new NodeWriter({ cluster, view, sleep: async () => {}, changes });
+  return new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock(), changes });
 }
 
 test('a node that was deleted meanwhile fails the change', async () => {
