@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -10,7 +9,8 @@ if (!isNewEnough) {
   process.stderr.write(`error: kubectl-nodepool needs Node 22.21, 24.5 or newer, and this is ${node}\n`);
   process.exitCode = 1;
 } else {
-  module.enableCompileCache();
+  const { useCompileCache } = await import('../dist/npm/compile-cache.js').catch(notBuilt);
+  useCompileCache(process.env);
   const { start } = await import('../dist/npm/main.js').catch(notBuilt);
   await start(fileURLToPath(new URL('..', import.meta.url)));
 }

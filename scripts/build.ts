@@ -8,10 +8,12 @@ import { bundle } from './package/bundle.ts';
 import { ROOT } from './root.ts';
 
 const FOLDER = 'dist/npm';
+/** What bin/kubectl-nodepool.js loads, in this order. */
+export const ENTRIES = ['src/cli/compile-cache.ts', 'src/main.ts'];
 
 /** Writes dist/npm anew, under the eyes of programs that run from there: what stays the same is always there. */
 export async function buildPackage(): Promise<Metafile> {
-  const metafile = await bundle('src/main.ts', FOLDER);
+  const metafile = await bundle(ENTRIES, FOLDER);
   for (const file of readdirSync(join(ROOT, FOLDER))) {
     if (metafile.outputs[`${FOLDER}/${file}`] === undefined)
       rmSync(join(ROOT, FOLDER, file), { recursive: true, force: true });

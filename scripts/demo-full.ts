@@ -59,7 +59,7 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   note('Two pools. The taint of the GPU nodes keeps pods away; the RuntimeClass of the pool lets its own in.');
   await run('kubectl nodepool create worker --label tier=general --handler runc --nodes spare');
   await run(
-    'kubectl nodepool create gpu --node-selector cloud.example.com/accelerator=nvidia --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
+    'kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
   );
   await run("kubectl wait nodepool --all --for=jsonpath='{.status.status}'=200 --timeout=60s");
   await run('kubectl nodepool get');
@@ -72,7 +72,9 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   await showPods(run);
 
   note('The node "spare" moves to the GPU pool: its label changes, the controller does the rest.');
-  await run('kubectl label node spare node-role.kubernetes.io/worker- cloud.example.com/accelerator=nvidia');
+  await run(
+    'kubectl label node spare node-role.kubernetes.io/worker- node-restriction.kubernetes.io/accelerator=nvidia',
+  );
   await run("kubectl wait nodepool/gpu --for=jsonpath='{.status.nodeCount}'=2 --timeout=60s");
   note('New pods of "train" follow. What runs there already is left alone: the taint is NoSchedule.');
   await run('kubectl scale deployment train --replicas=4');

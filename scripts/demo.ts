@@ -100,7 +100,11 @@ function nodeSpecs(total: number): NodeSpec[] {
     }
     const number = String(index).padStart(width, '0');
     if (index <= gpus)
-      return { name: `gpu-${number}`, labels: { 'cloud.example.com/accelerator': 'nvidia' }, allocatable: GPU };
+      return {
+        name: `gpu-${number}`,
+        labels: { 'node-restriction.kubernetes.io/accelerator': 'nvidia' },
+        allocatable: GPU,
+      };
     // The last one is spare: it joins by `create --nodes`.
     const labels: Record<string, string> = index === total - 1 ? {} : { 'node-role.kubernetes.io/worker': '' };
     return { name: index === total - 1 ? 'spare' : `worker-${number}`, labels };
@@ -113,7 +117,7 @@ async function play({ run }: Shell, keep: boolean): Promise<void> {
   note('Two pools: nodes with the role "worker", and nodes that a label marks as having a GPU.');
   await run('kubectl nodepool create worker --label tier=general --nodes spare');
   await run(
-    'kubectl nodepool create gpu --node-selector cloud.example.com/accelerator=nvidia --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
+    'kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
   );
   note('See what that would do to the nodes, then do it.');
   await run(count > 20 ? 'kubectl nodepool diff | tail -5' : 'kubectl nodepool diff', [0, 1]);
@@ -124,7 +128,9 @@ async function play({ run }: Shell, keep: boolean): Promise<void> {
   await run('kubectl nodepool edit worker --label tier=batch --taint dedicated=batch:PreferNoSchedule');
   await run('kubectl nodepool reconcile worker');
   note('A node moves from one pool to the other: one write takes the old labels off and puts the new ones on.');
-  await run('kubectl label node spare node-role.kubernetes.io/worker- cloud.example.com/accelerator=nvidia');
+  await run(
+    'kubectl label node spare node-role.kubernetes.io/worker- node-restriction.kubernetes.io/accelerator=nvidia',
+  );
   await run('kubectl nodepool diff', [0, 1]);
   await run('kubectl nodepool reconcile');
   note("Somebody removes the pool's taint and adds one of their own: ours comes back, theirs stays.");

@@ -66,7 +66,7 @@ async function withoutPods({ sh, picture, screen }: Studio): Promise<void> {
   await sh(`kubectl nodepool install
 kubectl nodepool create worker --label tier=general
 kubectl nodepool create batch --taint dedicated=batch:NoSchedule
-kubectl nodepool create gpu --node-selector cloud.example.com/accelerator=nvidia \\
+kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia \\
   --taint nvidia.com/gpu=present:NoSchedule --handler nvidia`);
   await sh('kubectl nodepool reconcile');
   await sh(`kubectl taint node gpu-2 nvidia.com/gpu-
@@ -82,7 +82,7 @@ kubectl nodepool edit batch --label queue=nightly`);
   // A second younger: the pool that was there first keeps its nodes.
   await sleep(1_100);
   await sh(
-    `kubectl nodepool create trial --node-selector cloud.example.com/accelerator=nvidia --taint team=ml:NoSchedule`,
+    `kubectl nodepool create trial --node-selector node-restriction.kubernetes.io/accelerator=nvidia --taint team=ml:NoSchedule`,
   );
   await sh('kubectl nodepool reconcile', [3]);
   await picture(

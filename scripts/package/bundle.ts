@@ -1,4 +1,4 @@
-/** Bundles the program with esbuild: one start-up file and one chunk for each verb and for what several of them use. */
+/** Bundles the program with esbuild: its start-up files and one chunk for each verb and for what several of them use. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
@@ -24,13 +24,14 @@ const withoutDevtools: Plugin = {
 
 /**
  * Not minified: a stack trace in a bug report is to be read, and neither start-up nor memory gained by it.
- * @param entry below the project's root
+ * @param entries below the project's root; each becomes NAME.js
  * @param outdir what it holds is overwritten, and nothing is removed; files that stay the same can be read meanwhile
  */
-export async function bundle(entry: string, outdir: string): Promise<Metafile> {
+export async function bundle(entries: readonly string[], outdir: string): Promise<Metafile> {
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [entry],
+    entryPoints: [...entries],
+    entryNames: '[name]',
     outdir,
     chunkNames: '[name]-[hash]',
     bundle: true,
@@ -48,11 +49,12 @@ export async function bundle(entry: string, outdir: string): Promise<Metafile> {
     logLevel: 'warning',
   });
   const folder = resolve(ROOT, outdir);
-  const isEntry = ({ path }: { path: string }) => basename(path, '.js') === basename(entry, '.ts');
+  const names = entries.map(entry => `${basename(entry, '.ts')}.js`);
+  const isEntry = ({ path }: { path: string }) => names.includes(basename(path));
   await mkdir(folder, { recursive: true });
   const fresh = await mkdtemp(join(dirname(folder), '.fresh-'));
   try {
-    // What the others import comes first: the start-up file is never there without its chunks.
+    // What the others import comes first: a start-up file is never there without its chunks.
     for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
       await writeFile(join(fresh, basename(path)), contents);
       await rename(join(fresh, basename(path)), path);

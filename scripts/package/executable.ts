@@ -34,7 +34,7 @@ export async function buildExecutable(target: Target): Promise<string> {
   try {
     const compiler = await bunOf(host, runtimes);
     const runtime = host === target ? compiler : await bunOf(target, runtimes);
-    await bundle('bin/executable.ts', work);
+    await bundle(['bin/executable.ts'], work);
     await cp(join(ROOT, 'manifests'), join(work, 'manifests'), { recursive: true });
     const goal = [`--target=bun-${target.bun}`, `--compile-executable-path=${runtime}`, '--outfile', programOf(target)];
     await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });

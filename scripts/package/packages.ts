@@ -32,7 +32,7 @@ const OF_PACKAGE = /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//;
 /** Those in the bundle that begins at `entry`. */
 export async function bundledPackages(entry: string): Promise<Package[]> {
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-packages-'));
-  return packagesOf(await bundle(entry, folder).finally(() => rm(folder, { recursive: true, force: true })));
+  return packagesOf(await bundle([entry], folder).finally(() => rm(folder, { recursive: true, force: true })));
 }
 
 /** Those of which at least a byte is in this bundle, by name. */

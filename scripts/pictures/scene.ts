@@ -3,7 +3,7 @@ import type { NodeSpec } from '../../test/cluster/nodes.ts';
 import { workload } from '../workload.ts';
 
 const GPU = { cpu: '16', memory: '65536000Ki', 'nvidia.com/gpu': '4' };
-const accelerator = { 'cloud.example.com/accelerator': 'nvidia' };
+const accelerator = { 'node-restriction.kubernetes.io/accelerator': 'nvidia' };
 const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 
 export const NODES: readonly NodeSpec[] = [

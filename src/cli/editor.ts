@@ -1,7 +1,7 @@
 /** The user's editor on a temporary file. Knows nothing of pools: what the text means is the caller's. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -14,11 +14,13 @@ import { onEndingSignal } from './signals.ts';
 const LEAVE_MS = 1_000;
 
 /**
- * A new file that only the user can read; edit() may run several times on it. From the first one until remove(), a signal
+ * A new file in a folder of its own, so that what the editor lays beside it is as closed to others; edit() may run
+ * several times on it. From the first one until remove(), a signal
  * that ends this process says where the text is.
  */
 export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSession {
-  const path = join(tmpdir(), `kubectl-nodepool-edit-${randomBytes(6).toString('hex')}.yaml`);
+  const folder = join(tmpdir(), `kubectl-nodepool-edit-${randomBytes(6).toString('hex')}`);
+  const path = join(folder, 'nodepool.yaml');
   let editor: ChildProcess | undefined;
   let forget: (() => void) | undefined;
   const leave = (signal: NodeJS.Signals) => {
@@ -33,13 +35,17 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
     editor.once('exit', end).kill(signal);
     setTimeout(end, LEAVE_MS);
   };
+  const cannotWrite = (error: Error) => {
+    const next = 'let TMPDIR name a folder that you can write to';
+    throw new NodepoolError('input', `cannot write the text to ${path}: ${error.message}`, next, { cause: error });
+  };
   return {
     path,
     async edit(text) {
-      await writeFile(path, text, { mode: 0o600, flag: forget === undefined ? 'wx' : 'w' }).catch((error: Error) => {
-        const next = 'let TMPDIR name a folder that you can write to';
-        throw new NodepoolError('input', `cannot write the text to ${path}: ${error.message}`, next, { cause: error });
-      });
+      const isFirst = forget === undefined;
+      // A folder that is there already is somebody else's, and an error.
+      if (isFirst) await mkdir(folder, { mode: 0o700 }).catch(cannotWrite);
+      await writeFile(path, text, { mode: 0o600, flag: isFirst ? 'wx' : 'w' }).catch(cannotWrite);
       forget ??= onEndingSignal(leave);
       await runEditor(editorCommand(env), path, child => {
         editor = child;
@@ -52,7 +58,7 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
     },
     async remove() {
       forget?.();
-      await rm(path, { force: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A text from the web, within limits of time and size. */
+/** A text from the web, within limits of time and size. What a URL has of secrets is never said. */
 import { LONGEST_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
@@ -6,19 +6,64 @@ const DEFAULT_DEADLINE_MS = 30_000;
 /** No API server takes more in one request (`MaxRequestBodyBytes` of k8s.io/apiserver). */
 const MOST_BYTES = 3 * 1024 * 1024;
 
+/** As Go, which kubectl follows redirects with. */
+const MOST_REDIRECTS = 10;
+
+/** The URL as messages may have it: without user, password, query and fragment, any of which may be a secret. */
+export function shownUrl(url: string): string {
+  return url.replace(/[?#].*$/s, '').replace(/^([^:/]*:\/\/)[^/]*@/, '$1');
+}
+
 /** @param deadlineMs for all of it; 0 waits for ever. Throws an input error that names the URL. */
 export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
+  const shown = shownUrl(url);
   try {
     const ms = Math.min(deadlineMs, LONGEST_TIMER_MS);
-    const response = await fetch(url, ms === 0 ? {} : { signal: AbortSignal.timeout(ms) });
-    if (response.ok) return await readText(url, response);
+    const response = await follow(url, ms === 0 ? {} : { signal: AbortSignal.timeout(ms) });
+    if (response.ok) return await readText(shown, response);
     await response.body?.cancel();
-    throw new NodepoolError('input', `${url}: the server answered ${response.status}`, 'check the URL');
+    throw new NodepoolError('input', `${shown}: the server answered ${response.status}`, 'check the URL');
   } catch (error) {
     if (error instanceof NodepoolError) throw error;
     const { reason, next } = explain(error, deadlineMs);
-    throw new NodepoolError('input', `${url}: ${reason}`, next, { cause: error });
+    throw new NodepoolError('input', `${shown}: ${reason}`, next, { cause: error });
   }
+}
+
+/** Follows redirects, not from https to http: there anybody on the way could write the text. */
+async function follow(url: string, init: RequestInit): Promise<Response> {
+  let at = checked(url, url);
+  for (let redirects = 0; ; redirects++) {
+    const response = await fetch(at, { ...init, redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) return response;
+    await response.body?.cancel();
+    const next = checked(URL.parse(location, at)?.href ?? location, url);
+    const leads = `${shownUrl(url)}: it leads to ${shownUrl(next.href)}`;
+    if (at.protocol === 'https:' && next.protocol !== 'https:') {
+      throw new NodepoolError(
+        'input',
+        `${leads}, which is not https`,
+        'name that URL itself if you trust the way to it',
+      );
+    }
+    if (redirects === MOST_REDIRECTS) {
+      throw new NodepoolError('input', `${leads} after ${MOST_REDIRECTS} redirects`, 'check the URL');
+    }
+    at = next;
+  }
+}
+
+/** @param asked the URL that was named, for messages */
+function checked(url: string, asked: string): URL {
+  const parsed = URL.parse(url);
+  const where = url === asked ? shownUrl(asked) : `${shownUrl(asked)}: ${shownUrl(url)}`;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new NodepoolError('input', `${where}: it is no URL of http or https`, 'check the URL');
+  }
+  if (parsed.username === '' && parsed.password === '') return parsed;
+  const next = 'fetch it with a tool that logs in, and pipe it to -f -';
+  throw new NodepoolError('input', `${where}: a URL with a user or password in it is not asked for`, next);
 }
 
 /** Stops reading at the limit: what a server says of the length need not be true. */

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { fetchText } from './fetch-text.ts';
+import { fetchText, shownUrl } from './fetch-text.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';
 
@@ -35,7 +35,7 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
   const name = sourceName(source);
   if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'look for a variable that is not set');
   if (source === '-') return [{ name, text: await readAll(io.stdin) }];
-  if (/^https?:\/\//.test(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
+  if (isUrl(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
   try {
     if (!(await stat(source)).isDirectory()) return [{ name, text: await readFile(source, 'utf8') }];
     const entries = await readdir(source, { withFileTypes: true });
@@ -49,6 +49,11 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
   }
 }
 
+function isUrl(source: string): boolean {
+  return /^https?:\/\//i.test(source);
+}
+
 function sourceName(source: string): string {
-  return source === '-' ? 'stdin' : source;
+  if (source === '-') return 'stdin';
+  return isUrl(source) ? shownUrl(source) : source;
 }

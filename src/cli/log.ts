@@ -1,5 +1,5 @@
 import type { Log } from '../controller/log.ts';
-import { oneLine } from '../render/error.ts';
+import { cutText, oneLine } from '../render/error.ts';
 import { sanitizeJson } from '../render/sanitize.ts';
 import type { Io } from './io.ts';
 
@@ -11,7 +11,12 @@ export function createLog(io: Io, format: 'text' | 'json', verbosity: number): L
     if (LEVELS[level] > verbosity) return;
     const time = io.now().toISOString();
     // What err() would escape for a terminal is escaped as JSON can.
-    if (format === 'json') io.err(sanitizeJson(JSON.stringify({ time, level, message, ...fields })));
+    if (format === 'json') io.err(sanitizeJson(JSON.stringify({ time, level, message, ...fields }, withinLimit)));
     else io.err(`${time} ${level.padEnd(7)} ${oneLine(message.replaceAll('\n', ' '))}`);
   };
+}
+
+/** JSON.stringify's replacer. */
+function withinLimit(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? cutText(value) : value;
 }

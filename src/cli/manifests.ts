@@ -28,6 +28,13 @@ export async function readDefinition(root: string): Promise<Manifest> {
   return { text, object: load(text) as Record<string, unknown> };
 }
 
+/** Policies that keep kubelets from what pools rely on. They work without the controller too. */
+export async function readPolicies(root: string): Promise<Manifests> {
+  const files = ['protect-records.yaml', 'protect-membership.yaml'];
+  const texts = await Promise.all(files.map(file => readFile(join(root, 'manifests', file), 'utf8')));
+  return parse(texts.join('---\n'));
+}
+
 /** All that the controller in the cluster consists of, in the order of its creation. */
 export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { plural } from '../nodepool/plural.ts';
 import type { ApplyDeps } from '../operations/apply.ts';
 import { warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
@@ -21,7 +22,7 @@ export async function reconcileDeps(
   const show = () => {
     const seconds = (io.now().getTime() - started) / 1000;
     const rate = done > 0 && seconds > 0.5 ? `, ${Math.round(done / seconds)}/s` : '';
-    spinner.update(`${text}: ${done}/${total} nodes${rate}`);
+    spinner.update(`${text}: ${done}/${plural(total, 'node')}${rate}`);
   };
   return {
     cluster,

@@ -1,6 +1,8 @@
 /** One command line with a verb, through oclif: from the words to the exit code. */
+
 import { run } from '@oclif/core/run';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { own } from '../nodepool/json.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { helpSubject } from './help-subject.ts';
 import { type Io, withColorFlag } from './io.ts';
@@ -32,7 +34,7 @@ export async function runVerb(argv: string[], given: Io, program: Program): Prom
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),
-      errorExit: verbs[verb]?.errorExit,
+      errorExit: own(verbs, verb)?.errorExit,
     });
   }
 }

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../controller/clock.ts';
+import { plural } from '../nodepool/plural.ts';
 import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import type { DryRun } from '../operations/ports.ts';
@@ -60,7 +61,7 @@ async function surroundingsOf({ cluster, drain }: Connection, dryRun: DryRun, { 
 
 function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): string {
   const pods = nodes.reduce((sum, { pods }) => sum + pods.length, 0);
-  return `Drain pool ${pool}: cordon ${count(nodes.length, 'node')} and ${disableEviction ? 'delete' : 'evict'} ${count(pods, 'pod')}?`;
+  return `Drain pool ${pool}: cordon ${plural(nodes.length, 'node')} and ${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}?`;
 }
 
 /** Ctrl-C ends it where it is; a second one does not wait for the requests under way. */
@@ -103,17 +104,13 @@ function report(
   const left = drains.filter(({ phase }) => phase !== 'drained').length;
   if (left === 0) {
     const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
-    const what = `${count(drains.length, 'node')}, ${count(pods, 'pod')}`;
+    const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
     io.out(`nodepool.nodes.lailin.xyz/${pool} drained (${what})${dryRunSuffix(dryRun)}`);
     return EXIT.done;
   }
   io.out(renderDrains(drains, makeStyle(io.color)));
   const how = interrupted ? 'interrupted' : 'not drained';
-  const message = `nodepool "${pool}" ${how}: ${count(left, 'node')} of ${drains.length} left to do`;
+  const message = `nodepool "${pool}" ${how}: ${plural(left, 'node')} of ${drains.length} left to do`;
   io.err(errorLine({ message, next: 'run the command again: it goes on where this one ended' }));
   return interrupted ? EXIT.interrupted : EXIT.error;
-}
-
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }

@@ -1,4 +1,5 @@
 /** `reconcile --watch`: runs the controller process and shows what it does. */
+
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../controller/clock.ts';
@@ -7,6 +8,8 @@ import type { Log } from '../controller/log.ts';
 import type { Manager, ManagerEnd } from '../controller/manager.ts';
 import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
 import { standardMetrics } from '../controller/standard-metrics.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import { LEASE } from '../nodepool/types.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
 import type { Deps } from './factory.ts';
@@ -46,31 +49,38 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
     loginLimitMs: LOGIN_LIMIT_MS,
     log,
   });
-  // Caches try for ever: what a person has to mend (no access, no definition) is said at once instead.
-  await connection.pools.list();
+  // Caches try for ever: what a person has to mend (no access, no CRD) is said at once instead.
+  await connection.pools.list().catch((error: unknown) => {
+    if (!(error instanceof NodepoolError && error.isTransient)) throw error;
+    log('warning', `${error.oneLine}; it is tried again until the server answers`);
+  });
   const newId = () => randomBytes(8).toString('hex');
   const live = await deps.progress(
     flags.leaderElect ? 'Waiting for the caches and the lease' : 'Waiting for the caches',
   );
   let last = '';
-  const { manager, state } = createWatch(
-    { concurrency: flags.concurrency, resyncMs: flags.resyncMs, podCounts: flags.podCounts },
-    {
-      cluster: connection.cluster,
-      watch: connection.watch(),
-      lease: flags.leaderElect ? { name: LEASE, port: connection.lease(flags.leaderElectNamespace, LEASE) } : undefined,
-      identity: candidateIdentity(newId),
-      clock: systemClock,
-      now: io.now,
-      random: Math.random,
-      newId,
-      log,
-      metrics,
-      onChanged({ pool, status }) {
-        last = `; last change: ${pool} ${status === undefined ? 'released' : status.status}`;
+  const create = () =>
+    createWatch(
+      { concurrency: flags.concurrency, resyncMs: flags.resyncMs, podCounts: flags.podCounts },
+      {
+        cluster: connection.cluster,
+        watch: connection.watch(),
+        lease: flags.leaderElect
+          ? { name: LEASE, port: connection.lease(flags.leaderElectNamespace, LEASE) }
+          : undefined,
+        identity: candidateIdentity(newId),
+        clock: systemClock,
+        now: io.now,
+        random: Math.random,
+        newId,
+        log,
+        metrics,
+        onChanged({ pool, status }) {
+          last = `; last change: ${pool} ${status === undefined ? 'released' : status.status}`;
+        },
       },
-    },
-  );
+    );
+  let { manager, state } = create();
   const servers: Server[] = [];
   const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
   const end = onStopSignal(() => {
@@ -80,8 +90,12 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
   });
   let how: ManagerEnd = 'aborted';
   try {
-    await startServers(flags, manager, registry, log, servers);
-    how = await manager.run();
+    await startServers(flags, () => manager.isReady, registry, log, servers);
+    for (how = await manager.run(); how === 'restored'; how = await manager.run()) {
+      metrics.restored();
+      log('warning', 'etcd was restored from a backup: all that was known is dropped, and the caches are filled anew');
+      ({ manager, state } = create());
+    }
     if (how === 'lost') log('error', 'the lease is lost: another process may reconcile now');
     if (how === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
   } finally {
@@ -96,7 +110,13 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
 }
 
 /** Those that were started are in the list, also when a later one fails. */
-async function startServers(flags: WatchFlags, manager: Manager, registry: Registry, log: Log, servers: Server[]) {
+async function startServers(
+  flags: WatchFlags,
+  isReady: () => boolean,
+  registry: Registry,
+  log: Log,
+  servers: Server[],
+) {
   if (flags.metricsAddress !== undefined) {
     const metrics = (): Page => ({ status: 200, contentType: METRICS_CONTENT_TYPE, body: registry.text() });
     const server = await serve(flags.metricsAddress, '--metrics-bind-address', { '/metrics': metrics });
@@ -107,7 +127,7 @@ async function startServers(flags: WatchFlags, manager: Manager, registry: Regis
     const probe = (checks: Record<string, () => boolean>) => (): Page => {
       return { contentType: 'text/plain; charset=utf-8', ...healthAnswer(checks) };
     };
-    const pages = { '/healthz': probe({ ping: () => true }), '/readyz': probe({ caches: () => manager.isReady }) };
+    const pages = { '/healthz': probe({ ping: () => true }), '/readyz': probe({ caches: isReady }) };
     const server = await serve(flags.healthAddress, '--health-probe-bind-address', pages);
     log('info', `probes on http://${server.address}`);
     servers.push(server);
@@ -116,5 +136,5 @@ async function startServers(flags: WatchFlags, manager: Manager, registry: Regis
 
 function liveLine({ isReady, leads }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
   const what = !isReady ? 'Filling the caches' : leads ? 'Watching' : 'Waiting to lead';
-  return `${what}: ${pools} pools, ${nodes} nodes; ${queued} queued${last}. Ctrl-C stops`;
+  return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Ctrl-C stops`;
 }

@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -51,7 +52,11 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const labels = [...new Set(flags.label)];
     const candidates = await findAdoptable({ labels, names }, connection);
     const { output } = flags;
-    if (!flags.create && output === undefined) return show(candidates, labels, deps);
+    if (!flags.create && output === undefined) {
+      await show(candidates, labels, deps);
+      await warnOfKubelets(poolsToCreate(candidates, false), io);
+      return 0;
+    }
 
     const pools = poolsToCreate(candidates, names.length > 0);
     for (const { pool, state } of candidates) {
@@ -61,7 +66,10 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     // One name is one object, as for kubectl get: what a program reads does not depend on how many are new.
     const asList = names.length !== 1;
-    if (!flags.create) return print(pools, asList, deps, output);
+    if (!flags.create) {
+      await warnOfKubelets(pools, io);
+      return print(pools, asList, deps, output);
+    }
     if (pools.length === 0 && output === undefined) {
       io.err('Nothing to adopt.');
       return 0;
@@ -81,26 +89,28 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       return EXIT.error;
     }
     const created = await create(agreed.proposal.pools, dryRun, { ...connection, approve });
-    if (output !== undefined) return print(created, asList, deps, output);
-    for (const { metadata } of created) {
-      io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+    if (output !== undefined) await print(created, asList, deps, output);
+    else {
+      for (const { metadata } of created) {
+        io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+      }
     }
+    await warnOfKubelets(created, io);
     return 0;
   }
 }
 
 type Format = 'json' | 'yaml';
 
-async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<number> {
+async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {
     const known = 'No labels of pools found on the nodes. Name one with --label KEY.';
     io.err(labels.length === 0 ? known : `No node has the label ${labels.join(' or ')}.`);
-    return 0;
+    return;
   }
   const { renderCandidates } = await import('../render/adopt.ts');
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderCandidates(candidates, makeStyle(io.color)));
-  return 0;
 }
 
 async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: Format = 'yaml'): Promise<number> {

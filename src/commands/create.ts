@@ -11,6 +11,7 @@ import {
   outputFlag,
   repeatedFlag,
 } from '../cli/flags.ts';
+import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { poolsToCreate, splitNames, unmanagedWarning } from '../cli/pools-to-create.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
@@ -80,6 +81,7 @@ ${EXIT_STATUS}`;
         io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
       }
     }
+    await warnOfKubelets(created, io);
     if (!flags.reconcile || dryRun !== 'none' || connected === undefined) {
       for (const { metadata, spec } of created) {
         if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));

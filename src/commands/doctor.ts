@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { readController, readDefinition } from '../cli/manifests.ts';
+import { readController, readDefinition, readPolicies } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
@@ -30,8 +30,17 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
     { io, root, connect, progress }: Deps,
   ): Promise<number> {
     const { doctor } = await import('../operations/doctor/doctor.ts');
-    const [definition, controller] = await Promise.all([readDefinition(root), readController(root)]);
-    const options = { definition: definition.object, controller: controller.objects, verbs: this.config.commandIDs };
+    const [definition, controller, policies] = await Promise.all([
+      readDefinition(root),
+      readController(root),
+      readPolicies(root),
+    ]);
+    const options = {
+      definition: definition.object,
+      controller: controller.objects,
+      policies: policies.objects,
+      verbs: this.config.commandIDs,
+    };
     const spinner = await progress('Looking at the cluster');
     const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() =>
       spinner.stop(),

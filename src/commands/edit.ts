@@ -2,6 +2,7 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
+import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { unmanagedWarning } from '../cli/pools-to-create.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -48,6 +49,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
       return 0;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') io.err(unmanagedWarning(args.name));
+    if (result.kind === 'edited') await warnOfKubelets([result.pool], io);
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
     await show(result, flags.output, dryRunSuffix(dryRun), deps);
     return 0;

@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { DEFINITION, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
-import { type Manifests, readControllerWith, readDefinition } from '../cli/manifests.ts';
+import { type Manifests, readControllerWith, readDefinition, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type InstallOutcome, install } from '../operations/install.ts';
@@ -12,7 +12,7 @@ import type { DryRun } from '../operations/ports.ts';
 export default class Install extends BaseCommand<typeof Install> {
   static override summary = 'Install or update the NodePool resource in the cluster.';
   static override description =
-    'Applies the definition of NodePool and waits until the cluster serves it. With --controller the cluster gets a controller too, which reconciles as things change: a Deployment in the namespace nodepool-system, and the permissions it needs. It may be run again at any time.';
+    'Applies the definition of NodePool and waits until the cluster serves it. With --controller the cluster gets a controller too, which reconciles as things change: a Deployment in the namespace nodepool-system, the permissions it needs, and admission policies that keep kubelets from what pools rely on. It may be run again at any time.';
   static override examples = [
     { description: 'Install it, or bring it up to date', command: '<%= config.bin %> install' },
     { description: 'See the manifest; this needs no cluster', command: '<%= config.bin %> install --dry-run -o yaml' },
@@ -26,6 +26,7 @@ export default class Install extends BaseCommand<typeof Install> {
     controller: Flags.boolean({ summary: 'Install the controller as well.' }),
     image: Flags.string({ summary: 'Image that the controller runs.', helpValue: 'IMAGE' }),
     'pod-counts': Flags.boolean({ summary: 'Have the controller count pods; it may read them then.' }),
+    'no-policies': Flags.boolean({ summary: 'Install the controller without the admission policies.' }),
     'dry-run': dryRunFlag(
       'Change nothing: "client" only reads, and with -o not even that; "server" has the server validate it.',
     ),
@@ -61,14 +62,23 @@ export default class Install extends BaseCommand<typeof Install> {
 
 async function readWanted(
   root: string,
-  { controller, image, 'pod-counts': podCounts }: FlagsOf<typeof Install>,
+  { controller, image, 'pod-counts': podCounts, 'no-policies': noPolicies }: FlagsOf<typeof Install>,
 ): Promise<Manifests | undefined> {
   if (!controller) {
-    const alone = image !== undefined ? '--image' : podCounts ? '--pod-counts' : undefined;
+    const alone =
+      image !== undefined ? '--image' : podCounts ? '--pod-counts' : noPolicies ? '--no-policies' : undefined;
     if (alone === undefined) return undefined;
     throw new NodepoolError('usage', `${alone} is for the controller`, 'add --controller');
   }
-  if (image !== undefined) return readControllerWith(root, image, podCounts);
+  if (image !== undefined) {
+    const wanted = await readControllerWith(root, image, podCounts);
+    if (noPolicies) return wanted;
+    const policies = await readPolicies(root);
+    return {
+      text: `${policies.text.trimEnd()}\n---\n${wanted.text}`,
+      objects: [...policies.objects, ...wanted.objects],
+    };
+  }
   throw new NodepoolError(
     'usage',
     '--controller needs the image to run',

@@ -5,7 +5,7 @@ import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
-import { readController } from '../cli/manifests.ts';
+import { readController, readPolicies } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { removeController } from '../cli/remove-controller.ts';
 import { plural } from '../nodepool/plural.ts';
@@ -17,7 +17,7 @@ const DELETED_DEFINITION = DEFINITION.replace(/\/(.*)/, ' "$1"');
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Remove the NodePool resource from the cluster.';
   static override description =
-    'Refuses while pools exist, or nodes still carry what a pool that is gone applied. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back. With --controller only the controller in the cluster is removed, which has to be done first: pools and nodes stay as they are.';
+    'Refuses while pools exist, or nodes still carry what a pool that is gone applied. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back. With --controller only the controller in the cluster and the admission policies are removed, which has to be done first: pools and nodes stay as they are.';
   static override examples = [
     { description: 'Remove it when no pool is left', command: '<%= config.bin %> uninstall' },
     { description: 'Delete all pools too', command: '<%= config.bin %> uninstall --cascade' },
@@ -27,7 +27,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override flags = {
     cascade: Flags.boolean({ summary: 'Delete the pools that exist, releasing their nodes.' }),
     controller: Flags.boolean({
-      summary: 'Remove the controller and its namespace only; pools stay.',
+      summary: 'Remove the controller, its namespace and the policies only; pools stay.',
       exclusive: ['cascade'],
     }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
@@ -45,7 +45,10 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
     const dryRun = flags['dry-run'];
     const { objects: controller } = await readController(deps.root);
-    if (flags.controller) return removeController({ controller, dryRun, yes: flags.yes }, deps);
+    if (flags.controller) {
+      const { objects: policies } = await readPolicies(deps.root);
+      return removeController({ controller: [...policies, ...controller], dryRun, yes: flags.yes }, deps);
+    }
     const connection = await deps.connect({ concurrency: flags.concurrency });
     const { cluster, pools, definition, manifests } = connection;
     const outcome = await uninstall(

@@ -2,7 +2,7 @@
 import type { Clock } from './clock.ts';
 
 export interface Attempt<T> {
-  /** Aborted as soon as the result is known, whoever gave it. */
+  /** Aborted as soon as the result is known, whoever gave it; for the reason TimeoutError where the limit passed. */
   readonly signal: AbortSignal;
   /** This is the result; what the work itself gives later is dropped. */
   end(result: T): void;
@@ -24,14 +24,15 @@ export function attempt<T>(
   const inner = new AbortController();
   return new Promise<T>((resolve, reject) => {
     const stop = () => settle(() => resolve(outcomes.stopped));
-    const settle = (tell: () => void) => {
+    const settle = (tell: () => void, reason?: DOMException) => {
       if (inner.signal.aborted) return;
       cancel();
       signal.removeEventListener('abort', stop);
       tell();
-      inner.abort();
+      inner.abort(reason);
     };
-    const limit = (after: number) => clock.after(after, () => settle(() => resolve(outcomes.late)));
+    const expire = () => settle(() => resolve(outcomes.late), new DOMException('the limit passed', 'TimeoutError'));
+    const limit = (after: number) => clock.after(after, expire);
     let cancel = limit(ms);
     signal.addEventListener('abort', stop);
     if (signal.aborted) return stop();

@@ -1,7 +1,7 @@
 /**
- * Growing delays between attempts at one thing, with client-go's numbers for its reflector: 0.8 s doubling to 30 s,
- * each lengthened at random by up to as much again, so that many clients of a server that comes back do not arrive
- * together. They begin anew after a success, and when the last failure is 2 min past.
+ * Growing delays between attempts at one thing: 0.8 s doubling, each lengthened at random by up to as much again, so that
+ * many clients of a server that comes back do not arrive together. No delay is longer than 30 s: the last ones are 15 s
+ * to 30 s (client-go's are 30 s to 60 s). They begin anew after a success, and when the last failure is 2 min past.
  */
 import type { Clock } from './clock.ts';
 
@@ -11,6 +11,7 @@ export interface BackoffOptions {
   random: () => number;
   /** Milliseconds, before jitter. */
   initialMs?: number;
+  /** The longest delay in milliseconds, jitter included. */
   capMs?: number;
   /** A pause between failures after which the delays begin anew. */
   resetMs?: number;
@@ -46,7 +47,7 @@ export class Backoff {
     const now = this.#clock.now();
     if (now - this.#lastEnd > this.#resetMs) this.#baseMs = this.#initialMs;
     const delay = this.#baseMs * (1 + this.#random());
-    this.#baseMs = Math.min(this.#baseMs * 2, this.#capMs);
+    this.#baseMs = Math.min(this.#baseMs * 2, this.#capMs / 2);
     this.#lastEnd = now + delay;
     return delay;
   }

@@ -4,7 +4,8 @@
  * Start: the caches, until they have synced; then, with an elector, until this process leads; then the controllers.
  * First stop(): no key is begun any more, the running ones end, events are flushed for 5 s at most, the lease is handed
  * over; at most 30 s in all, then as a second stop(). Second stop(): the running reconciles are told to abort, and
- * nothing is waited for. Lost lease: as a second stop().
+ * nothing is waited for. Lost lease: as a second stop(). restored(): the running keys may write no more and are waited
+ * for, so that the caller can start anew in this process; the lease is left to expire.
  *
  * The lease is handed over only when no key runs any more: not after a second stop() and not after 30 s. It expires.
  * Not guaranteed: that what does not heed its signal has ended when run() does. End the process then.
@@ -36,12 +37,16 @@ export type ManagerEnd =
   /** By a second stop(), or after 30 s: something was cut off. */
   | 'aborted'
   /** The lease was lost. */
-  | 'lost';
+  | 'lost'
+  /** restored() was called, and no key runs any more. */
+  | 'restored';
 
 export class Manager {
   readonly #options: ManagerOptions;
   readonly #stop = Promise.withResolvers<'stop'>();
   readonly #abort = Promise.withResolvers<'aborted'>();
+  readonly #restored = Promise.withResolvers<'restored'>();
+  #isRestored = false;
   #state: 'starting' | 'ready' | 'stopping' = 'starting';
 
   constructor(options: ManagerOptions) {
@@ -50,19 +55,19 @@ export class Manager {
 
   /** Whether the caches have synced and no stop was asked for: a process that waits to lead is ready too. */
   get isReady(): boolean {
-    return this.#state === 'ready';
+    return this.#state === 'ready' && !this.#isRestored;
   }
 
   /** Whether this process may write: it leads, or nobody has to. */
   get leads(): boolean {
-    return this.#options.elector?.isLeader() !== false;
+    return !this.#isRestored && this.#options.elector?.isLeader() !== false;
   }
 
   /** Runs until stopped, or until the lease is lost. Call it once. Rejects with what a part threw: all is cut off then. */
   async run(): Promise<ManagerEnd> {
     try {
       const end = await this.#run();
-      if (end !== 'stopped') this.#cutOff();
+      if (end === 'lost' || end === 'aborted') this.#cutOff();
       return end;
     } catch (error) {
       this.#cutOff();
@@ -74,13 +79,24 @@ export class Manager {
     const { caches, log } = this.#options;
     for (const cache of caches) cache.start();
     const synced = Promise.all(caches.map(cache => cache.synced())).then(() => 'synced' as const);
-    let why: 'stop' | 'synced' | 'lost' = await Promise.race([this.#stop.promise, synced]);
+    const ends = [this.#stop.promise, this.#restored.promise];
+    let why: 'stop' | 'synced' | 'lost' | 'restored' = await Promise.race([...ends, synced]);
     if (why === 'synced') {
       if (this.#state === 'starting') this.#state = 'ready';
       log('info', 'the caches have synced');
-      why = await Promise.race([this.#stop.promise, this.#lead()]);
+      why = await Promise.race([...ends, this.#lead()]);
     }
-    return why === 'lost' ? why : this.#end();
+    if (why === 'lost') return why;
+    return this.#end(why === 'restored' ? () => this.#drop() : deadline => this.#finish(deadline));
+  }
+
+  /**
+   * What the caches have is of a history that the server does not have any more: nothing is written from now on, and
+   * run() ends with `restored`.
+   */
+  restored(): void {
+    this.#isRestored = true;
+    this.#restored.resolve('restored');
   }
 
   /** The first time gracefully, the second at once. Does not wait: run() tells when it has ended. */
@@ -94,7 +110,7 @@ export class Manager {
   #lead(): Promise<'lost'> {
     const { controllers, elector } = this.#options;
     const start = () => {
-      if (this.#state === 'stopping') return;
+      if (this.#state === 'stopping' || this.#isRestored) return;
       for (const controller of controllers) controller.start();
     };
     return new Promise((resolve, reject) => {
@@ -103,12 +119,12 @@ export class Manager {
     });
   }
 
-  async #end(): Promise<ManagerEnd> {
+  async #end(finish: (deadline: number) => Promise<ManagerEnd>): Promise<ManagerEnd> {
     const { clock, log } = this.#options;
     log('info', 'stopping: the running keys are finished');
     const done = new AbortController();
     const late = sleep(clock, STOP_MS, done.signal).then(() => 'aborted' as const);
-    const end = await Promise.race([this.#finish(clock.now() + STOP_MS), this.#abort.promise, late]);
+    const end = await Promise.race([finish(clock.now() + STOP_MS), this.#abort.promise, late]);
     done.abort();
     return end;
   }
@@ -122,6 +138,15 @@ export class Manager {
     await elector?.stop({ release: true });
     await Promise.all(caches.map(cache => cache.stop()));
     return 'stopped';
+  }
+
+  async #drop(): Promise<'restored' | 'aborted'> {
+    const { controllers, recorder, elector, caches } = this.#options;
+    recorder?.stop();
+    await Promise.all(controllers.map(controller => controller.abort()));
+    await elector?.stop({ release: false });
+    await Promise.all(caches.map(cache => cache.stop()));
+    return this.#state === 'stopping' ? 'aborted' : 'restored';
   }
 
   #cutOff(): void {

@@ -90,14 +90,16 @@ export class Pager<T> {
     return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
   }
 
-  /** A token that expired on the way (410) starts it over, once. */
+  /** A token that expired on the way (410) starts it over, once; one that comes a second time would never end. */
   async #readPages({ signal, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
     let restarted = false;
+    const used = new Set<string>();
     for (let token: string | undefined; ; ) {
       const page = await this.#options.source.list({ limit: PAGE_SIZE, continue: token, signal });
       if (page.kind === 'refused' && page.status === 410 && token !== undefined && !restarted) {
         [items, token, restarted] = [[], undefined, true];
+        used.clear();
         continue;
       }
       if (page.kind !== 'page') return page;
@@ -109,6 +111,8 @@ export class Pager<T> {
       }
       token = page.continue;
       if (token === undefined) return { kind: 'listed', items, resourceVersion: page.resourceVersion };
+      if (used.has(token)) return broken('the server gave the same continue token twice: its list does not end');
+      used.add(token);
     }
   }
 

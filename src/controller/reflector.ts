@@ -6,30 +6,33 @@
  *   list or an event that came through ends the growth: a connection that is cut every minute costs 0.8 to 1.6 s each.
  * - The last resourceVersion is where a broken watch goes on, and it never goes back: what an API server that is behind
  *   sends (list, object or bookmark) is dropped.
+ * - After a watch that broke, or told nothing, the server's newest resourceVersion is asked for before the next one. A
+ *   server that has gone back, because its etcd was restored from a backup, is noticed: onRestored is called and
+ *   everything is listed anew, whatever versions it has. So it is where a list has an object that cannot be (history.ts).
+ *   A server that was away when it was asked is listed anew in any case: it may have caught up with what was seen.
  * - 410 Gone, as an answer or in the stream, costs one list; what was deleted meanwhile is told as deleted.
  * - 429 and 503 with Retry-After are asked again after that time, at least a second, without a list.
- * - A server that falls silent is noticed within 45 s, whatever the sockets look like: the server is asked to end each
- *   watch after 30 to 39 s, and one that is still there 5 s later is dead. Bookmarks alone would not do: they come
+ * - A server that falls silent is noticed within 40 s, whatever the sockets look like: the server is asked to end each
+ *   watch after 28 to 34 s, and one that is still there 5 s later is dead. Bookmarks alone would not do: they come
  *   every 60 s. Going on costs one small request from where the watch was, which the bookmark that the server sends
  *   2 s before the end keeps as young as etcd's own progress notes allow.
  * - A listener that throws is logged and changes nothing for others.
  *
  * Not guaranteed: every state in between (states that fall into a gap are skipped; deletions and new UIDs are not), an
- * order between objects, recovery when etcd is restored from a backup: resourceVersions go back then, and Kubernetes
- * itself asks for its components to be restarted.
+ * order between objects; after a restore, anything while API servers that were not restarted serve the lost future.
  */
 import { attempt } from './attempt.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, sleep } from './clock.ts';
+import { History } from './history.ts';
 import { type Log, messageOf } from './log.ts';
 import { Pager } from './pager.ts';
-import { compareVersions, isOlder } from './resource-version.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
 import { readItem, readLine } from './wire.ts';
 
-const SHORTEST_WATCH_S = 30;
-const WATCH_SPREAD_S = 10;
+const SHORTEST_WATCH_S = 28;
+const WATCH_SPREAD_S = 7;
 const WATCH_GRACE_MS = 5_000;
 /** A watch that ends sooner and empty is no watch (client-go's rule): without it a server could make us spin. */
 const SHORTEST_USEFUL_MS = 1_000;
@@ -50,6 +53,8 @@ export interface ReflectorOptions<T> {
   /** From 0 up to, not including, 1. */
   random: () => number;
   log: Log;
+  /** Called as soon as it is known that etcd was restored from a backup: what was learned until now may never have been. */
+  onRestored?: () => void;
 }
 
 export type Listener<T> = (event: StoreEvent<T>) => void;
@@ -64,8 +69,7 @@ export class Reflector<T> {
   readonly #listeners = new Set<Listener<T>>();
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
-  /** The newest state that was seen. It survives a 410, to tell a server that is behind. */
-  #version: string | undefined;
+  readonly #history: History<T>;
   #needsList = true;
   #hasSynced = false;
   #running: Promise<void> | undefined;
@@ -77,6 +81,7 @@ export class Reflector<T> {
     this.#options = options;
     this.#log = (level, message) => log(level, `${name}: ${message}`);
     this.#pager = new Pager({ ...options, log: this.#log });
+    this.#history = new History({ ...options, log: this.#log });
     this.#backoff = new Backoff({ clock, random });
   }
 
@@ -102,6 +107,14 @@ export class Reflector<T> {
     return this.#hasSynced;
   }
 
+  /**
+   * False from when a connection broke until the server has shown that its history is still the one that was followed:
+   * what is written meanwhile may come from objects that a restore has undone.
+   */
+  get isConfirmed(): boolean {
+    return this.#history.isConfirmed;
+  }
+
   /** Resolves when hasSynced turns true and the listeners know of every object; never, if it does not. */
   synced(): Promise<void> {
     return this.#synced.promise;
@@ -109,11 +122,15 @@ export class Reflector<T> {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const outcome = await (this.#needsList ? this.#list(signal) : this.#watch(signal)).catch(
-        (error: unknown): Outcome => broken(messageOf(error)),
-      );
+      const outcome = await this.#step(signal).catch((error: unknown): Outcome => broken(messageOf(error)));
+      if (outcome.kind !== 'fine') this.#history.fails(outcome.kind === 'broken');
       if (!signal.aborted) await this.#recover(outcome, signal);
     }
+  }
+
+  #step(signal: AbortSignal): Promise<Outcome> {
+    if (this.#needsList) return this.#list(signal);
+    return this.#history.isUnsure ? this.#confirm(signal) : this.#watch(signal);
   }
 
   async #recover(outcome: Outcome, signal: AbortSignal): Promise<void> {
@@ -121,7 +138,7 @@ export class Reflector<T> {
     let delay = this.#backoff.next();
     if (outcome.kind === 'expired') {
       this.#needsList = true;
-      this.#log('info', `resourceVersion ${this.#version} has expired: listing anew`);
+      this.#log('info', `resourceVersion ${this.#history.version} has expired: listing anew`);
     } else {
       const retryAfterMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
       if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, SHORTEST_RETRY_MS);
@@ -133,29 +150,39 @@ export class Reflector<T> {
   async #list(signal: AbortSignal): Promise<Outcome> {
     const listed = await this.#pager.list(signal);
     if (listed.kind !== 'listed') return listed;
-    const { resourceVersion, items } = listed;
-    if (this.#version !== undefined && isOlder(resourceVersion, this.#version)) {
-      return broken(`the server is behind: its list is of ${resourceVersion}, and ${this.#version} has been seen`);
-    }
-    this.#version = resourceVersion;
+    const accepted = await this.#history.accept(listed, signal);
+    if (accepted.kind !== 'accepted') return accepted;
     this.#backoff.reset();
     this.#needsList = false;
-    this.#deliver(this.store.replace(items));
+    this.#deliver(accepted.events);
     this.#hasSynced = true;
     this.#synced.resolve();
     return { kind: 'fine' };
+  }
+
+  async #confirm(signal: AbortSignal): Promise<Outcome> {
+    const newest = await this.#history.confirm(signal);
+    // It was away: when it is back it may be restored, and have caught up with the version that was seen.
+    if (newest.kind === 'broken' || newest.kind === 'restored') this.#needsList = true;
+    return newest.kind === 'broken' || newest.kind === 'refused' ? newest : { kind: 'fine' };
   }
 
   async #watch(signal: AbortSignal): Promise<Outcome> {
     const { source, clock, random } = this.#options;
     const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
     const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
-    this.#log('debug', `watching from resourceVersion ${this.#version}, for ${timeoutSeconds} s`);
+    this.#log('debug', `watching from resourceVersion ${this.#history.version}, for ${timeoutSeconds} s`);
     const start = clock.now();
     const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
+    this.#history.begins();
     return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
       let lines = 0;
-      const options = { resourceVersion: this.#version, initialEvents: false, timeoutSeconds, signal: inner.signal };
+      const options = {
+        resourceVersion: this.#history.version,
+        initialEvents: false,
+        timeoutSeconds,
+        signal: inner.signal,
+      };
       const ended = await source.watch(options, json => {
         if (inner.signal.aborted) return;
         lines += 1;
@@ -178,13 +205,13 @@ export class Reflector<T> {
       case 'deleted': {
         const read = readItem(line.raw, this.#options.transform);
         if (read.kind === 'unusable') this.#log('warning', `an event is skipped: ${read.why}`);
-        else if (this.#advance(read.item.resourceVersion)) {
+        else if (this.#history.advance(read.item.resourceVersion)) {
           this.#deliver(line.type === 'changed' ? this.store.set(read.item) : this.store.delete(read.item));
         }
         return undefined;
       }
       case 'bookmark':
-        this.#advance(line.resourceVersion);
+        this.#history.advance(line.resourceVersion);
         return undefined;
       case 'expired':
         return { kind: 'expired' };
@@ -194,14 +221,6 @@ export class Reflector<T> {
         this.#log('warning', 'a line of the watch is no event; skipped');
         return undefined;
     }
-  }
-
-  /** False when what has this version is not news: an older state, which only a server that is behind sends. */
-  #advance(version: string): boolean {
-    const order = this.#version === undefined ? 1 : (compareVersions(version, this.#version) ?? 1);
-    if (order < 0) this.#log('warning', `the server is behind: it sent ${version} after ${this.#version}; skipped`);
-    if (order > 0) this.#version = version;
-    return order > 0;
   }
 
   #deliver(events: readonly StoreEvent<T>[]): void {

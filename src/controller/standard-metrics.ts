@@ -19,6 +19,8 @@ export interface StandardMetrics {
   queue(name: string): QueueMetrics;
   controller(name: string): ControllerMetrics;
   leads(lease: string, leading: boolean): void;
+  /** A cache has noticed that the server's etcd was restored from a backup. */
+  restored(): void;
   /** @param code of HTTP, or `<error>` when there was no answer */
   request(code: string, method: string, host: string): void;
 }
@@ -51,7 +53,12 @@ export function standardMetrics(registry: Registry): StandardMetrics {
     'Seconds that the key which has been with a worker for the longest time has been there.',
   );
   const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.');
+  const restores = registry.counter(
+    'controller_etcd_restores_total',
+    'Times that everything was listed anew because etcd was restored from a backup.',
+  );
   const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.');
+  restores.inc({}, 0);
   return {
     queue: name => {
       depth.set(0, { name });
@@ -83,6 +90,7 @@ export function standardMetrics(registry: Registry): StandardMetrics {
         },
       };
     },
+    restored: () => restores.inc({}),
     leads: (name, leading) => master.set(leading ? 1 : 0, { name }),
     request: (code, method, host) => requests.inc({ code, method, host }),
   };

@@ -3,7 +3,15 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
-import { type Asked, isMissingNamespace, isMissingObject, noApiServer, parseStatus, refusal } from './errors.ts';
+import {
+  type Asked,
+  isConflict,
+  isMissingNamespace,
+  isMissingObject,
+  noApiServer,
+  parseStatus,
+  refusal,
+} from './errors.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { decodeEnvelope } from './protobuf/objects.ts';
 import { UnknownFieldError } from './protobuf/schema.ts';
@@ -55,7 +63,7 @@ export class Api {
 
   /**
    * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read
-   * the next is on its way. A token that expired starts it over, once.
+   * the next is on its way. A token that expired starts it over, once; one that comes a second time is an error.
    * @param onRestart told of that, for a `map` that keeps something itself
    */
   async list<Item, T>(
@@ -71,13 +79,15 @@ export class Api {
       return askPage(this.#transport, asked, part, item => map(item as Item));
     };
     let page = ask();
+    const used = new Set<string>();
     for (let restarted = false; ; ) {
-      const ahead = page.next.then(token => (token === undefined ? undefined : ask(token)));
+      const ahead = page.next.then(token => (token === undefined || used.has(token) ? undefined : ask(token)));
       const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
       if (isUnknown) asked = inJson(asked);
       if (answer.status === 410 && page.isLater && !restarted) {
         restarted = true;
         items.length = 0;
+        used.clear();
         onRestart();
         page = ask();
         continue;
@@ -88,6 +98,8 @@ export class Api {
         if (kept !== undefined) items.push(kept);
       }
       if (!metadata?.continue) return items;
+      if (used.has(metadata.continue)) throw this.#endless(resource);
+      used.add(metadata.continue);
       page = (await ahead) ?? ask(metadata.continue);
     }
   }
@@ -111,7 +123,7 @@ export class Api {
     // What a dry run would have made cannot be read again, should there be a field in it that we do not know.
     const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
     const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
-    if (answer.status === 409) return { kind: 'conflict' };
+    if (isConflict(answer)) return { kind: 'conflict' };
     if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
     const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
     const read = this.#body<T>(asked, answer);
@@ -138,7 +150,7 @@ export class Api {
       },
       replayable: true,
     });
-    if (answer.status === 409) return 'conflict';
+    if (isConflict(answer)) return 'conflict';
     if (isMissingObject(answer, resource, name)) return 'gone';
     const body = await this.#body<{ metadata?: { finalizers?: string[] } }>({ verb: 'delete', resource, name }, answer);
     return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
@@ -191,6 +203,12 @@ export class Api {
     const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
     throw new NodepoolError('cluster', problem, next, { cause });
   };
+
+  #endless({ plural }: Resource): NodepoolError {
+    const { server } = this.#transport.access.cluster;
+    const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
+    return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
+  }
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
     const { protobuf } = answer;

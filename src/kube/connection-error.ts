@@ -1,7 +1,19 @@
 /** Why there was no answer from the server at all, in a line with a way out. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { DeadlineError, StaleSocketError } from './exchange.ts';
+import { DeadlineError, StaleSocketError, TooLongError } from './exchange.ts';
 import type { Access } from './kubeconfig.ts';
+import { LONGEST_ANSWER, MOST_PIECES } from './wire.ts';
+
+/** Not ENOTFOUND, where a name server has said that there is no such name. */
+const TRANSIENT = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+]);
 
 /**
  * Anything but a NodepoolError is taken for a failure of the connection to the server.
@@ -9,9 +21,10 @@ import type { Access } from './kubeconfig.ts';
  */
 export function connectionError(error: unknown, access: Access, deadlineMs: number, isWrite: boolean): NodepoolError {
   if (error instanceof NodepoolError) return error;
-  const problem = error instanceof StaleSocketError ? error.cause : error;
+  const problem = error instanceof StaleSocketError ? (error.cause ?? error) : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
-  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true });
+  const isTransient = problem instanceof DeadlineError || TRANSIENT.has((problem as NodeJS.ErrnoException).code ?? '');
+  return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true, isTransient });
 }
 
 function explain(
@@ -30,6 +43,12 @@ function explain(
     return {
       message: `the server ${server} gave no answer within ${deadlineMs / 1000} s`,
       next: `check that the cluster is up, or wait longer with --request-timeout${unknown}`,
+    };
+  }
+  if (error instanceof TooLongError) {
+    return {
+      message: `the server ${server} sent an answer of more than ${LONGEST_ANSWER / 1024 ** 2} MiB or ${MOST_PIECES} pieces`,
+      next: `check that ${source} names a Kubernetes API server, and what stands before it${unknown}`,
     };
   }
   switch (error.code) {

@@ -5,7 +5,7 @@ import type { Transport } from './transport.ts';
 
 export function demandPort(api: Api, transport: Transport): DemandPort {
   return {
-    podDemand: async () => (await import('./pod-demand.ts')).podDemand(api),
+    podDemand: async nodes => (await import('./pod-demand.ts')).podDemand(api, nodes),
     nodeUsage: async signal => (await import('./metrics.ts')).nodeUsage(transport, signal),
   };
 }

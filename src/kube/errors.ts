@@ -3,6 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 import type { Answer } from './answer.ts';
 import type { Access } from './kubeconfig.ts';
+import { isPolicyRefusal, policyRefusal } from './policy-refusal.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 
 /** The part of meta/v1 Status that is used. */
@@ -64,13 +65,19 @@ export function isMissingObject(answer: Answer, { plural, group }: Resource, nam
 /** The object that does not exist, as the API server says; it need not be the one that was asked for. */
 export function missingObject(answer: Answer): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
   const status = answer.status === 404 ? parseStatus(answer.text) : undefined;
-  return status?.reason === 'NotFound' && status.name !== undefined ? status : undefined;
+  const isOurs = status?.reason === 'NotFound' && status.name !== undefined && !isPolicyRefusal(status.message);
+  return isOurs ? status : undefined;
 }
 
 /** True when the namespace of what was to be written does not exist. */
 export function isMissingNamespace(answer: Answer, { namespace }: Resource): boolean {
   const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
   return namespace !== undefined && isMissingObject(answer, namespaces, namespace);
+}
+
+/** True when the object moved on; false when a webhook refused with this status. */
+export function isConflict(answer: Answer): boolean {
+  return answer.status === 409 && !isPolicyRefusal(parseStatus(answer.text)?.message ?? '');
 }
 
 /** The server's own words: of what is no Status, as a proxy's page, the first line. */
@@ -97,6 +104,8 @@ export function refusal(
   const reason = reasonOf(answer, status);
   const { server } = access.cluster;
   if (isForeign(answer, status)) return noApiServer(access, answer);
+  const refused = status && policyRefusal(cannot, status.message);
+  if (refused !== undefined) return refused;
   switch (answer.status) {
     case 400:
       return badRequest(cannot, reason);
@@ -118,18 +127,21 @@ export function refusal(
         'cluster',
         `${cannot}: the server ${server} is overloaded or not ready (${answer.status}): ${reason}`,
         'try again in a moment',
+        { isTransient: true },
       );
     case 504:
       return new NodepoolError(
         'cluster',
         `${cannot}: the server ${server} ran out of time (504): ${reason}`,
         'try again in a moment',
+        { isTransient: true },
       );
     default:
       return new NodepoolError(
         'cluster',
         `${cannot}: the server ${server} answered ${answer.status}: ${reason}`,
         answer.status >= 500 ? "try again; if it stays, look at the server's log" : 'see request and answer with -v 8',
+        { isTransient: answer.status >= 500 },
       );
   }
 }

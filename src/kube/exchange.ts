@@ -6,6 +6,7 @@ import { createGunzip } from 'node:zlib';
 import type { Clock } from '../controller/clock.ts';
 import { destroyOnAbort } from './abort.ts';
 import { countRead } from './collect.ts';
+import { LONGEST_ANSWER, LONGEST_REFUSAL, MOST_PIECES } from './wire.ts';
 
 export interface Exchange {
   url: URL;
@@ -18,6 +19,8 @@ export interface Exchange {
   clock: Clock;
   /** Ends it, with an error. */
   signal?: AbortSignal | undefined;
+  /** Of those under way, what gives each up as stale if it uses a kept connection and has got no answer. */
+  unanswered?: Set<() => void> | undefined;
   /** Gets the body of a 2xx answer as it comes, which then is not kept. Must not throw. */
   onBody: ((chunk: Buffer) => void) | undefined;
 }
@@ -25,6 +28,7 @@ export interface Exchange {
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
+  /** Cut off at LONGEST_REFUSAL where the status is no 2xx. */
   body: Buffer;
   /** Of the body as it came, compressed or not, kept or not. */
   bytes: number;
@@ -33,16 +37,28 @@ export interface Reply {
 /** The deadline passed before the whole answer was there. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
+  /** Whether not even the head of an answer came. */
+  readonly isSilent: boolean;
+
+  constructor(isSilent = false) {
+    super();
+    this.isSilent = isSilent;
+  }
 }
 
-/** The server closed a kept connection just as it was used again: it may or may not have seen the request. */
+/** A kept connection was closed, or found dead, as it was used again: the server may or may not have seen the request. */
 export class StaleSocketError extends Error {
   override readonly name = 'StaleSocketError';
 }
 
+/** The body of a 2xx answer, unpacked, goes on beyond LONGEST_ANSWER or MOST_PIECES. */
+export class TooLongError extends Error {
+  override readonly name = 'TooLongError';
+}
+
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
-/** Rejects with DeadlineError, StaleSocketError, or what node:http gives. */
+/** Rejects with DeadlineError, StaleSocketError, TooLongError, or what node:http gives. */
 export function exchange({
   url,
   method,
@@ -52,20 +68,27 @@ export function exchange({
   deadlineMs,
   clock,
   signal,
+  unanswered,
   onBody,
 }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
     const request = open(url, { method, headers, agent });
     if (signal !== undefined) destroyOnAbort(request, signal);
-    const expire = () => {
-      reject(new DeadlineError());
+    let answered = false;
+    const giveUp = (error: Error) => {
+      settle(() => reject(error));
       request.destroy();
     };
+    const giveUpStale = () => {
+      if (request.reusedSocket) giveUp(new StaleSocketError('the connection fell silent'));
+    };
+    unanswered?.add(giveUpStale);
+    const expire = () => giveUp(new DeadlineError(!answered));
     const cancel = deadlineMs === undefined ? undefined : clock.after(deadlineMs, expire);
-    let answered = false;
     const settle = (end: () => void) => {
       cancel?.();
+      unanswered?.delete(giveUpStale);
       end();
     };
     const fail = (error: NodeJS.ErrnoException) => {
@@ -75,11 +98,25 @@ export function exchange({
     request.on('error', fail);
     request.on('response', response => {
       answered = true;
+      unanswered?.delete(giveUpStale);
       const { statusCode: status = 0, headers } = response;
+      const isGood = status >= 200 && status < 300;
       const chunks: Buffer[] = [];
-      const take =
-        onBody !== undefined && status >= 200 && status < 300 ? onBody : (chunk: Buffer) => chunks.push(chunk);
-      let bytes = 0;
+      let [kept, bytes] = [0, 0];
+      const end = () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes }));
+      const keep = (chunk: Buffer) => {
+        kept += chunk.length;
+        if (kept <= (isGood ? LONGEST_ANSWER : LONGEST_REFUSAL) && chunks.length < MOST_PIECES) {
+          chunks.push(chunk);
+          return;
+        }
+        // Of a refusal the status says enough.
+        if (isGood) settle(() => reject(new TooLongError()));
+        else end();
+        request.destroy();
+        content.destroy();
+      };
+      const take = onBody !== undefined && isGood ? onBody : keep;
       const content = unpacked(response);
       content.on('data', (chunk: Buffer) => {
         take(chunk);
@@ -90,7 +127,7 @@ export function exchange({
       });
       response.on('error', fail);
       if (content !== response) content.on('error', fail);
-      content.on('end', () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes })));
+      content.on('end', end);
     });
     // With a text, Node would write the headers in UTF-8 too, whose characters are bytes already (credentials.ts).
     request.end(body === undefined ? undefined : Buffer.from(body));

@@ -1,8 +1,10 @@
 /** Which cluster to speak to and as whom: kubectl's rules for finding, merging and overriding kubeconfig files. */
+
 import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { own, setOwn } from '../nodepool/json.ts';
 import type { AccessNames } from '../operations/names-port.ts';
 import { withoutLogin } from './kubeconfig-fields.ts';
 import {
@@ -223,7 +225,7 @@ function extrasOf(flags: string[]): Record<string, string[]> {
   for (const flag of flags) {
     const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(flag) ?? [];
     if (key === undefined) throw new NodepoolError('usage', `--as-user-extra "${flag}" is not KEY=VALUE`);
-    extras[key] = [...(extras[key] ?? []), value];
+    setOwn(extras, key, [...(own(extras, key) ?? []), value]);
   }
   return extras;
 }

@@ -7,6 +7,9 @@ import { pathOf, type Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
 import type { Wire } from './wire.ts';
 
+/** Half of the time in which a leader must have renewed its lease: a second try, on another connection, is in time. */
+const DEADLINE_MS = 5_000;
+
 type WireLease = Wire<V1Lease>;
 
 /** @param now the wall clock, for certificates */
@@ -29,6 +32,7 @@ export function leasePort(transport: Transport, namespace: string, name: string,
       path: pathOf(resource, method === 'POST' ? undefined : name),
       body,
       urgent: true,
+      deadlineMs: DEADLINE_MS,
       ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
     });
     // A patch of one that was deleted meets nothing: it is as with one that somebody else has changed.
@@ -38,7 +42,7 @@ export function leasePort(transport: Transport, namespace: string, name: string,
   };
   return {
     async get() {
-      const answer = await transport.request({ path: pathOf(resource, name), urgent: true });
+      const answer = await transport.request({ path: pathOf(resource, name), urgent: true, deadlineMs: DEADLINE_MS });
       return isMissingObject(answer, resource, name) ? undefined : read('get', answer);
     },
     create: (record: LeaseRecord) =>

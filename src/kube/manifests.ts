@@ -1,28 +1,19 @@
 /** The objects of a controller's manifest: applied, looked for, deleted. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { resourceOf } from '../nodepool/plural.ts';
 import type { ManifestObject, ManifestsPort } from '../operations/ports.ts';
 import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
 import type { Resource } from './resource.ts';
 
-const PLURALS: Record<string, string> = {
-  Namespace: 'namespaces',
-  ServiceAccount: 'serviceaccounts',
-  ClusterRole: 'clusterroles',
-  ClusterRoleBinding: 'clusterrolebindings',
-  Role: 'roles',
-  RoleBinding: 'rolebindings',
-  Deployment: 'deployments',
-  PodDisruptionBudget: 'poddisruptionbudgets',
-};
-
 export function manifestsPort(api: Api): ManifestsPort {
-  const read = (object: ManifestObject) => api.get<ManifestObject>(resourceOf(object), object.metadata.name);
+  const read = (object: ManifestObject) => api.get<ManifestObject>(toResource(object), object.metadata.name);
   return {
     get: read,
     async apply(object, { dryRun }) {
       const before = await read(object);
-      const write = await api.patch<ManifestObject>(resourceOf(object), object.metadata.name, {
+      const write = await api.patch<ManifestObject>(toResource(object), object.metadata.name, {
         contentType: APPLY_PATCH,
         body: object,
         query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
@@ -37,17 +28,15 @@ export function manifestsPort(api: Api): ManifestsPort {
       return isDeepStrictEqual(contents(before), contents(write.object)) ? 'unchanged' : 'configured';
     },
     async delete(object, { dryRun }) {
-      const result = await api.delete(resourceOf(object), { name: object.metadata.name }, dryRun);
+      const result = await api.delete(toResource(object), { name: object.metadata.name }, dryRun);
       return result === 'gone' ? 'gone' : 'deleted';
     },
   };
 }
 
-function resourceOf({ apiVersion, kind, metadata: { namespace } }: ManifestObject): Resource {
-  const plural = PLURALS[kind];
-  if (plural === undefined) throw new Error(`no resource is known for kind ${kind}`);
+function toResource({ apiVersion, kind, metadata: { namespace } }: ManifestObject): Resource {
   const [version = '', group = ''] = apiVersion.split('/').toReversed();
-  return { group, version, plural, kind, ...(namespace === undefined ? {} : { namespace }) };
+  return { group, version, plural: resourceOf(kind), kind, ...(namespace === undefined ? {} : { namespace }) };
 }
 
 /** Without what the cluster keeps there itself: it may change while nothing is applied. */

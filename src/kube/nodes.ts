@@ -1,16 +1,20 @@
 /** v1 Nodes, cut down to what is used as soon as they are read: one is 11 kB, and there are thousands. */
 import type { V1Node } from '@kubernetes/client-node';
+import { readResources } from '../nodepool/node-resources.ts';
+import { keptRecord } from '../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../nodepool/types.ts';
 import type { NodePatch, NodeWrite } from '../reconciler/ports.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
+import { managerOf } from './field-manager.ts';
 import type { Query } from './request.ts';
-import { NODES } from './resource.ts';
+import { inJson, NODES } from './resource.ts';
 import type { Wire } from './wire.ts';
 
 export type WireNode = Wire<V1Node>;
 
 export function toNode({ metadata = {}, spec, status }: WireNode): Node {
   const record = metadata.annotations?.[RECORD_ANNOTATION];
+  const { allocatable, omitted } = readResources(status?.allocatable ?? {});
   return {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
@@ -18,10 +22,11 @@ export function toNode({ metadata = {}, spec, status }: WireNode): Node {
     creationTimestamp: metadata.creationTimestamp ?? '',
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
-    ...(record === undefined ? {} : { record }),
+    ...(record === undefined ? {} : { record: keptRecord(record) }),
     ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
     unschedulable: spec?.unschedulable ?? false,
-    allocatable: status?.allocatable ?? {},
+    allocatable,
+    ...(omitted === undefined ? {} : { omittedResources: omitted }),
   };
 }
 
@@ -59,6 +64,11 @@ export class Nodes {
   async get(name: string): Promise<Node | undefined> {
     const node = await this.#api.get<WireNode>(NODES, name);
     return node && toNode(node);
+  }
+
+  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
+    const node = await this.#api.get<WireNode>(inJson(NODES), name);
+    return managerOf(node?.metadata?.managedFields, path);
   }
 
   async patch(name: string, patch: NodePatch, query: Query = {}): Promise<NodeWrite> {

@@ -1,20 +1,23 @@
 /** What an OpenID Connect issuer is asked: where its token endpoint is (discovery), and a new token for an old one. */
 
-import { readFile } from 'node:fs/promises';
-import http from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import { isSection, isText, type Section } from './kubeconfig-fields.ts';
 import type { LoginSurroundings } from './proof.ts';
 import { proxyFromEnvironment } from './proxy.ts';
 import { newAgent } from './proxy-agent.ts';
-import { publicAuthorities } from './tls-material.ts';
+import { publicAuthorities, readText } from './tls-material.ts';
 
 /** By the names of the kubeconfig. */
 export type OidcConfig = Record<string, string>;
 
 /** Characters of an answer that an error quotes. */
 const MOST_QUOTED = 80;
+/** Bytes of an answer: tokens have a few thousand. */
+const MOST_BYTES = 1024 ** 2;
+/** Of each request: nobody has to be waited for. */
+const DEADLINE_MS = 30_000;
 
 interface Answer {
   status: number;
@@ -31,10 +34,14 @@ export async function issuerRequest(
   config: OidcConfig,
   refreshToken: string,
   { env, signal }: Pick<LoginSurroundings, 'env' | 'signal'>,
+  deadlineMs = DEADLINE_MS,
 ): Promise<Section> {
-  const ca = await certificateAuthority(config);
-  const ask: Ask = (url, init) => exchange(new URL(url), ca, env, signal, init);
-  const endpoint = await tokenEndpoint(config['idp-issuer-url'] ?? '', ask);
+  const issuer = config['idp-issuer-url'] ?? '';
+  // Over http anybody on the way could name the endpoint that the refresh-token is sent to.
+  if (!isHttps(issuer)) throw new Error('its idp-issuer-url is not https://');
+  const ca = certificateAuthority(config);
+  const ask: Ask = (url, init) => exchange(new URL(url), { ca, env, signal, deadlineMs }, init);
+  const endpoint = await tokenEndpoint(issuer, ask);
   const { 'client-id': id = '', 'client-secret': secret = '' } = config;
   const refresh = { grant_type: 'refresh_token', refresh_token: refreshToken };
   const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -56,10 +63,10 @@ export async function issuerRequest(
   return parsed(answer, endpoint);
 }
 
-async function certificateAuthority(config: OidcConfig): Promise<Buffer | string[]> {
+function certificateAuthority(config: OidcConfig): Buffer | string | string[] {
   const { 'idp-certificate-authority-data': data, 'idp-certificate-authority': file } = config;
   if (data) return Buffer.from(data, 'base64');
-  return file ? await readFile(file) : publicAuthorities();
+  return file ? readText(file, 'idp-certificate-authority') : publicAuthorities();
 }
 
 /** By OpenID Connect Discovery 1.0, 4. */
@@ -70,34 +77,53 @@ async function tokenEndpoint(issuer: string, ask: Ask): Promise<string> {
   const { token_endpoint: endpoint } = parsed(answer, url);
   if (!isText(endpoint)) throw new Error(`${url} names no token_endpoint`);
   // OpenID Connect Discovery 1.0, 3. The refresh-token goes there.
-  if (url.startsWith('https:') && !endpoint.startsWith('https:')) {
-    throw new Error(`${url} names a token_endpoint that is not https://`);
-  }
+  if (!isHttps(endpoint)) throw new Error(`${url} names a token_endpoint that is not https://`);
   return endpoint;
 }
 
-async function exchange(
-  url: URL,
-  ca: Buffer | string[],
-  env: LoginSurroundings['env'],
-  signal: AbortSignal,
-  init: Parameters<Ask>[1],
-): Promise<Answer> {
-  const { request: open } = url.protocol === 'http:' ? http : https;
+function isHttps(url: string): boolean {
+  return URL.parse(url)?.protocol === 'https:';
+}
+
+interface Way {
+  ca: Buffer | string | string[];
+  env: LoginSurroundings['env'];
+  signal: AbortSignal;
+  deadlineMs: number;
+}
+
+/** Follows no redirect. */
+async function exchange(url: URL, { ca, env, signal, deadlineMs }: Way, init: Parameters<Ask>[1]): Promise<Answer> {
+  const late = AbortSignal.timeout(deadlineMs);
   // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
   const agent = newAgent(url, proxyFromEnvironment(url, env), { ca, rejectUnauthorized: true });
   const method = init === undefined ? 'GET' : 'POST';
   try {
-    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-      const request = open(url, { method, headers: init?.headers ?? {}, agent, signal });
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const ended = AbortSignal.any([signal, late]);
+      const request = https.request(url, { method, headers: init?.headers ?? {}, agent, signal: ended });
       request.on('response', resolve);
       request.on('error', reject);
       request.end(init?.body);
     });
-    return { status: response.statusCode ?? 0, body: await text(response) };
+    return { status: response.statusCode ?? 0, body: await bodyOf(response, url) };
+  } catch (error) {
+    if (!late.aborted) throw error;
+    throw new Error(`${url.origin}${url.pathname} gave no answer within ${deadlineMs / 1000} s`, { cause: error });
   } finally {
     agent.destroy();
   }
+}
+
+async function bodyOf(answer: Readable, { origin, pathname }: URL): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) throw new Error(`${origin}${pathname} answered with more than 1 MiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** Some refuse with 200, and the error of RFC 6749, 5.2. */

@@ -3,12 +3,10 @@ import type { V1Pod } from '@kubernetes/client-node';
 import type { Toleration } from '../nodepool/types.ts';
 import type { PlacedPod } from '../operations/node-access-port.ts';
 import type { Api } from './api.ts';
+import { MOST_LISTS } from './pods.ts';
 import { decodeToleratingPod } from './protobuf/tolerating-pod.ts';
 import { PODS, type Resource } from './resource.ts';
 import type { Wire } from './wire.ts';
-
-/** Beyond it one list of all pods asks less of the server than one of each node's. */
-const MOST_LISTS = 100;
 
 const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
 

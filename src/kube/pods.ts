@@ -6,8 +6,12 @@ import type { Query } from './request.ts';
 import { PODS } from './resource.ts';
 import type { Wire } from './wire.ts';
 
+/** Lists of the pods on one node each, beyond which one list of all pods asks less of the server and of us. */
+export const MOST_LISTS = 100;
+export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
+
 /** Those that take one of their node's places: scheduled, and neither Succeeded nor Failed. */
-export const PLACED: Query = { fieldSelector: 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed' };
+export const PLACED: Query = { fieldSelector: `spec.nodeName!=,${NOT_ENDED}` };
 
 export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
   return { node: spec?.nodeName ?? '' };

@@ -17,6 +17,8 @@ export interface Request {
   onBody?: (chunk: Buffer) => void;
   /** Ends it, wherever it is, with an error. */
   signal?: AbortSignal | undefined;
+  /** Milliseconds for it, with its retries, where that is less than what all requests have. */
+  deadlineMs?: number;
   /** Whether sending it twice does no harm; default: GETs are. */
   replayable?: boolean;
   /** Whoever asks waits himself when the server has had too much: 429 is an answer. */

@@ -141,6 +141,12 @@ function asNamed(name: string): Pick<ConnectionOptions, 'servername' | 'checkSer
   return { servername: '', checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate) };
 }
 
+/** The next request, or watch, opens a new connection. */
+export function endIdleSocketsOf({ agent, streams }: Session): void {
+  endIdleSockets(agent);
+  endIdleSockets(streams);
+}
+
 /** The next request opens a new connection. */
 export function endIdleSockets(agent: http.Agent): void {
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();

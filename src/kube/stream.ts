@@ -3,12 +3,10 @@ import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import https from 'node:https';
 import { destroyOnAbort } from './abort.ts';
 import { countRead } from './collect.ts';
-import { LONGEST_OBJECT } from './wire.ts';
+import { LONGEST_OBJECT, LONGEST_REFUSAL, MOST_PIECES } from './wire.ts';
 
 /** Of a line, in characters. */
 const LONGEST_LINE = LONGEST_OBJECT;
-/** Bytes of a refusal; a Status has a few hundred. */
-const LONGEST_BODY = 1024 * 1024;
 
 export interface StreamRequest {
   url: URL;
@@ -48,6 +46,7 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
     pieces.push(rest);
     length += rest.length;
     if (length > LONGEST_LINE) throw new Error(`a line has more than ${LONGEST_LINE} characters`);
+    if (pieces.length > MOST_PIECES) throw new Error(`a line came in more than ${MOST_PIECES} pieces`);
   }
   if (length > 0) throw new Error('the answer broke off inside a line');
 }
@@ -60,7 +59,7 @@ export async function readBody(response: IncomingMessage): Promise<Buffer> {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > LONGEST_BODY) break;
+      if (length > LONGEST_REFUSAL || chunks.length >= MOST_PIECES) break;
     }
   } catch {
     // It broke off.

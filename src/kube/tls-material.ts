@@ -1,12 +1,15 @@
 /** Certificates and keys, of a cluster and of a user, and the TLS context that is made of them. */
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
 import { readProblem } from './kubeconfig-file.ts';
 import type { Proof } from './proof.ts';
+
+/** Of a file: a bundle of all public authorities has 0.2 MiB. */
+const MOST_BYTES = 4 * 1024 ** 2;
 
 export interface Tls {
   material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
@@ -77,7 +80,7 @@ function fromBase64(data: string, what: string): Buffer {
 /** Throws NodepoolError (input) that says what the file is. */
 export function readText(file: string, what: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readUpTo(file, MOST_BYTES);
   } catch (error) {
     throw new NodepoolError(
       'input',
@@ -85,5 +88,21 @@ export function readText(file: string, what: string): string {
       'correct the path in the kubeconfig',
       { cause: error },
     );
+  }
+}
+
+/** The path comes from a kubeconfig that somebody may have sent: of /dev/zero there is no end. */
+function readUpTo(file: string, most: number): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(most + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length <= most; length += read) {
+      read = readSync(descriptor, bytes, length, bytes.length - length, null);
+    }
+    if (length > most) throw new Error(`it has more than ${most / 1024 ** 2} MiB`);
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -4,13 +4,16 @@
  * What is sent again, and why that is safe:
  * - 429 and 503 with Retry-After: the server says it did nothing. At most 10 times, as client-go. Who asks may keep the
  *   429s to himself: of an eviction they tell of a budget.
- * - a kept connection that was closed as it was used again: only requests marked `replayable`. Reads are, and so are
- *   writes guarded by resourceVersion, UID or a name of our own: done twice they end as a conflict or "gone", which
+ * - a kept connection that was closed, or found dead, as it was used again: only requests marked `replayable`. Reads
+ *   are, and so are writes guarded by resourceVersion, UID or a name of our own: done twice they end as a conflict or "gone", which
  *   callers expect. A create of the user's object is not: it would report its own object as somebody else's.
  * - 401 with credentials that can be renewed (exec plugin, files of a token or a certificate): once, with fresh ones.
  *
  * A request has one deadline for all that, from when it has a place among those in flight. A write that waited, for a
  * place or for a busy server, is sent only if it still may be.
+ *
+ * Where one connection falls silent (a watch outlives its time, a request gets no answer), all kept ones are taken for
+ * dead, as HTTP/2 has them all in one: idle ones are closed, and what waits for an answer on one is sent anew.
  */
 import type http from 'node:http';
 import { type Clock, sleep } from '../controller/clock.ts';
@@ -25,7 +28,7 @@ import type { Access } from './kubeconfig.ts';
 import type { Request } from './request.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
-import { endIdleSockets, type Session, Sessions } from './session.ts';
+import { endIdleSockets, endIdleSocketsOf, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
 
 /** A request that has no answer after this long has failed, unless --request-timeout says otherwise. */
@@ -59,6 +62,8 @@ export class Transport {
   readonly #sessions: Sessions;
   readonly #limit: Limiter;
   readonly #closed = new AbortController();
+  /** Gives up what waits for an answer on a kept connection, and may be sent again. */
+  readonly #unanswered = new Set<() => void>();
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -86,6 +91,9 @@ export class Transport {
       const session = await this.#session(refused);
       const url = this.#url(request);
       const headers = this.#headers(request, session);
+      const fellSilent = () => {
+        if (isTimeout(signal)) this.#distrust(session);
+      };
       logRequest(this.#options.log, headers, undefined);
       const opening = openStream({ url, headers, agent: session.streams, signal });
       this.#count(
@@ -93,8 +101,9 @@ export class Transport {
         url,
         opening.then(({ statusCode }) => statusCode),
       );
+      signal.addEventListener('abort', fellSilent, { once: true });
       const response = await opening.catch((error: unknown) => {
-        throw this.#explain(error);
+        throw this.#explain(error, this.#deadlineOf({}));
       });
       logStream(this.#options.log, url, response);
       if (response.statusCode !== 401 || session.credentials.renewal === undefined || refused) return response;
@@ -115,7 +124,8 @@ export class Transport {
   }
 
   async #withRetries(request: Request): Promise<Answer> {
-    const { clock, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
+    const { clock } = this.#options;
+    const deadlineMs = this.#deadlineOf(request);
     const replayable = request.replayable ?? (request.method ?? 'GET') === 'GET';
     let ends = clock.now() + (deadlineMs || Number.POSITIVE_INFINITY);
     let replayed = false;
@@ -128,12 +138,14 @@ export class Transport {
       this.#checkMaySend(request);
       let answer: Answer;
       try {
-        answer = await this.#send(request, session, ends);
+        answer = await this.#send(request, session, ends, replayable && !replayed);
       } catch (error) {
         const isStale = error instanceof StaleSocketError;
         // The others lie idle since the same time and may be as dead: what comes next gets a new connection.
         if (isStale || error instanceof DeadlineError) endIdleSockets(agentOf(request, session));
-        if (!isStale || replayed || !replayable) throw this.#explain(error, isWrite(request));
+        const isLate = request.signal !== undefined && isTimeout(request.signal);
+        if (isLate || (error instanceof DeadlineError && error.isSilent)) this.#distrust(session);
+        if (!isStale || replayed || !replayable) throw this.#explain(error, deadlineMs, isWrite(request));
         replayed = true;
         continue;
       }
@@ -180,7 +192,7 @@ export class Transport {
     return Promise.race([session, late]).finally(() => cancel());
   }
 
-  async #send(request: Request, session: Session, ends: number): Promise<Answer> {
+  async #send(request: Request, session: Session, ends: number, mayReplay: boolean): Promise<Answer> {
     const { access, clock, log } = this.#options;
     const agent = agentOf(request, session);
     const method = request.method ?? 'GET';
@@ -198,7 +210,8 @@ export class Transport {
     logRequest(log, headers, body);
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
     const { onBody, signal } = request;
-    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, signal, onBody });
+    const unanswered = mayReplay ? this.#unanswered : undefined;
+    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, signal, unanswered, onBody });
     this.#count(
       method,
       url,
@@ -208,6 +221,12 @@ export class Transport {
     const answer = toAnswer(reply);
     logAnswer(log, method, url, { ...answer, bytes: reply.bytes }, clock.now() - start);
     return answer;
+  }
+
+  /** The server, or the way to it, has not said a word on one connection for too long. */
+  #distrust(session: Session): void {
+    endIdleSocketsOf(session);
+    for (const giveUp of [...this.#unanswered]) giveUp();
   }
 
   #count(method: string, { host }: URL, status: Promise<number | undefined>): void {
@@ -231,9 +250,14 @@ export class Transport {
     return { ...credentials.headers, Accept: accept, 'User-Agent': this.#options.userAgent };
   }
 
-  #explain(error: unknown, isWrite = false): NodepoolError {
-    const { access, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
-    return connectionError(error, access, deadlineMs, isWrite);
+  /** Milliseconds; 0: none. */
+  #deadlineOf({ deadlineMs: own }: Pick<Request, 'deadlineMs'>): number {
+    const { deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
+    return own === undefined ? deadlineMs : Math.min(own, deadlineMs || own);
+  }
+
+  #explain(error: unknown, deadlineMs: number, isWrite = false): NodepoolError {
+    return connectionError(error, this.#options.access, deadlineMs, isWrite);
   }
 }
 
@@ -241,6 +265,11 @@ export class Transport {
 function isWrite({ method = 'GET', path, query, body }: Request): boolean {
   const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
   return method !== 'GET' && !isDry && !path.endsWith('reviews');
+}
+
+/** Whether it was aborted because the time for it was over: more than time enough, where it is a watch. */
+function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }
 
 /** What is urgent does not wait for a socket either. */

@@ -1,4 +1,5 @@
 /** Changes to a pool's spec, as flags state them: applied to what is there, they say nothing of the rest. */
+import { setOwn } from './json.ts';
 import { taintId } from './taint.ts';
 import type { NodePoolSpec, Taint, TaintEffect } from './types.ts';
 
@@ -35,7 +36,7 @@ function editMap(
 ): Record<string, string> {
   const after = { ...before };
   for (const [key, value] of Object.entries(edits)) {
-    if (value !== null) after[key] = value;
+    if (value !== null) setOwn(after, key, value);
     else if (Object.hasOwn(after, key)) delete after[key];
     else notFound.push(`${what} ${key}`);
   }

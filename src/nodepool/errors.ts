@@ -3,6 +3,7 @@ export interface NodepoolErrorOptions extends ErrorOptions {
   items?: readonly string[];
   /** See NodepoolError. */
   isGeneral?: boolean;
+  isTransient?: boolean;
 }
 
 /**
@@ -24,9 +25,11 @@ export class NodepoolError extends Error {
   readonly lines: readonly string[];
   /** Not of the object that was asked for: no connection or no credentials, so that the next request is likely to fail alike. */
   readonly isGeneral: boolean;
+  /** May pass without anybody's help: the server is away, restarts or has too much to do. */
+  readonly isTransient: boolean;
 
   constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
-    const { items = [], isGeneral = false, ...rest } = options;
+    const { items = [], isGeneral = false, isTransient = false, ...rest } = options;
     const lines = [message, ...items];
     super(lines.join('\n  '), rest);
     this.name = 'NodepoolError';
@@ -34,6 +37,7 @@ export class NodepoolError extends Error {
     this.next = next;
     this.lines = lines;
     this.isGeneral = isGeneral;
+    this.isTransient = isTransient;
   }
 
   /** The message in one line, for what is put together of several. Not `line`: errors of JavaScriptCore have a number of that name. */

@@ -1,5 +1,7 @@
 /** The strings in which flags carry labels and taints: `k=v`, `k-`, `k=v:Effect`, `k:Effect-`. Modelled on kubectl's. */
+
 import { NodepoolError } from './errors.ts';
+import { setOwn } from './json.ts';
 import { effectProblem, isTaintEffect, keyProblem, TAINT_EFFECTS, valueProblem } from './syntax.ts';
 import { taintId } from './taint.ts';
 import type { Taint, TaintEffect } from './types.ts';
@@ -28,7 +30,7 @@ export function parseLabels(texts: readonly string[], flag = '--label'): Record<
     if (Object.hasOwn(labels, key) && labels[key] !== value) {
       throw refusal(flag, text, `${key} is given twice with different values`, 'give each key once');
     }
-    labels[key] = value;
+    setOwn(labels, key, value);
   }
   return labels;
 }

@@ -8,6 +8,12 @@ export function own<T>(object: Readonly<Record<string, T>>, key: string): T | un
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
+/** Sets a member of the object itself: by assignment, `__proto__` would change what the object inherits, or do nothing. */
+export function setOwn<T>(object: Record<string, T>, key: string, value: T): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
 /** The members that may be undefined, as members that may be absent. */
 type Optional<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
 type Definite<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] };

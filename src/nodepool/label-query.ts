@@ -1,3 +1,5 @@
+import { own } from './json.ts';
+
 /** meta/v1 LabelSelector, as PodDisruptionBudgets have it. */
 export interface LabelQuery {
   matchLabels?: Record<string, string>;
@@ -8,11 +10,11 @@ export interface LabelQuery {
 export function matchesQuery(query: LabelQuery | undefined, labels: Record<string, string>): boolean {
   if (query === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = query;
-  const equal = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  const equal = Object.entries(matchLabels).every(([key, value]) => own(labels, key) === value);
   return (
     equal &&
     matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = labels[key];
+      const value = own(labels, key);
       switch (operator) {
         case 'In':
           return value !== undefined && values.includes(value);

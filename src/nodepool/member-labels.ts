@@ -3,7 +3,7 @@
  * is ours to change. Each function gives a merge patch of labels, or throws a NodepoolError that names node and label.
  */
 import { NodepoolError } from './errors.ts';
-import { own } from './json.ts';
+import { own, setOwn } from './json.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
 import type { AppliedRecord } from './record.ts';
 import { matchesLabels, membershipSelector } from './selector.ts';
@@ -31,14 +31,14 @@ export function labelsToJoin(
   const left = source === undefined ? {} : membershipSelector(source);
   const patch: LabelPatch = {};
   for (const key of Object.keys(left)) {
-    if (!Object.hasOwn(selector, key) && !isClusterSet(key)) patch[key] = null;
+    if (!Object.hasOwn(selector, key) && !isClusterSet(key)) setOwn<string | null>(patch, key, null);
   }
   for (const [key, value] of Object.entries(selector)) {
     const live = labelOf(node, key);
     if (live === value) continue;
     const isOurs = live === undefined || Object.hasOwn(left, key) || record?.labels.get(key)?.value === live;
     if (!isOurs || isClusterSet(key)) throw notFree(node, pool, key, value, live);
-    patch[key] = value;
+    setOwn<string | null>(patch, key, value);
   }
   if (source !== undefined && matchesLabels(left, patchedLabels(node.labels, patch))) {
     throw new NodepoolError(
@@ -85,7 +85,7 @@ export function patchedLabels(labels: Record<string, string>, patch: LabelPatch)
   const merged = { ...labels };
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
-    else merged[key] = value;
+    else setOwn(merged, key, value);
   }
   return merged;
 }

@@ -1,5 +1,6 @@
 /** Which node belongs to which pool. One node, one pool. */
-import { type AppliedRecord, type AppliedSlot, parseRecord } from './record.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { RecordCache } from './record-cache.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
@@ -19,16 +20,12 @@ export interface Claim {
 /** Most nodes are lost by nobody. */
 const NONE: readonly string[] = [];
 
-/** Texts of records that are remembered: those of a big cluster where no two are alike. */
-const MOST_RECORDS = 10_000;
-
 /** All pools, arranged so that one node's claim costs a look-up per label of the node, not one per pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
   /** By key and value of one label of the pool's selector; the rest of the selector is checked on a hit. */
   readonly #byLabel = new Map<string, Map<string, NodePool[]>>();
-  /** By their text: the nodes of a pool mostly carry the same. */
-  readonly #records = new Map<string, AppliedRecord>();
+  readonly #records = new RecordCache();
   /** Of the selectors of all pools. */
   readonly #keys = new Set<string>();
   /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
@@ -82,7 +79,8 @@ export class PoolIndex {
    */
   claim(node: Node): Claim {
     const matching = this.#matching(node);
-    const record = this.#recordOf(node) ?? impliedRecord(node, matching, this.#inherited);
+    const applied = node.record === undefined ? undefined : this.#records.read(node.record);
+    const record = applied ?? impliedRecord(node, matching, this.#inherited);
     const able: string[] = [];
     for (const { metadata } of matching) {
       const { name } = metadata;
@@ -103,20 +101,10 @@ export class PoolIndex {
     );
     if (unmarked.size === 0) return names;
     for (const node of nodes) {
-      const holder = this.#recordOf(node)?.pool;
+      const holder = node.record === undefined ? undefined : this.#records.read(node.record)?.pool;
       if (holder !== undefined && unmarked.has(holder)) names.delete(holder);
     }
     return names;
-  }
-
-  #recordOf({ record: raw }: Node): AppliedRecord | undefined {
-    if (raw === undefined) return undefined;
-    const known = this.#records.get(raw);
-    if (known !== undefined) return known;
-    const record = parseRecord(raw);
-    if (this.#records.size >= MOST_RECORDS) this.#records.clear();
-    if (record !== undefined) this.#records.set(raw, record);
-    return record;
   }
 
   #matching(node: Node): NodePool[] {

@@ -1,4 +1,4 @@
-import { isObject, own } from './json.ts';
+import { isObject, own, setOwn } from './json.ts';
 
 /**
  * The RFC 7386 merge patch that turns `before` into `after`; undefined when they are equal.
@@ -8,12 +8,12 @@ export function mergePatch(before: unknown, after: unknown): Record<string, unkn
   const patch: Record<string, unknown> = {};
   const [from, to] = [asObject(before), asObject(after)];
   for (const key of Object.keys(from)) {
-    if (own(to, key) === undefined && from[key] !== undefined) patch[key] = null;
+    if (own(to, key) === undefined && from[key] !== undefined) setOwn(patch, key, null);
   }
   for (const [key, value] of Object.entries(to)) {
     const old = own(from, key);
     if (value === undefined || deepEqual(old, value)) continue;
-    patch[key] = isObject(value) && isObject(old) ? mergePatch(old, value) : value;
+    setOwn(patch, key, isObject(value) && isObject(old) ? mergePatch(old, value) : value);
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
 }

@@ -7,7 +7,7 @@
  *   changed it since: what someone else set is kept.
  * - A slot in neither the spec nor the record is never touched (but see `unmanaged: Remove`).
  */
-import { type AppliedRecord, type AppliedSlot, formatRecord, isStrippable } from './record.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized, isStrippable } from './record.ts';
 import { membershipSelector } from './selector.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
@@ -48,6 +48,8 @@ export interface NodePlan {
   patch: NodePatch | undefined;
   /** Pools that would hand the node to each other for ever, by the labels that they set: nothing is to be written then. */
   circle?: readonly string[];
+  /** The record would be larger than one may be: with `unmanaged: Remove` there is too much to take away. Nothing is to be written. */
+  isOversized?: boolean;
 }
 
 /**
@@ -79,7 +81,11 @@ export function planNode(
     ...labels.writes.map(write => describe('label', write, leaving)),
     ...taints.writes.map(write => describe('taint', write, leaving)),
   ];
-  const next = owner && formatRecord({ pool: owner.metadata.name, labels: labels.applied, taints: taints.applied });
+  const applied = owner && { pool: owner.metadata.name, labels: labels.applied, taints: taints.applied };
+  const next = applied && formatRecord(applied);
+  if (applied !== undefined && next !== undefined && isOversized(applied, next)) {
+    return { ...plan, changes: [], isOversized: true };
+  }
   if (plan.changes.length > 0 || next !== node.record) {
     plan.patch = {
       resourceVersion: node.resourceVersion,

@@ -133,7 +133,7 @@ const MOST_DIGITS = 15;
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
   let digits = 0;
   while (isDigit(text.charCodeAt(digits))) digits++;
-  if (digits === 0 || digits > MOST_DIGITS || (digits > 1 && text.startsWith('0'))) return undefined;
+  if (digits === 0 || digits > MOST_DIGITS) return undefined;
   if (digits === text.length) return '';
   const rest = text.length - digits;
   if (rest === 1 && text.endsWith('m')) return 'm';

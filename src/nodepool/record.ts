@@ -33,29 +33,75 @@ export function isStrippable(key: string): boolean {
 /** What the server takes for the name of any object of the kind, of a pool older than our rules too. */
 const POOL_NAME = /^[a-z0-9.-]{1,253}$/;
 
+/**
+ * Characters. A pool of 100 labels and 100 taints whose keys, values and displaced values are all at their longest takes
+ * 157,932 (validation.ts); only `unmanaged: Remove` could take more, and does not.
+ */
+export const MAX_RECORD_LENGTH = 160 * 1024;
+/** Labels, and taints, in one record. */
+export const MAX_RECORD_SLOTS = 1_000;
+
+/** What stands for a record that is too large to be kept in memory: that is what somebody else wrote. */
+const TOO_LARGE = /^record of (\d+) characters$/;
+
+/** The annotation as it is kept in memory: nobody needs the text of one that is too large. */
+export function keptRecord(raw: string): string {
+  return raw.length > MAX_RECORD_LENGTH ? `record of ${raw.length} characters` : raw;
+}
+
 /** Reads the annotation. Undefined when there is none or when it cannot be understood. */
 export function parseRecord(raw: string | undefined): AppliedRecord | undefined {
-  if (raw === undefined) return undefined;
+  return raw === undefined ? undefined : readRecord(raw).record;
+}
+
+/** Why the annotation is not one that a pool wrote; undefined when it is. What can be understood of it is used all the same. */
+export function recordProblem(raw: string): string | undefined {
+  return readRecord(raw).problem;
+}
+
+/** Whether what was to be written is more than is read again. */
+export function isOversized({ labels, taints }: AppliedRecord, text: string): boolean {
+  return text.length > MAX_RECORD_LENGTH || Math.max(labels.size, taints.size) > MAX_RECORD_SLOTS;
+}
+
+function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
+  const length = raw.length > MAX_RECORD_LENGTH ? String(raw.length) : TOO_LARGE.exec(raw)?.[1];
+  if (length !== undefined) return { problem: `larger than ${MAX_RECORD_LENGTH} characters (${length})` };
   let json: unknown;
   try {
     json = JSON.parse(raw);
   } catch {
-    return undefined;
+    return { problem: 'not JSON' };
   }
-  if (!isObject(json) || typeof json.pool !== 'string' || !POOL_NAME.test(json.pool)) return undefined;
+  if (!isObject(json)) return { problem: 'not a JSON object' };
+  if (typeof json.pool !== 'string' || !POOL_NAME.test(json.pool)) return { problem: 'without the name of a pool' };
   const displaced = isObject(json.displaced) ? json.displaced : {};
-  return {
+  const [labels, taints] = [slotsOf(json.labels), slotsOf(json.taints)];
+  if (Math.max(labels.length, taints.length) > MAX_RECORD_SLOTS) {
+    return { problem: `more than ${MAX_RECORD_SLOTS} labels or taints` };
+  }
+  const record: AppliedRecord = {
     pool: json.pool,
-    labels: parseSlots(json.labels, displaced.labels, id => keyProblem(id) === undefined),
-    taints: parseSlots(json.taints, displaced.taints, isTaintId),
+    labels: parseSlots(labels, displaced.labels, id => keyProblem(id) === undefined),
+    taints: parseSlots(taints, displaced.taints, isTaintId),
   };
+  sources.set(record, raw);
+  const left = labels.length + taints.length - record.labels.size - record.taints.size;
+  return left === 0 ? { record } : { record, problem: `with ${left} labels or taints that no pool sets` };
+}
+
+function slotsOf(values: unknown): [string, unknown][] {
+  return isObject(values) ? Object.entries(values) : [];
 }
 
 /** What no pool can have written is left out: it would make a patch that the server refuses for ever. */
-function parseSlots(values: unknown, displaced: unknown, isId: (id: string) => boolean): Map<string, AppliedSlot> {
+function parseSlots(
+  values: readonly [string, unknown][],
+  displaced: unknown,
+  isId: (id: string) => boolean,
+): Map<string, AppliedSlot> {
   const slots = new Map<string, AppliedSlot>();
-  if (!isObject(values)) return slots;
-  for (const [id, value] of Object.entries(values)) {
+  for (const [id, value] of values) {
     if (!isId(id) || !(value === null ? isStrippable(id) : isValue(value))) continue;
     const before = isObject(displaced) && Object.hasOwn(displaced, id) ? displaced[id] : undefined;
     slots.set(
@@ -72,18 +118,22 @@ function isValue(value: unknown): value is string {
 
 function isTaintId(id: string): boolean {
   const colon = id.lastIndexOf(':');
-  return keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
+  return colon > 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
 
+/** The texts that records were read from. */
+const sources = new WeakMap<AppliedRecord, string>();
 const formatted = new WeakMap<AppliedRecord, string>();
 
 /** Writes the annotation: the same record always gives the same bytes. Of one that many nodes share, only once. */
 export function formatRecord(record: AppliedRecord): string {
   const known = formatted.get(record);
   if (known !== undefined) return known;
-  const text = format(record);
-  formatted.set(record, text);
-  return text;
+  const [text, source] = [format(record), sources.get(record)];
+  // Nearly always they are alike, and one of them is memory enough.
+  const kept = text === source ? source : text;
+  formatted.set(record, kept);
+  return kept;
 }
 
 function format(record: AppliedRecord): string {

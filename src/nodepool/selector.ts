@@ -1,3 +1,4 @@
+import { own } from './json.ts';
 import type { NodePool } from './types.ts';
 
 /** Of the labels by which nodes belong to a pool, unless it has a nodeSelector. */
@@ -13,7 +14,7 @@ export function matchesLabels(selector: Record<string, string>, labels: Record<s
   // Asked for every node: no list of pairs.
   let isEmpty = true;
   for (const key in selector) {
-    if (labels[key] !== selector[key]) return false;
+    if (own(labels, key) !== selector[key]) return false;
     isEmpty = false;
   }
   return !isEmpty;

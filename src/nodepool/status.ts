@@ -1,8 +1,11 @@
 /** The status of a pool, computed anew from what was observed; nothing is carried over but transition times. */
 import { ellipsize } from './cut-bytes.ts';
 import { isInherited } from './membership.ts';
+import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
+import { plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
-import type { Condition, Node, NodePool, NodePoolStatus } from './types.ts';
+import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
+import type { Condition, Node, NodePool, NodePoolStatus, ResourceList } from './types.ts';
 import type { FieldError } from './validation.ts';
 
 /** The values of `status.status`. */
@@ -16,7 +19,7 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 
 /** Bytes. */
 const LONGEST_SENTENCE = 1024;
-const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict'];
+const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'ResourcesOmitted'];
 
 export interface Observation {
   members: Node[];
@@ -34,7 +37,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   const { members, specErrors, conflicts, failures, podCount } = observed;
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
-  const allocatable = sumResourceLists(
+  const sums = sumResourceLists(
     members.map(node => node.allocatable),
     (place, problem) => unreadable.push(`node ${members[place]?.name}: ${problem}`),
   );
@@ -62,7 +65,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
       type,
       status: value,
       reason,
-      message,
+      message: fitMessage(message),
       lastTransitionTime: before?.status === value ? before.lastTransitionTime : now,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };
@@ -72,11 +75,18 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     200: ['PoolReady', readyText],
     409: [firstConflict?.reason ?? 'Conflict', 'see condition Conflict'],
     422: ['InvalidSpec', invalid],
-    500: applied ? ['UnreadableQuantity', summarize(unreadable)] : ['WriteFailed', 'see condition Applied'],
+    500: applied ? ['UnreadableQuantity', summarize(unreadable.toSorted())] : ['WriteFailed', 'see condition Applied'],
     503: ['NoReadyNode', readyText],
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
-  return {
+  const omission = (left: number): Condition[] => {
+    // Members come in any order, and a text that differs is a write.
+    const texts = members.flatMap(omittedTexts).toSorted();
+    if (left > 0) texts.unshift(`${plural(left, 'sum')} beyond ${MAX_RESOURCES} resources or 64 KiB of status`);
+    if (texts.length === 0) return [];
+    return [condition('ResourcesOmitted', true, 'ResourcesOmitted', `left out of allocatable: ${summarize(texts)}`)];
+  };
+  const withSums = (allocatable: ResourceList): NodePoolStatus => ({
     status,
     nodeCount: members.length,
     readyNodeCount: ready,
@@ -98,9 +108,12 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
         firstConflict?.reason ?? 'NoConflict',
         summarize(conflicts.map(conflict => conflict.message)),
       ),
+      ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],
-  };
+  });
+  // What the rest takes with no sum in it is the most that it can take.
+  return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
 }
 
 /** The condition that says most of why a pool is not as it should be: Ready points to the others. */

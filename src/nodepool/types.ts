@@ -59,7 +59,8 @@ export interface NodePoolSpec {
 }
 
 export interface Condition {
-  type: 'Ready' | 'Applied' | 'Conflict';
+  /** ResourcesOmitted is there only while it is True. */
+  type: 'Ready' | 'Applied' | 'Conflict' | 'ResourcesOmitted';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;
@@ -105,7 +106,19 @@ export interface Node {
   record?: string;
   ready: boolean;
   unschedulable: boolean;
+  /** What is read of it (see node-resources.ts). */
   allocatable: ResourceList;
+  omittedResources?: OmittedResources;
+}
+
+/** Resources of a node that are not read. */
+export interface OmittedResources {
+  /** How many have no qualified name. */
+  unqualified: number;
+  /** One of these names, cut; empty when there is none. */
+  example: string;
+  /** How many there are beyond the most that are read. */
+  excess: number;
 }
 
 export interface Toleration {

@@ -1,6 +1,8 @@
 /** The pools that nodes are in already by their labels, and the NodePools that take them over without a change to a node. */
+
 import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
@@ -62,9 +64,8 @@ function sharesNodes({ metadata: { name } }: NodePool, overlap: Overlap): Nodepo
 export function overlapText({ pools, exist }: Overlap): { problem: string; next: string } {
   const names = pools.join(', ');
   if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };
-  const noun = pools.length === 1 ? 'pool' : 'pools';
   return {
-    problem: `shares nodes with ${noun} ${names}, which ${pools.length === 1 ? 'exists' : 'exist'}`,
+    problem: `shares nodes with ${noun(pools.length, 'pool')} ${names}, which ${pools.length === 1 ? 'exists' : 'exist'}`,
     next: `change the nodeSelector there (kubectl nodepool edit ${pools[0]}), or relabel the nodes`,
   };
 }

@@ -1,9 +1,11 @@
 /** Carries out what was planned: the pools of an intent are reconciled, then whatever other pools gained or lost nodes. */
+import { systemClock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
+import { NodePace } from '../reconciler/node-pace.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
@@ -58,7 +60,8 @@ export async function apply(
   const before = stateBefore(view, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const reconciler = reconcilerOf(view, options, deps, { ...counted, ...defined({ changes }) });
+  const pace = new NodePace(systemClock);
+  const reconciler = reconcilerOf(view, options, deps, { pace, ...counted, ...defined({ changes }) });
   const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
@@ -67,7 +70,7 @@ export async function apply(
   const own = await Promise.all(first.map(result => reconciledAgain(result, touchedByOthers(first), reconciler)));
   const others = [...touched].filter(pool => !pools.includes(pool) && view.isStaying(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(view, options, deps, { ...counted, only });
+  const rest = reconcilerOf(view, options, deps, { pace, ...counted, only });
   return { own, others: await Promise.all(others.map(pool => resultOf(pool, rest.reconcile(pool)))) };
 }
 
@@ -125,19 +128,11 @@ function reconcilerOf(
   view: View,
   { concurrency, dryRun, consent }: ApplyOptions,
   { cluster, now, sleep, progress, signal }: ApplyDeps,
-  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'podsOn'>,
+  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'pace' | 'podsOn'>,
 ): Reconciler {
   const limit = createLimiter(concurrency);
-  return new Reconciler({
-    cluster,
-    view,
-    limit,
-    now,
-    sleep,
-    dryRun,
-    ...defined({ progress, consent, signal }),
-    ...own,
-  });
+  const optional = defined({ progress, consent, signal });
+  return new Reconciler({ cluster, view, limit, now, sleep, clock: systemClock, dryRun, ...optional, ...own });
 }
 
 /** What the cluster refuses is the pool's; a bug is thrown. */

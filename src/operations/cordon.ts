@@ -1,5 +1,7 @@
 /** Closes nodes to new pods, and opens them again: one guarded patch a node, and none where it is so already. */
+
 import { NodepoolError } from '../nodepool/errors.ts';
+import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { conflictDelay } from '../reconciler/conflict-delay.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
@@ -84,10 +86,10 @@ async function setUnschedulable(
 
 function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {
   const what = nodes.map(name => `"${name}"`).join(', ');
-  const [noun, verb] = nodes.length === 1 ? ['node', 'is not a member'] : ['nodes', 'are not members'];
+  const verb = nodes.length === 1 ? 'is not a member' : 'are not members';
   return new NodepoolError(
     'input',
-    `--node: ${noun} ${what} ${verb} of nodepool ${pools.join(', ')}`,
+    `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of nodepool ${pools.join(', ')}`,
     `list the members with \`kubectl nodepool describe ${pools.join(' ')}\``,
   );
 }

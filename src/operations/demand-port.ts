@@ -16,8 +16,8 @@ export type Usage =
   | { kind: 'failed'; reason: string };
 
 export interface DemandPort {
-  /** Reads every pod that is on a node, and keeps sums. */
-  podDemand(): Promise<Demand>;
+  /** Reads every pod that is on a node, and keeps sums. @param nodes those that are wanted; default: all */
+  podDemand(nodes?: readonly string[]): Promise<Demand>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
 }

@@ -1,11 +1,11 @@
 /** Installs or updates the NodePool definition, and the controller where it is asked for. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { isObject } from '../nodepool/json.ts';
+import { isObject, own } from '../nodepool/json.ts';
 import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {
   definition: Record<string, unknown>;
-  /** The controller's objects in the order of their creation; none when it is not wanted. */
+  /** The policies' and the controller's objects in the order of their creation; none when it is not wanted. */
   controller: ManifestObject[];
   dryRun: DryRun;
   /** How long the server may take to serve the new resource. */
@@ -68,12 +68,12 @@ function wouldBe(wanted: object, live: object | undefined): Applied {
 }
 
 /** The server adds defaults to what it is sent, and a list as long as ours has the same items in the same order. */
-function isWithin(wanted: unknown, live: unknown): boolean {
+export function isWithin(wanted: unknown, live: unknown): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => isWithin(item, live[at]));
   }
   if (!isObject(wanted)) return wanted === live;
-  return isObject(live) && Object.entries(wanted).every(([key, value]) => isWithin(value, live[key]));
+  return isObject(live) && Object.entries(wanted).every(([key, value]) => isWithin(value, own(live, key)));
 }
 
 function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {

@@ -2,6 +2,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
+import { alteredError, alteredSlots } from '../reconciler/altered.ts';
 import { stillThere } from '../reconciler/live-reads.ts';
 import type { ClusterPort, NodePatch } from '../reconciler/ports.ts';
 
@@ -25,7 +26,12 @@ export async function patchLabels(
     const wanted = change(current);
     if (isLabelled(current, wanted)) return current;
     const write = await cluster.patchNode(name, { resourceVersion, ...wanted });
-    if (write.kind === 'written') return write.node;
+    if (write.kind === 'written') {
+      const patch = { resourceVersion, ...wanted };
+      const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
+      if (altered.length > 0) throw alteredError(name, altered);
+      return write.node;
+    }
     current = await cluster.getNode(name);
     if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
   }

@@ -1,5 +1,7 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
+
 import { selectorError } from '../nodepool/errors.ts';
+import { own, setOwn } from '../nodepool/json.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
@@ -87,7 +89,7 @@ function toPoolNode(view: View, node: Node, claim: Claim | undefined, pool: stri
 function appliedTo(node: Node, { labels, taints }: AppliedRecord): PoolNode['applied'] {
   const found: PoolNode['applied'] = { labels: {}, taints: [] };
   for (const [key, { value }] of labels) {
-    if (value !== null && node.labels[key] === value) found.labels[key] = value;
+    if (value !== null && own(node.labels, key) === value) setOwn(found.labels, key, value);
   }
   for (const [id, { value }] of taints) {
     if (value === null) continue;

@@ -1,5 +1,7 @@
 /** What was named and is not there. */
+
 import { NodepoolError } from '../nodepool/errors.ts';
+import { noun } from '../nodepool/plural.ts';
 
 export function poolNotFound(names: readonly string[]): NodepoolError {
   return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
@@ -10,7 +12,7 @@ export function nodesNotFound(names: readonly string[], flag = ''): NodepoolErro
   return notFound('node', names, flag, 'list the nodes with `kubectl get nodes`');
 }
 
-function notFound(noun: string, names: readonly string[], flag: string, next: string): NodepoolError {
-  const what = names.map(name => `"${name}"`).join(', ');
-  return new NodepoolError('input', `${flag}${names.length === 1 ? noun : `${noun}s`} ${what} not found`, next);
+function notFound(what: string, names: readonly string[], flag: string, next: string): NodepoolError {
+  const quoted = names.map(name => `"${name}"`).join(', ');
+  return new NodepoolError('input', `${flag}${noun(names.length, what)} ${quoted} not found`, next);
 }

@@ -1,6 +1,6 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { plural } from '../nodepool/plural.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
@@ -42,7 +42,7 @@ export async function proposeDeletion(
     return planCluster(view, intent);
   });
   const what = names.map(name => `${name} (${plural(counts.get(name) ?? 0, 'node')})`);
-  const text = `Delete ${names.length === 1 ? 'pool' : 'pools'} ${what.join(', ')}?`;
+  const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
   return { pools, plan, question: { text, covers } };
 }
 

@@ -3,6 +3,7 @@
  * and whether the server can be reached. Nothing is written here.
  */
 import type { Clock } from '../controller/clock.ts';
+import { LOOK_LIMIT } from '../controller/history.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
 import type { Failure, Source } from '../controller/source.ts';
@@ -22,7 +23,8 @@ export interface Outage {
 }
 
 export interface LiveView {
-  view: View;
+  /** Another one after etcd was restored from a backup: do not keep it. */
+  readonly view: View;
   /** Events about pools, by a key of their own. */
   events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
   outages(): Outage[];
@@ -50,8 +52,19 @@ const NEEDED: Readonly<Record<string, string>> = { nodepools: 'nodepools.nodes.l
 
 export function createLiveView(deps: LiveViewDeps): LiveView {
   const { watch, follow, onChange, now } = deps;
-  const view = new View([], [], []);
-  const feed = new Feed({ view, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
+  let view: View;
+  let feed: Feed;
+  const show = (pools: Iterable<NodePool>, nodes: Iterable<Node>) => {
+    view = new View(pools, nodes, []);
+    feed = new Feed({ view, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
+  };
+  show([], []);
+  /** Resources whose next events are of another history: a View would take them for the past. */
+  const restored = new Set<string>();
+  const showAnew = (resource: string) => {
+    if (!restored.delete(resource)) return;
+    show(objectsOf(pools), objectsOf(nodes));
+  };
   const outages = new Map<string, Outage>();
   const refused = Promise.withResolvers<never>();
   // Later than start() nobody waits for it.
@@ -78,17 +91,21 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
       changed();
     });
     const { clock, random, log } = deps;
-    return new Reflector({ name: resource, source: told, transform, store: new Store<T>(), clock, random, log });
+    const onRestored = () => void restored.add(resource);
+    const store = new Store<T>();
+    return new Reflector({ name: resource, source: told, transform, store, clock, random, log, onRestored });
   }
 
   const pools = reflector<NodePool>('nodepools', watch.pools);
   const nodes = reflector<Node>('nodes', watch.nodes);
   const events = reflector<PoolEventRecord | undefined>('events', follow.events());
   pools.subscribe(event => {
+    showAnew(pools.name);
     feed.pool(event);
     changed();
   });
   nodes.subscribe(event => {
+    showAnew(nodes.name);
     feed.node(event);
     // Thousands of nodes have a heartbeat in every second.
     if (event.type !== 'updated' || !looksSame(event.old.object, event.item.object)) changed();
@@ -96,7 +113,9 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   events.subscribe(changed);
 
   return {
-    view,
+    get view() {
+      return view;
+    },
     *events() {
       for (const { key, object } of events.store.items()) if (object !== undefined) yield [key, object] as const;
     },
@@ -112,6 +131,10 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   };
 }
 
+function* objectsOf<T>({ store }: Reflector<T>): Generator<T> {
+  for (const { object } of store.items()) yield object;
+}
+
 /** The same source; tells of every failure, and with undefined of every sign of life. */
 function observed(source: Source, tell: (failure: Failure | undefined) => void): Source {
   // An expired version is an answer like any other: what comes next is a list.
@@ -119,7 +142,9 @@ function observed(source: Source, tell: (failure: Failure | undefined) => void):
   return {
     async list(options) {
       const page = await source.list(options);
-      if (!options.signal.aborted) page.kind === 'page' ? tell(undefined) : end(page);
+      if (options.signal.aborted) return page;
+      if (page.kind !== 'page') end(page);
+      else if (options.limit !== LOOK_LIMIT) tell(undefined);
       return page;
     },
     async watch(options, onLine) {

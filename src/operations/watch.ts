@@ -13,10 +13,12 @@ import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
 import { REASON } from '../reconciler/events.ts';
 import { Feed } from '../reconciler/feed.ts';
+import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
@@ -63,8 +65,13 @@ const WORKERS = 16;
 const CRD_RETRY_MS = 10_000;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
+/** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
+const UNCONFIRMED_MS = 1_000;
 
-/** A manager that is ready to run(), and how it stands at any time. */
+/**
+ * A manager that is ready to run(), and how it stands at any time. When it ends with `restored`, all of this is to be
+ * created anew: nothing that was learned before is used again.
+ */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics } = deps;
   const view = new View([], [], []);
@@ -82,6 +89,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       onLeads: leads => metrics.leads(lease.name, leads),
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
+  const moves = new MoveRecorder({
+    clock,
+    tell: (name, event) => {
+      const pool = view.pool(name);
+      if (pool !== undefined) record(pool, event);
+    },
+  });
 
   const logLacking = lackingLog(log);
   const feed = new Feed({
@@ -96,10 +110,12 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       }
     },
   });
-  const pools = cache('nodepools', deps.watch.pools, deps);
-  const nodes = cache('nodes', deps.watch.nodes, deps);
-  const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps);
-  const pods = options.podCounts ? podCache(deps, feed) : undefined;
+  const onRestored = () => manager.restored();
+  const pools = cache('nodepools', deps.watch.pools, deps, onRestored);
+  const nodes = cache('nodes', deps.watch.nodes, deps, onRestored);
+  const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps, onRestored);
+  const pods = options.podCounts ? podCache(deps, feed, onRestored) : undefined;
+  const caches = [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])];
   pools.subscribe(event => feed.pool(event));
   nodes.subscribe(event => feed.node(event));
   runtimeClasses.subscribe(event => feed.runtimeClass(event));
@@ -110,8 +126,10 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     limit: createLimiter(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
+    clock,
     dryRun: false,
     isFollowed: true,
+    onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const controller = new Controller<string>({
@@ -122,21 +140,33 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
+      // One that has the server's word is enough: etcd goes back for all of them.
+      if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name);
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
-      const [failure] = outcome.failures;
       if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(outcome.lacking);
       if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
-      if (failure === undefined) return { kind: 'done' };
+      const { failures, retryAfterMs } = outcome;
+      const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
+      if (failure === undefined)
+        return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
+      // Nodes that are held back have their own time, before which the pool is in vain, and after which it is due.
+      if (retryAfterMs !== undefined) queue.addAfter(name, retryAfterMs);
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });
   const manager = new Manager({
-    caches: [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])],
+    caches,
     controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
-    recorder,
+    recorder: {
+      flush(ms) {
+        moves.flush();
+        return recorder.flush(ms);
+      },
+      stop: () => recorder.stop(),
+    },
     ...(elector === undefined ? {} : { elector }),
     clock,
     log,
@@ -167,7 +197,7 @@ function lackingLog(log: Log): (lacking: readonly string[]) => void {
 
 function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
   const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${nodeCount} nodes ready`;
+  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
   return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }
 
@@ -180,14 +210,16 @@ function cache<T>(
   name: string,
   { source, transform }: Watched<T>,
   { clock, random, log }: WatchDeps,
+  onRestored: () => void,
   store = new Store<T>(),
 ): Reflector<T> {
-  return new Reflector({ name, source, transform, store, clock, random, log });
+  return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
 }
 
 /** Pods by their node. One that only changes is no news: it stays where it is. */
-function podCache(deps: WatchDeps, feed: Feed): Reflector<PodPlace> {
-  const pods = cache('pods', deps.watch.pods, deps, new Store<PodPlace>({ node: ({ node }) => [node] }));
+function podCache(deps: WatchDeps, feed: Feed, onRestored: () => void): Reflector<PodPlace> {
+  const store = new Store<PodPlace>({ node: ({ node }) => [node] });
+  const pods = cache('pods', deps.watch.pods, deps, onRestored, store);
   pods.subscribe(event => {
     if (event.type === 'added') feed.pod(event.item.object.node);
     if (event.type === 'deleted') feed.pod(event.tombstone.item.object.node);

@@ -1,21 +1,27 @@
-/** What changed, told as Events. All names are told; notes are cut into as many events as the server's limit needs. */
+/**
+ * What changed, told as Events: one for each pool, reason and change, with the number of nodes and the names of the first.
+ * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/event-correlator.ts).
+ */
 
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import type { Change } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
-import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import type { NodeMove } from './node-writer.ts';
 import type { PoolEvent } from './ports.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 
 /** Bytes that a note may have, on the server. */
 const NOTE_LIMIT = 1024;
+/** Different changes of nodes that have an event of their own; the rest share one. */
+const MOST_KINDS = 5;
 
 /** Reasons of Events; NodeConflict, RuntimeClassConflict and InvalidSpec come from the conditions of the same name. */
 export const REASON = {
   nodeJoined: 'NodeJoined',
   nodeLeft: 'NodeLeft',
   nodesUpdated: 'NodesUpdated',
+  recordInvalid: 'RecordInvalid',
   runtimeClassCreated: 'RuntimeClassCreated',
   runtimeClassUpdated: 'RuntimeClassUpdated',
   runtimeClassDeleted: 'RuntimeClassDeleted',
@@ -34,25 +40,29 @@ export function warning(reason: string, note: string): PoolEvent {
 export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   const byPool = new Map<string, PoolEvent[]>();
   const tell = (pool: string, events: PoolEvent[]) => byPool.set(pool, [...(byPool.get(pool) ?? []), ...events]);
-  const names = (group: NodeMove[]) => group.map(move => move.node);
+  const names = (group: NodeMove[]) => [...new Set(group.map(move => move.node))];
 
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.to))) {
-    tell(
-      pool,
-      listing(REASON.nodeJoined, names(group), count => `${plural(count, 'node')} joined: `),
-    );
+    tell(pool, [listing(REASON.nodeJoined, names(group), nodes => `${nodes} joined: `)]);
   }
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.from))) {
-    tell(
-      pool,
-      listing(REASON.nodeLeft, names(group), count => `${plural(count, 'node')} left: `),
-    );
+    tell(pool, [listing(REASON.nodeLeft, names(group), nodes => `${nodes} left: `)]);
   }
   const updated = moves.filter(move => move.from === move.to && move.changes.length > 0);
   for (const [pool, group] of groupBy(updated, move => move.to)) {
-    for (const [what, alike] of groupBy(group, move => move.changes.map(describeChange).join(', '))) {
-      const prefix = (count: number) => `${plural(count, 'node')} updated (${ellipsize(what, NOTE_LIMIT / 2)}): `;
-      tell(pool, listing(REASON.nodesUpdated, names(alike), prefix));
+    const kinds = groupBy(group, move => move.changes.map(describeChange).join(', '));
+    for (const [what, alike] of kinds.slice(0, MOST_KINDS)) {
+      const text = ellipsize(what, NOTE_LIMIT / 2);
+      tell(pool, [listing(REASON.nodesUpdated, names(alike), nodes => `${nodes} updated (${text}): `)]);
+    }
+    const rest = kinds.slice(MOST_KINDS).flatMap(([, alike]) => alike);
+    if (rest.length === 0) continue;
+    tell(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated in other ways: `)]);
+  }
+  const invalid = moves.filter(move => move.invalidRecord !== undefined);
+  for (const [pool, group] of groupBy(invalid, move => move.to ?? move.from)) {
+    for (const [problem, alike] of groupBy(group, move => recordKind(move.invalidRecord)).slice(0, MOST_KINDS)) {
+      tell(pool, [invalidRecordEvent(problem, names(alike))]);
     }
   }
   return byPool;
@@ -103,22 +113,31 @@ function describeChange({ kind, key, effect, action, from, to, reason }: Change)
   }
 }
 
-function listing(reason: string, names: string[], prefix: (count: number) => string): PoolEvent[] {
-  const events: PoolEvent[] = [];
-  let batch: string[] = [];
-  let bytes = 0;
-  const room = NOTE_LIMIT - Buffer.byteLength(prefix(names.length));
-  const flush = () => {
-    if (batch.length > 0) events.push(normal(reason, prefix(batch.length) + batch.join(', ')));
-    batch = [];
-    bytes = 0;
-  };
-  for (const name of names.toSorted()) {
-    const size = Buffer.byteLength(name) + 2;
-    if (bytes + size > room) flush();
-    batch.push(name);
-    bytes += size;
+/** Numbers in it differ from node to node, and are only of use where there is one. */
+function recordKind(problem: string | undefined): string | undefined {
+  return problem?.replace(/ \(\d+\)$/, '').replace(/^with \d+ /, 'with ');
+}
+
+function invalidRecordEvent(problem: string, names: string[]): PoolEvent {
+  const lost = 'and was replaced; what it was to bring back is lost, and what else it named stays';
+  const note = (nodes: string) =>
+    `the annotation ${RECORD_ANNOTATION} of ${nodes} was not a record of ours (${problem}) ${lost}: `;
+  return { ...listing(REASON.recordInvalid, names, note), type: 'Warning' };
+}
+
+/** The names that one note has room for, and how many more there are. */
+function listing(reason: string, names: string[], describe: (nodes: string) => string): PoolEvent {
+  const prefix = describe(plural(names.length, 'node'));
+  const sorted = names.toSorted();
+  const whole = prefix + sorted.join(', ');
+  if (Buffer.byteLength(whole) <= NOTE_LIMIT) return normal(reason, whole);
+  let note = prefix;
+  let shown = 0;
+  for (const name of sorted) {
+    const next = `${note}${name}, `;
+    if (Buffer.byteLength(`${next}and ${names.length} more`) > NOTE_LIMIT) break;
+    note = next;
+    shown++;
   }
-  flush();
-  return events;
+  return normal(reason, `${note}and ${names.length - shown} more`);
 }

@@ -1,4 +1,5 @@
 import { NodepoolError } from '../nodepool/errors.ts';
+import { NodeWriteError } from './node-write-error.ts';
 
 /** A write that failed. */
 export interface WriteFailure {
@@ -8,6 +9,8 @@ export interface WriteFailure {
   next?: string | undefined;
   /** The node that was to be written, which the message names. */
   node?: string | undefined;
+  /** Nothing was tried: an earlier failure of the node has it wait. */
+  isHeldBack?: boolean;
 }
 
 /** Runs the work; a refusal of the cluster becomes a failure, and is given back, a bug stays a throw. */
@@ -21,9 +24,14 @@ export async function attempt(
     return undefined;
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
-    failures.push({ message: error.oneLine, next: error.next, node });
+    failures.push(failureOf(error, node));
     return error;
   }
+}
+
+export function failureOf(error: NodepoolError, node?: string): WriteFailure {
+  const isHeldBack = error instanceof NodeWriteError && error.isHeldBack;
+  return { message: error.oneLine, next: error.next, node, ...(isHeldBack ? { isHeldBack } : {}) };
 }
 
 export function messagesOf(failures: readonly WriteFailure[]): string[] {

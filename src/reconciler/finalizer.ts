@@ -1,5 +1,6 @@
 /** The finalizer keeps a deleted pool until its nodes are released. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
@@ -20,7 +21,7 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
     const { finalizers = [], deletionTimestamp } = current.metadata;
     // The server accepts no new finalizer on a pool that is being deleted.
     if (finalizers.includes(FINALIZER) || deletionTimestamp !== undefined) return undefined;
-    return () => deps.cluster.setFinalizers(current, [...finalizers, FINALIZER]);
+    return () => setFinalizers(current, [...finalizers, FINALIZER], deps);
   });
 }
 
@@ -30,7 +31,7 @@ export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise
     const { finalizers = [] } = current.metadata;
     if (!finalizers.includes(FINALIZER)) return undefined;
     const others = finalizers.filter(finalizer => finalizer !== FINALIZER);
-    return () => deps.cluster.setFinalizers(current, others);
+    return () => setFinalizers(current, others, deps);
   });
   deps.view.removePool(pool.metadata.name, pool.metadata.uid);
 }
@@ -63,4 +64,20 @@ export async function editPool(
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);
+}
+
+/** Throws NodepoolError when the server stored others than it was sent. */
+async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.setFinalizers(pool, finalizers);
+  const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
+  if (isAltered) throw alteredError(pool.metadata.name);
+  return write;
+}
+
+function alteredError(pool: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `the finalizers of nodepool ${pool} were changed by an admission policy or webhook while they were written`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
+  );
 }

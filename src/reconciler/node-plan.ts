@@ -7,6 +7,7 @@ import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
 import { taintId } from '../nodepool/taint.ts';
 import { arrivingNoExecute } from '../nodepool/toleration.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -21,7 +22,7 @@ export function planOf(view: View, name: string): NodePlan | undefined {
     return { node, owner: claim.owner, previous: claim.record?.pool, changes: [], patch: undefined };
   }
   const plan = followed(view, [planStep(view, node, claim)]);
-  if (plan.patch === undefined && plan.circle === undefined) view.upToDate.add(claim);
+  if (plan.patch === undefined && plan.circle === undefined && !plan.isOversized) view.upToDate.add(claim);
   return plan;
 }
 
@@ -54,6 +55,9 @@ export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan
 }
 
 function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  if (steps.some(({ isOversized }) => isOversized)) {
+    return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true };
+  }
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
   for (const step of steps) {
     const { labels, taints, record } = step.patch ?? {};
@@ -96,6 +100,15 @@ export function circleError(node: string, circle: readonly string[]): NodepoolEr
     'cluster',
     `node ${node} would go round for ever between the pools ${circle.join(', ')}: labels that one sets make it a member of another`,
     'change the labels or the nodeSelector of one of them',
+  );
+}
+
+export function oversizedError(node: string): NodepoolError {
+  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was not written: its pool has unmanaged: Remove, and what that takes away does not fit into the record (${limits})`,
+    'remove labels or taints from the node, or set unmanaged: Keep',
   );
 }
 

@@ -1,30 +1,31 @@
 /** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
+import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Change, NodePlan } from '../nodepool/plan.ts';
-import type { NodePool } from '../nodepool/types.ts';
+import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { recordProblem } from '../nodepool/record.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import { alteredError, alteredSlots } from './altered.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode, stillThere } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
-import { circleError, noExecuteOf, planOf } from './node-plan.ts';
+import type { NodeMove } from './node-move.ts';
+import { NodePace } from './node-pace.ts';
+import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
+import { limitError, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
 
-/** What was written on one node. */
-export interface NodeMove {
-  node: string;
-  /** The pool that held the node before. */
-  from: string | undefined;
-  /** The pool that owns it now. */
-  to: string | undefined;
-  changes: Change[];
-}
+export type { NodeMove };
 
 export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
   sleep: (ms: number) => Promise<void>;
+  clock: Pick<Clock, 'now'>;
+  /** Shared with other writers of the same run; else one of its own. */
+  pace?: NodePace;
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
@@ -41,10 +42,12 @@ export class NodeWriter {
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Those that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
+  readonly #pace: NodePace;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#deps = deps;
+    this.#pace = deps.pace ?? new NodePace(deps.clock);
     this.#changes = new Map(deps.changes);
   }
 
@@ -53,10 +56,20 @@ export class NodeWriter {
     if (this.#changes.has(name)) return true;
     const plan = planOf(this.#deps.view, name);
     // What cannot be written is tried, to say so.
-    return plan?.patch !== undefined || plan?.circle !== undefined;
+    return plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized === true;
   }
 
-  /** Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. */
+  /** A node that is as it should be now and that something else kept changing a short while ago. */
+  contested(name: string): NodeWriteError | undefined {
+    const uid = this.#deps.view.node(name)?.uid;
+    const held = uid === undefined ? undefined : this.#pace.contested(uid);
+    return held && new NodeWriteError(held.error, { retryAfterMs: held.ms, isHeldBack: true });
+  }
+
+  /**
+   * Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. Throws
+   * NodepoolError: a NodeWriteError where the node is not to be written again at once.
+   */
   async settle(name: string): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
@@ -76,6 +89,7 @@ export class NodeWriter {
       const change = this.#changes.get(name);
       const plan = change === undefined ? planOf(view, name) : planMembershipChange(view, name, change);
       if (plan?.circle !== undefined) throw circleError(name, plan.circle);
+      if (plan?.isOversized) throw oversizedError(name);
       const uid = view.node(name)?.uid;
       if (change !== undefined && uid === undefined && view.isStaying(change.pool))
         throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
@@ -84,6 +98,7 @@ export class NodeWriter {
         continue;
       }
       if (plan?.patch === undefined || uid === undefined) return move;
+      await this.#assertFree(name, uid, plan.changes);
       const owner = this.#unpreparedOwner(plan);
       if (owner !== undefined) {
         await prepare(owner, this.#deps);
@@ -95,8 +110,9 @@ export class NodeWriter {
       if (write.kind === 'written') {
         view.setNode(write.node);
         this.#changes.delete(name);
-        const { previous: from, owner: to, changes } = plan;
-        move = { node: name, from: move ? move.from : from, to, changes: [...(move?.changes ?? []), ...changes] };
+        this.#pace.written(uid, plan.changes);
+        move = moveOf(plan, move);
+        this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move);
         continue;
       }
       await sleep(conflictDelay(attempt, Math.random()));
@@ -108,6 +124,37 @@ export class NodeWriter {
       `node ${name} was changed by somebody else ${MOST_ATTEMPTS} times in a row between our read and our write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
+  }
+
+  /** Throws NodeWriteError when the node has to wait. */
+  async #assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
+    const pace = this.#pace.check(uid, changes);
+    if (pace.kind === 'free') return;
+    if (pace.kind === 'held') throw new NodeWriteError(pace.error, { retryAfterMs: pace.ms, isHeldBack: true });
+    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster);
+    throw new NodeWriteError(error, {
+      retryAfterMs: this.#pace.limited(uid, error, pace.isContested),
+      isHeldBack: false,
+    });
+  }
+
+  /** Throws NodeWriteError when the server stored something else than it was sent. */
+  #assertUnaltered(plan: NodePlan & { patch: NodePatch }, answer: Node, uid: string, move: NodeMove): void {
+    const next = () => planOf(this.#deps.view, plan.node.name);
+    const altered = alteredSlots(plan, answer, next);
+    if (altered.length === 0) {
+      this.#pace.unaltered(uid);
+      return;
+    }
+    const error = alteredError(plan.node.name, altered);
+    const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? [], error);
+    // Of what it did is told what is true of the node: the pool that has it.
+    const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
+    throw new NodeWriteError(error, {
+      retryAfterMs,
+      isHeldBack: false,
+      move: isMoved ? { ...move, changes: [] } : undefined,
+    });
   }
 
   /** Whoever gets a node has the finalizer first that will release it again. */
@@ -127,4 +174,17 @@ export class NodeWriter {
       'run the command again to see which pods that would evict',
     );
   }
+}
+
+/** @param before what was written on the node just before */
+function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
+  const isReplaced = patch?.record !== undefined && node.record !== undefined;
+  const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
+  return {
+    node: node.name,
+    from: before ? before.from : previous,
+    to,
+    changes: [...(before?.changes ?? []), ...changes],
+    ...(invalidRecord === undefined ? {} : { invalidRecord }),
+  };
 }

@@ -1,9 +1,12 @@
 /** The nodes of a pool: which of them are written, and what came of it. */
+import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import { attempt, type WriteFailure } from './failure.ts';
+import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
+import type { NodePace } from './node-pace.ts';
 import { planOf } from './node-plan.ts';
+import { NodeWriteError } from './node-write-error.ts';
 import { type NodeMove, NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
@@ -20,6 +23,9 @@ export interface PoolNodesOptions {
   /** Bounds the requests under way, over all pools together. */
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
+  clock: Pick<Clock, 'now'>;
+  /** See NodeWriter. */
+  pace?: NodePace;
   progress?: NodeProgress;
   /** Of a pool that stays and has some of these, no other node is written. */
   changes?: MembershipChanges;
@@ -29,6 +35,16 @@ export interface PoolNodesOptions {
   consent?: ReadonlySet<string>;
   /** Once aborted, no further write is sent. */
   signal?: AbortSignal;
+}
+
+/** What came of the writes of a pool's nodes is added to it. */
+export interface NodeOutcome {
+  moves: NodeMove[];
+  failures: WriteFailure[];
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
+  /** Milliseconds until the first of the nodes that are held back may be written. */
+  retryAfterMs?: number;
 }
 
 /** When so many writes on end fail in general, the rest is not tried. What is refused may be refused for one node alone. */
@@ -53,15 +69,11 @@ export class PoolNodes {
     return this.#writer.gonePools;
   }
 
-  /** Writes those of the pool that differ; moves and failures are added. */
-  async settle(
-    pool: string,
-    outcome: { moves: NodeMove[]; failures: WriteFailure[]; unwritten: number },
-  ): Promise<void> {
+  /** Writes those of the pool that differ. */
+  async settle(pool: string, outcome: NodeOutcome): Promise<void> {
     const { limit, progress, signal } = this.#options;
-    const names = this.#written(pool)
-      .filter(name => this.#writer.needsWrite(name))
-      .toSorted();
+    const meant = this.#written(pool);
+    const names = meant.filter(name => this.#writer.needsWrite(name)).toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let inVain = 0;
@@ -78,10 +90,18 @@ export class PoolNodes {
         };
         const error = await attempt(failures, write, name);
         inVain = error?.isGeneral ? inVain + 1 : 0;
+        if (error instanceof NodeWriteError) holdBack(error, outcome);
       }
       progress?.done();
     };
     await Promise.all(names.map(name => limit(() => settle(name))));
+    const failed = new Set(failures.map(({ node }) => node));
+    for (const node of meant) {
+      const error = failed.has(node) ? undefined : this.#writer.contested(node);
+      if (error === undefined) continue;
+      failures.push(failureOf(error, node));
+      holdBack(error, outcome);
+    }
     // In order of their names, not of the answers: the same failures must give the same status again.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
   }
@@ -121,6 +141,11 @@ export class PoolNodes {
     const { changes, only } = this.#options;
     return changes?.has(node) === true || only?.has(node) === true;
   }
+}
+
+function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: NodeOutcome): void {
+  if (move !== undefined) outcome.moves.push(move);
+  outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }
 
 function byMessage(a: WriteFailure, b: WriteFailure): number {

@@ -26,6 +26,8 @@ export interface ClusterPort {
   listRuntimeClasses(): Promise<RuntimeClass[]>;
 
   getNode(name: string): Promise<Node | undefined>;
+  /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
+  nodeFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** @param options `dryRun`: the server checks it and keeps nothing, also where other writes are kept */
   patchNode(name: string, patch: NodePatch, options?: { dryRun: true }): Promise<NodeWrite>;
 

@@ -25,6 +25,8 @@ export interface ReconcilerOptions extends PoolNodesOptions {
   dryRun: boolean;
   /** Caches keep the view current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
+  /** Told of node writes in place of their events. */
+  onMoves?: (moves: readonly NodeMove[]) => void;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
 }
@@ -49,6 +51,8 @@ export interface PoolOutcome {
   failures: WriteFailure[];
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
+  /** Milliseconds until the first of the nodes that are held back may be written. */
+  retryAfterMs?: number;
   /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
 }
@@ -161,14 +165,6 @@ export class Reconciler {
     return outcome;
   }
 
-  /** Asks the server for a pool whose nodes are about to be released, the view following; false when no node is. */
-  async #askForPool(name: string): Promise<boolean> {
-    const { view, limit } = this.#options;
-    if (!view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limit(() => this.#nodes.gonePools.ask(name));
-    return true;
-  }
-
   #isInterrupted(): boolean {
     return this.#options.signal?.aborted === true;
   }
@@ -179,12 +175,25 @@ export class Reconciler {
     return { ...outcome, kind: 'interrupted' };
   }
 
+  /** Asks the server for a pool whose nodes are about to be released, the view following; false when no node is. */
+  async #askForPool(name: string): Promise<boolean> {
+    const { view, limit } = this.#options;
+    if (!view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    await limit(() => this.#nodes.gonePools.ask(name));
+    return true;
+  }
+
   #settleRuntimeClass(pool: NodePool): Promise<RuntimeClassOutcome> {
     const { cluster, view, dryRun } = this.#options;
     return settleRuntimeClass(pool, cluster, view, dryRun);
   }
 
   #moveEvents(outcome: PoolOutcome): (readonly [NodePool, PoolEvent])[] {
+    const { onMoves } = this.#options;
+    if (onMoves !== undefined) {
+      onMoves(outcome.moves);
+      return [];
+    }
     return [...moveEvents(outcome.moves)].flatMap(([name, events]) => {
       const pool = this.#options.view.pool(name);
       return pool === undefined ? [] : events.map(event => [pool, event] as const);

@@ -12,7 +12,7 @@ export const NONE = '<none>';
 /** `200`, or `409,Conflict`: one word, so that scripts can split lines at spaces. */
 export function statusText(status: number | undefined): string {
   if (status === undefined) return NONE;
-  const word = status === 200 ? undefined : STATUS_WORDS[status];
+  const word = status === 200 ? undefined : own<string>(STATUS_WORDS, String(status));
   return word === undefined ? String(status) : `${status},${word}`;
 }
 

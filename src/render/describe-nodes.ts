@@ -1,4 +1,5 @@
 /** The members of a pool, as `describe` shows them: those that need somebody's eye first when there are many. */
+import { plural } from '../nodepool/plural.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -68,7 +69,7 @@ function stateCell(changes: number, membership: DescribedNode['membership'], sty
       return { text: 'to be cleaned', paint: style.yellow };
     case 'member':
       if (changes === 0) return { text: 'in sync', paint: style.green };
-      return { text: changes === 1 ? '1 change due' : `${changes} changes due`, paint: style.yellow };
+      return { text: `${plural(changes, 'change')} due`, paint: style.yellow };
   }
 }
 

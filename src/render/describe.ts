@@ -28,6 +28,7 @@ type Field = [label: string, values: Cell | Cell[]];
 
 /** Values longer than this are cut in annotations: whole documents live there. */
 const ANNOTATION_WIDTH = 60;
+const BAD_WHEN_TRUE = ['Conflict', 'ResourcesOmitted'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Without the last newline. */
@@ -101,7 +102,7 @@ function allocatableTable({ status }: NodePool): Table {
 
 function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
-    const good = value === (type === 'Conflict' ? 'False' : 'True');
+    const good = value === (BAD_WHEN_TRUE.includes(type) ? 'False' : 'True');
     return [
       shorten(type, REASON_WIDTH),
       { text: shorten(value, REASON_WIDTH), paint: good ? style.green : style.red },

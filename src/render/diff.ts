@@ -107,6 +107,6 @@ function summarize(plans: Diff['nodes'], runtimeClasses: number): string {
   });
   return [
     ...(plans.length > 0 ? [`${plural(plans.length, 'node')} would change: ${counts.join(', ')}`] : []),
-    ...(runtimeClasses > 0 ? [`${plural(runtimeClasses, 'RuntimeClass', 'RuntimeClasses')} would change`] : []),
+    ...(runtimeClasses > 0 ? [`${plural(runtimeClasses, 'RuntimeClass')} would change`] : []),
   ].join('; ');
 }

@@ -1,4 +1,5 @@
 /** What is said of a drain, in kubectl's words where it has some. */
+import { plural } from '../nodepool/plural.ts';
 import type { DrainEvent } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import { shorten } from './cells.ts';
@@ -47,11 +48,11 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
   const parts = underWay.slice(0, MOST_NODES).map(({ node, gone, pods, held }) => {
     const waits =
       held.size === 0 ? '' : `, ${held.size} ${held.size === 1 ? 'waits' : 'wait'} for ${firstReason(held)}`;
-    return `; ${node} ${gone}/${pods} pods${waits}`;
+    return `; ${node} ${gone}/${plural(pods, 'pod')}${waits}`;
   });
   const more = underWay.length - MOST_NODES;
   if (more > 0) parts.push(`; and ${more} more`);
-  return sanitizeLine(`Draining ${pool}: ${drained}/${drains.length} nodes${parts.join('')}`);
+  return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 
 /** Every node, how far it is and what it waits for. */

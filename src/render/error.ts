@@ -9,6 +9,11 @@ export function formatError(lines: readonly string[], next?: string): string {
   return next === undefined ? text : `${text}${lines.length > 1 ? '\n' : '; '}next: ${oneLine(next)}`;
 }
 
+/** A text in a log for machines, as long as in one for people. */
+export function cutText(text: string): string {
+  return text.length > LINE_LIMIT ? `${text.slice(0, LINE_LIMIT)}… (cut)` : text;
+}
+
 /** Text that may have others' in it, made safe and kept in one line: what follows a newline would pass for a line of ours. */
 export function oneLine(text: string): string {
   // The rest need not be looked at.

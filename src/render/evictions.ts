@@ -1,5 +1,5 @@
 /** What taints with the effect NoExecute evict: the screen before the question. */
-import { plural } from '../nodepool/plural.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
 import { listText, shorten, taintsText } from './cells.ts';
 import { renderTable } from './table.ts';
@@ -25,7 +25,7 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
   return [
     `${evictionsSentence(preview)}:`,
     table,
-    ...(more > 0 ? [`… and ${more} more ${more === 1 ? 'node' : 'nodes'}`] : []),
+    ...(more > 0 ? [`… and ${more} more ${noun(more, 'node')}`] : []),
     ...notes(preview),
   ].join('\n');
 }

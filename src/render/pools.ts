@@ -1,4 +1,5 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
+import { own } from '../nodepool/json.ts';
 import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
@@ -102,7 +103,7 @@ function resourceColumn(name: string): Column {
 /** Under the label's name without its prefix, as kubectl has it. */
 function labelColumn(label: string): Column {
   const header = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
-  return { header, cell: ({ metadata: { labels = {} } }) => (Object.hasOwn(labels, label) && labels[label]) || NONE };
+  return { header, cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
 }
 
 function allResources(pools: NodePool[]): string[] {
@@ -115,7 +116,7 @@ function isExtended(name: string): boolean {
 }
 
 function hasSome(pools: NodePool[], name: string): boolean {
-  return pools.some(({ status }) => isPositive(status?.allocatable?.[name] ?? '0'));
+  return pools.some(({ status }) => isPositive(own(status?.allocatable ?? {}, name) ?? '0'));
 }
 
 /** Places for pods, and how many are taken where that is counted: `42/1100`. */

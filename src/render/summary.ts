@@ -69,7 +69,7 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
 function note({ outcome }: ReconciledPool): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;
-  if (failed > 0) return failed === 1 ? '1 write failed' : `${failed} writes failed`;
+  if (failed > 0) return `${plural(failed, 'write')} failed`;
   if (outcome.kind === 'interrupted') return '';
   const trouble = outcome.status?.status === 200 ? undefined : troubleOf(outcome.status)?.message;
   return shorten(trouble ?? '', NOTE_WIDTH);

@@ -1,4 +1,5 @@
 /** The columns of the lists: what a row shows in each, by what it sorts, and which ones go first when there is no room. */
+import { plural } from '../nodepool/plural.ts';
 import { statusCell } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
@@ -141,7 +142,7 @@ export function standingCell({ standing }: NodeRow, style: Style): Cell {
       return { text: 'to be cleaned', paint: style.yellow };
     case 'member':
       if (standing.changes === 0) return 'in sync';
-      return { text: standing.changes === 1 ? '1 change due' : `${standing.changes} changes due`, paint: style.yellow };
+      return { text: `${plural(standing.changes, 'change')} due`, paint: style.yellow };
   }
 }
 

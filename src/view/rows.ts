@@ -1,4 +1,5 @@
 /** The rows of the lists: pools, a pool's nodes, events. What a row shows is made when it is on the screen. */
+import { own } from '../nodepool/json.ts';
 import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from '../nodepool/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
@@ -88,7 +89,7 @@ export function totals(view: View): Totals {
 /** For sorting; what is no quantity, or not there, is 0. */
 export function amount(list: ResourceList, resource: string): number {
   try {
-    return quantityToNumber(parseQuantity(list[resource] ?? '0'));
+    return quantityToNumber(parseQuantity(own(list, resource) ?? '0'));
   } catch (error) {
     if (error instanceof QuantityError) return 0;
     throw error;

@@ -1,4 +1,5 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, so that a test can look at it. */
+import { plural } from '../nodepool/plural.ts';
 import type { LiveView, Outage } from '../operations/view.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
@@ -83,7 +84,7 @@ function totalsLine({ totals }: Contents, width: number, style: Style): string {
   const resource = (name: string) => displayQuantity(name, allocatable[name] ?? '0');
   const gpu = gpuOf(allocatable);
   const parts = [
-    `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`,
+    plural(nodes, 'node'),
     ...(counts.notReady > 0 ? [`${counts.notReady} not ready`] : []),
     ...(cordoned > 0 ? [`${cordoned} cordoned`] : []),
     ...(unassigned > 0 ? [`${unassigned} in no pool`] : []),

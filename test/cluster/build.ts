@@ -9,8 +9,8 @@ import { type ProgressStream, step } from './progress.ts';
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
 const ERROR_LINES = 20;
 
-/** The module folder under go/ and the package of each program. */
-const SOURCES: Record<Binary, { module: string; package: string }> = {
+/** The module folder under go/ and the package of each program, and its file of versions if that is not go.mod. */
+const SOURCES: Record<Binary, { module: string; package: string; versions?: string }> = {
   'kube-apiserver': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
   kubectl: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
   'kube-controller-manager': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
@@ -19,6 +19,9 @@ const SOURCES: Record<Binary, { module: string; package: string }> = {
   kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
+  'completion-1.30': { module: 'completion', package: '.', versions: 'kubectl-1.30.mod' },
+  'completion-1.33': { module: 'completion', package: '.', versions: 'kubectl-1.33.mod' },
+  'completion-1.36': { module: 'completion', package: '.' },
 };
 
 /** Without Go in the PATH it does nothing. A failing build throws, with the end of what Go said. */
@@ -42,8 +45,19 @@ async function build({ name, version, path }: Wanted): Promise<void> {
   }
   const folder = await mkdtemp(`${path}.build-`);
   const watcher = startWatcher(folder);
+  const versions = source.versions === undefined ? [] : [`-modfile=${source.versions}`];
   const built = await go(
-    ['build', '-mod=readonly', '-trimpath', '-ldflags', flags.join(' '), '-o', join(folder, name), source.package],
+    [
+      'build',
+      '-mod=readonly',
+      ...versions,
+      '-trimpath',
+      '-ldflags',
+      flags.join(' '),
+      '-o',
+      join(folder, name),
+      source.package,
+    ],
     {
       module: source.module,
       folder,

@@ -57,6 +57,8 @@ export interface ControlPlane {
   stopApiserver(): Promise<void>;
   /** Starts it again, on the same port. Resolves when /readyz says ok. */
   startApiserver(): Promise<void>;
+  /** Stops the API server and etcd while `work` has etcd's folder, and starts both again, on the same ports. */
+  offline(work: (etcdFolder: string) => Promise<void>): Promise<void>;
   /** Stops both and removes the folder. */
   stop(): Promise<void>;
   /** Leaves it running after this process; gives the shell command that ends it. */
@@ -82,15 +84,23 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await rm(dir, { recursive: true, force: true });
     };
     try {
-      const started = await start(programs, dir, watcher, { daemons, others }, options);
+      const { startEtcd, ...started } = await start(programs, dir, watcher, { daemons, others }, options);
       const pids = () => [...daemons, ...others].map(({ pid }) => pid);
       const keep = async () => {
         await watcher.release();
         return `kill -9 ${pids().join(' ')}; rm -rf ${dir}`;
       };
       const stopApiserver = async () => daemons.splice(1)[0]?.stop(APISERVER_GRACE_MS);
+      const offline = async (work: (etcdFolder: string) => Promise<void>) => {
+        await stopApiserver();
+        await daemons[0]?.stop(ETCD_GRACE_MS);
+        await work(join(dir, 'etcd'));
+        startEtcd();
+        await started.startApiserver();
+      };
       return {
         ...started,
+        offline,
         dir,
         kubectl,
         get pids() {
@@ -115,12 +125,17 @@ async function start(
   watcher: Watcher,
   { daemons, others }: { daemons: Daemon[]; others: Daemon[] },
   { audit = false, apiserverFlags: more = [] }: ControlPlaneOptions,
-): Promise<Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'stop' | 'keep'>> {
+): Promise<
+  Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'offline' | 'stop' | 'keep'> & { startEtcd(): void }
+> {
   const [clientPort = 0, peerPort = 0, securePort = 0] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   const server = `https://127.0.0.1:${securePort}`;
   const file = (name: string) => join(dir, name);
-  daemons.push(startDaemon(programs.etcd, etcdFlags(file('etcd'), etcdUrl, peerPort), file('etcd.log'), watcher));
+  const startEtcd = () => {
+    daemons[0] = startDaemon(programs.etcd, etcdFlags(file('etcd'), etcdUrl, peerPort), file('etcd.log'), watcher);
+  };
+  startEtcd();
 
   const authority = createAuthority('nodepool-demo-ca');
   const serving = serverCertificate(authority, ['127.0.0.1', '10.0.0.1', 'localhost', 'kubernetes.default.svc']);
@@ -162,7 +177,8 @@ async function start(
     return url;
   };
   await startApiserver();
-  return { kubeconfig, server, etcdUrl, auditLog, authority, ca: authority.cert, admin, startApiserver, startAnother };
+  const ca = authority.cert;
+  return { kubeconfig, server, etcdUrl, auditLog, authority, ca, admin, startEtcd, startApiserver, startAnother };
 }
 
 function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {

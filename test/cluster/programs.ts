@@ -1,4 +1,4 @@
-/** The programs a control plane is made of, and krew, which installs plugins. */
+/** The programs a control plane is made of; krew, which installs plugins; what prints kubectl's completion scripts. */
 import type { ProgressStream } from './progress.ts';
 
 /** Each program's release: what is built, and what the cache is keyed by. */
@@ -11,6 +11,10 @@ export const VERSIONS = {
   kwok: 'v0.8.0',
   krew: 'v0.5.0',
   'validate-krew-manifest': 'v0.5.0',
+  // By the version of cobra, which makes them.
+  'completion-1.30': 'v1.7.0',
+  'completion-1.33': 'v1.8.1',
+  'completion-1.36': 'v1.10.2',
 } as const;
 
 export type Binary = keyof typeof VERSIONS;

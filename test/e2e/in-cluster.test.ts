@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readController } from '../../src/cli/manifests.ts';
+import { readController, readPolicies } from '../../src/cli/manifests.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
 import { type AuditEvent, readAudit } from '../cluster/audit.ts';
 import { raw } from '../cluster/raw.ts';
@@ -35,7 +35,13 @@ const world = useWorld({
 });
 const { ok, refused } = verbsOf(() => world.cluster());
 const api = () => raw(world.cluster());
-const manifest = () => readController(fileURLToPath(new URL('../../', import.meta.url)));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const manifest = async () => {
+  const [policies, controller] = await Promise.all([readPolicies(ROOT), readController(ROOT)]);
+  return { objects: [...policies.objects, ...controller.objects], policies: policies.objects.length };
+};
+const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
+const QUOTA = `/api/v1/namespaces/${NAMESPACE}/resourcequotas/${NAME}`;
 
 interface PodTemplate {
   spec: { template: { metadata: object; spec: { containers: { image: string; args: string[] }[] } } };
@@ -70,7 +76,7 @@ async function startController(t: Parameters<typeof startWatching>[0], ...more: 
 }
 
 test('install --controller: dry runs write nothing, the first creates, the second changes nothing', async () => {
-  const { objects } = await manifest();
+  const { objects, policies } = await manifest();
   const flags = ['install', '--controller', '--image', IMAGE];
   await refused(['install', '--controller'], 2, /--controller needs the image to run; next: build it from/);
   await refused(['install', '--image', IMAGE], 2, /--image is for the controller; next: add --controller/);
@@ -85,6 +91,10 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   const [definition, ...others] = (await ok([...flags, '--dry-run'])).trimEnd().split('\n');
   assert.match(definition ?? '', /^customresourcedefinition.* unchanged \(dry run\)$/);
   assert.equal(others.filter(line => line.endsWith(' created (dry run)')).length, objects.length);
+  const without = (await ok([...flags, '--no-policies', '--dry-run'])).trimEnd().split('\n');
+  assert.equal(without.length, objects.length + 1 - policies);
+  assert.doesNotMatch(without.join('\n'), /admissionpolic/);
+  await refused(['install', '--no-policies'], 2, /--no-policies is for the controller; next: add --controller/);
   const unchecked = 'created (server dry run), unchecked: there is no namespace nodepool-system yet';
   const dry = (await ok([...flags, '--dry-run=server'])).split('\n');
   assert.ok(dry.includes(`deployment.apps/${NAME} ${unchecked}`), dry.join('\n'));
@@ -105,6 +115,9 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   const other = await ok(['install', '--controller', '--image', `${IMAGE}-2`]);
   assert.deepEqual(other.match(/.* configured$/gm), [`deployment.apps/${NAME} configured`]);
 
+  // What the quota's own controller would do.
+  const status = { hard: { pods: '10' }, used: { pods: '0' } };
+  await api().expect('PATCH', `${QUOTA}/status`, { status });
   // The namespace enforces the Pod Security level "restricted".
   const { spec } = (await api().expect('GET', DEPLOYMENT)) as PodTemplate;
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe' }, spec: spec.template.spec };
@@ -112,6 +125,35 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   await api().expect('POST', pods, pod);
   const root = { ...pod, spec: { ...pod.spec, securityContext: {} } };
   assert.equal((await api().request('POST', pods, root)).status, 403, 'the level is enforced');
+});
+
+test('people: who may view the cluster may read pools; to write them takes the role that `admin` is given', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const roles = ['nodepool-view', 'nodepool-edit'];
+  const labels = await Promise.all(
+    roles.map(async role => {
+      const { metadata } = (await api().expect('GET', `${rbac}/clusterroles/${role}`)) as ManifestObject;
+      return Object.keys(metadata.labels ?? {}).filter(key => key.includes('aggregate'));
+    }),
+  );
+  const aggregate = (to: string) => [`rbac.authorization.k8s.io/aggregate-to-${to}`];
+  assert.deepEqual(labels, [aggregate('view'), aggregate('admin')]);
+  for (const [role, verb, isAllowed] of [
+    ['nodepool-view', 'list', true],
+    ['nodepool-view', 'patch', false],
+    ['nodepool-edit', 'patch', true],
+  ] as const) {
+    const user = `${role}-user`;
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }];
+    await api().request('POST', `${rbac}/clusterrolebindings`, { metadata: { name: user }, roleRef, subjects });
+    const spec = { user, resourceAttributes: { verb, group: 'nodes.lailin.xyz', resource: 'nodepools' } };
+    const ask = async () => {
+      const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+      return ((await api().expect('POST', path, { spec })) as { status: { allowed: boolean } }).status.allowed;
+    };
+    await eventually(`${role} ${verb}`, async () => (await ask()) === isAllowed, 10_000);
+  }
 });
 
 test('a killed leader is replaced within 20 s, half-way, and nothing is written twice', {
@@ -219,7 +261,9 @@ test('every permission is used and none is missing', { timeout: 120_000 }, async
   assert.deepEqual([...new Set(refusedThen.map(permission))], ['create node.k8s.io/runtimeclasses']);
 
   const requests = new Set((await asked()).map(permission));
-  const permissions = (await manifest()).objects.flatMap(permissionsOf);
+  // The other roles are for people.
+  const own = (await manifest()).objects.filter(({ metadata }) => metadata.name === NAME);
+  const permissions = own.flatMap(permissionsOf);
   assert.deepEqual([...requests, NO_REQUEST].toSorted(), permissions.toSorted());
 
   async function untilUsed(what: string, provoke: (round: number) => Promise<void>): Promise<void> {
@@ -261,6 +305,7 @@ test('uninstall wants the controller gone first; --controller removes it and not
   assert.equal(said[1], `deployment.apps "${NAME}" deleted`);
   assert.equal((await api().request('GET', DEPLOYMENT)).status, 404);
   assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
+  assert.deepEqual(((await api().expect('GET', POLICIES)) as { items: object[] }).items, []);
   const { metadata } = (await api().expect('GET', `/api/v1/namespaces/${NAMESPACE}`)) as {
     metadata: { deletionTimestamp?: string };
   };

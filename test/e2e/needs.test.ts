@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readController } from '../../src/cli/manifests.ts';
+import { readController, readPolicies } from '../../src/cli/manifests.ts';
 import { verbs } from '../../src/commands/index.ts';
 import { needsOf } from '../../src/operations/doctor/needs.ts';
 import { questionText } from '../../src/operations/doctor/question.ts';
@@ -23,7 +23,9 @@ import { role, useWorld } from './world.ts';
 // Lists are asked for, too, where the server has no WatchList.
 const world = useWorld({ audit: true, apiserverFlags: ['--feature-gates=WatchList=false'] });
 const pods = poolsWithPods(world);
-const { objects: controller } = await readController(fileURLToPath(new URL('../../', import.meta.url)));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const [policies, manifest] = await Promise.all([readPolicies(root), readController(root)]);
+const controller = [...policies.objects, ...manifest.objects];
 const needs = new Map(needsOf(Object.keys(verbs), controller).map(({ verb, questions }) => [verb, questions]));
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 

@@ -5,7 +5,7 @@ import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, type Meanwhile, pageShell, type Shell } from './page.ts';
 
 const worker = { 'node-role.kubernetes.io/worker': '' };
-const gpu = { 'cloud.example.com/accelerator': 'nvidia' };
+const gpu = { 'node-restriction.kubernetes.io/accelerator': 'nvidia' };
 const gpuResources = { cpu: '16', memory: '65536000Ki', 'nvidia.com/gpu': '4' };
 const NODES: NodeSpec[] = [
   { name: 'gpu-1', labels: gpu, allocatable: gpuResources },
@@ -16,7 +16,7 @@ const NODES: NodeSpec[] = [
 
 const POOLS = [
   'kubectl nodepool install',
-  'kubectl nodepool create gpu --node-selector cloud.example.com/accelerator=nvidia' +
+  'kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia' +
     ' --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
   'kubectl nodepool create worker --label tier=silver',
   'kubectl label nodepool gpu team=ml',

@@ -6,7 +6,7 @@ import { allowed, followPage, type Meanwhile, pageShell, readPage } from './page
 import { role } from './world.ts';
 
 const PAGE = 'docs/commands/reconcile.md';
-const gpu = { accelerator: 'nvidia' };
+const gpu = { 'node-restriction.kubernetes.io/accelerator': 'nvidia' };
 const NODES: NodeSpec[] = [
   { name: 'gpu-1', labels: gpu },
   { name: 'gpu-2', labels: gpu },
@@ -17,7 +17,7 @@ const NODES: NodeSpec[] = [
 const MEANWHILE: Meanwhile = {
   'kubectl nodepool reconcile --watch': [
     [/caches have synced/, 'kubectl label node worker-1 node-role.kubernetes.io/worker-'],
-    [/ NodeLeft .*\n.* 1 of 1 nodes ready/, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
+    [/ NodeLeft .*\n.* 1 of 1 node ready/, 'kubectl taint node gpu-2 nvidia.com/gpu-'],
     [/ NodesUpdated /, 'kubectl label node worker-1 node-role.kubernetes.io/worker='],
     [/ NodeJoined .*\n.* 2 of 2 nodes ready/, '^C'],
   ],
@@ -30,6 +30,9 @@ test(PAGE, { timeout: 300_000 }, async () => {
   await allowed(sh, 'kubectl nodepool install');
   await allowed(sh, 'kubectl nodepool create worker --label tier=silver');
   const taint = '--taint nvidia.com/gpu=present:NoSchedule';
-  await allowed(sh, `kubectl nodepool create gpu --node-selector accelerator=nvidia ${taint} --handler nvidia`);
+  await allowed(
+    sh,
+    `kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia ${taint} --handler nvidia`,
+  );
   await followPage(PAGE, sh, MEANWHILE);
 });

@@ -13,7 +13,7 @@ const README = 'README.md';
 const MOST_MS = 400_000;
 
 const worker = { 'node-role.kubernetes.io/worker': '' };
-const gpu = { 'cloud.example.com/accelerator': 'nvidia' };
+const gpu = { 'node-restriction.kubernetes.io/accelerator': 'nvidia' };
 const gpuResources = { cpu: '16', memory: '65536000Ki', 'nvidia.com/gpu': '4' };
 const NODES: NodeSpec[] = [
   {

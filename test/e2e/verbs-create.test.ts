@@ -135,6 +135,24 @@ test('names that are taken: the error says which pools were created and which no
   assert.deepEqual([await specOf('first'), await specOf('last')], [{}, undefined]);
 });
 
+test('a pool that a kubelet could join for labels out of its reach warns, from flags and from a file', async () => {
+  const label = 'node-restriction.kubernetes.io/x';
+  const says = new RegExp(
+    `^warning: pool p selects by a, which a kubelet may set on its own node: a compromised one can join the pool and so get ${label}; next: .*\\n$`,
+  );
+  const byFlags = ['create', 'p', '--node-selector', 'a=b', '--label', `${label}=y`];
+  assert.match((await cli(cluster(), [...byFlags, '--dry-run'])).stderr, says);
+  const spec = `\n  nodeSelector: {a: b}\n  labels: {${label}: y}`;
+  const fromFile = await cli(cluster(), ['create', '-f', '-'], { stdin: poolYaml('p', spec) });
+  assert.deepEqual([fromFile.code, fromFile.stdout], [0, 'nodepool.nodes.lailin.xyz/p created\n']);
+  assert.match(fromFile.stderr, says);
+  const meant = poolYaml('q', spec).replace(
+    'name: q',
+    'name: q\n  annotations: {nodes.lailin.xyz/kubelet-membership: Allow}',
+  );
+  assert.equal((await cli(cluster(), ['create', '-f', '-'], { stdin: meant })).stderr, '');
+});
+
 test('unmanaged: Remove warns when it is created', async () => {
   const { code, stdout, stderr } = await cli(cluster(), ['create', 'bare', '--unmanaged', 'Remove']);
   assert.deepEqual([code, stdout], [0, created('bare')]);

@@ -18,7 +18,7 @@ describe('before and after install', () => {
   const cluster = useCluster({});
   const doctor = doctorOf(cluster);
   const { ok } = verbsOf(cluster);
-  const STATE = ['overlaps', 'orphans', 'pools', 'specs', 'handlers', 'quantities'];
+  const STATE = ['overlaps', 'orphans', 'pools', 'specs', 'membership', 'handlers', 'quantities'];
 
   test('no kubeconfig, a broken one, a server that is gone: the rest is skipped', async () => {
     const others = CHECKS.slice(1).map(id => `${id} skipped`);

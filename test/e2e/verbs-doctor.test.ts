@@ -40,7 +40,7 @@ describe('a cluster at work', () => {
     assert.equal(find('handlers').message, 'no member is known to lack the runtime handler of its pool');
     const text = await ok(['doctor']);
     assert.match(text, /^ok {7}kubeconfig {14}\//);
-    assert.match(text, /\n\n14 checks: 13 ok, 1 skipped\n$/);
+    assert.match(text, /\n\n16 checks: 15 ok, 1 skipped\n$/);
   });
 
   test('overlaps, pools that are not 200 or that nobody reconciled', async () => {
@@ -102,7 +102,11 @@ describe('a cluster at work', () => {
     const rita = await kubeconfigFor(cluster(), 'rita');
     await eventually('the role counts', async () => (await cli(cluster(), ['get', '--kubeconfig', rita])).code === 0);
     const { find, troubles } = await doctor('--kubeconfig', rita);
-    assert.deepEqual(troubles, ['permissions warning', 'controller-permissions warning', 'controller warning']);
+    const notAllowed = ['permissions', 'controller-permissions', 'policies', 'controller'];
+    assert.deepEqual(
+      troubles,
+      notAllowed.map(id => `${id} warning`),
+    );
     const { details } = find('permissions');
     assert.ok(details.includes('edit lacks: patch nodepools.nodes.lailin.xyz'), details.join('\n'));
     assert.ok(!details.some(detail => detail.startsWith('get lacks')), details.join('\n'));
@@ -154,7 +158,21 @@ describe('a cluster at work', () => {
       'get leases.coordination.k8s.io "kubectl-nodepool" in nodepool-system',
       'patch leases.coordination.k8s.io "kubectl-nodepool" in nodepool-system',
     ]);
+
+    const policy = 'protect-membership.nodes.lailin.xyz';
+    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
+    await world.pool('risky', { nodeSelector: { a: 'b' }, taints: [{ key: 'a', effect: 'NoSchedule' }] });
+    await world.reconcile();
+    const { find: before } = await doctor();
+    assert.deepEqual([before('policies').status, before('membership').status], ['ok', 'ok']);
+    assert.match(before('membership').details[0] ?? '', /^risky selects by a, which a kubelet may set /);
+    await api().expect('PATCH', `${bindings}/${policy}`, { spec: { validationActions: ['Audit'] } });
+    const { find: after } = await doctor();
+    assert.deepEqual([after('policies').status, after('membership').status], ['warning', 'warning']);
+    assert.deepEqual(after('policies').details, [`${policy}: missing, or not as this version has it`]);
     await ok(['uninstall', '--controller', '--yes']);
+    const { find: none } = await doctor();
+    assert.deepEqual([none('policies').status, none('membership').status], ['ok', 'warning']);
   });
 
   describe('behind a relay', () => {

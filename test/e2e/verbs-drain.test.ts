@@ -152,7 +152,7 @@ test('on a terminal it asks, and shows how far it is in a line', { skip: NO_TERM
   assert.deepEqual([no.code, await names(), await closed()], [1, ['elsewhere', 'p'], []]);
   const yes = await inTerminal(cluster(), ['drain', 'worker', NOW], 'y\n');
   assert.equal(yes.code, 0);
-  assert.match(yes.shown, /Draining worker: 0\/2 nodes; w-1 0\/1 pods/);
+  assert.match(yes.shown, /Draining worker: 0\/2 nodes; w-1 0\/1 pod/);
   assert.doesNotMatch(yes.shown, /evicting pod/);
   assert.match(yes.shown, /worker drained \(2 nodes, 1 pod\)/);
   const again = await inTerminal(cluster(), ['drain', 'worker', '--yes'], '');

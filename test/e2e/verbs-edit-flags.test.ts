@@ -33,7 +33,10 @@ test('every flag sets or removes its part and leaves the rest', async () => {
     ...others,
   ]);
   assert.deepEqual([code, stdout], [0, EDITED]);
-  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software too\n$/);
+  assert.match(
+    stderr,
+    /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software too\nwarning: pool gpu selects by c, which a kubelet may set .*\n$/,
+  );
   assert.deepEqual((await world.getPool('gpu'))?.spec, {
     labels: { keep: '1', change: 'new', add: '' },
     taints: [

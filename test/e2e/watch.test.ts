@@ -83,7 +83,7 @@ test('a status that changes is a line of the log, whatever was written beside it
       ['info', 'one', 503, 1, 0],
     ],
   );
-  assert.equal(told[1]?.message, 'status of nodepool one: 503 NotReady, 0 of 1 nodes ready');
+  assert.equal(told[1]?.message, 'status of nodepool one: 503 NotReady, 0 of 1 node ready');
   assert.ok(
     entries.some(({ level, key }) => level === 'debug' && key === 'one'),
     '-v 4 tells of each reconcile',

@@ -18,7 +18,10 @@ export interface Asked {
 }
 
 export const isWatch = ({ query }: Asked) => query.has('watch');
-export const isList = ({ query }: Asked) => query.has('sendInitialEvents') || query.has('limit');
+export const isList = ({ query }: Asked) =>
+  query.has('sendInitialEvents') || (query.has('limit') && query.get('limit') !== '1');
+/** Asks for the server's newest resourceVersion. */
+export const isLook = ({ query }: Asked) => query.get('limit') === '1';
 export const isWrite = ({ method }: Asked) => method !== 'GET';
 /** Writes of what is reconciled: neither events nor leases. */
 export const isReconcileWrite = (asked: Asked) => isWrite(asked) && !/\/(events|leases)(\/|$)/.test(asked.path);

@@ -1,5 +1,6 @@
 /** Connections that were idle are dead when they are needed, and nobody has said so. */
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
@@ -8,6 +9,8 @@ import { settled, useFaults } from './world.ts';
 const world = useFaults();
 /** A write's deadline, and what follows. */
 const MOST_S = 30 + 15;
+/** As with client-go, whose ping ends all streams of a dead connection after 45 s. */
+const MOST_TOGETHER_S = 50;
 
 row(
   {
@@ -30,5 +33,32 @@ row(
     const seconds = (performance.now() - since) / 1000;
     facts.settledAfterSeconds = Math.round(seconds);
     assert.ok(seconds < MOST_S, `${seconds} s`);
+  },
+);
+
+row(
+  {
+    fault: 'silent hang',
+    how: 'watches, the lease and all kept connections die together without a word, then nodes and pools are edited',
+    holds: 'everything is settled within 50 s; the leader keeps its lease',
+    timeout: 200_000,
+  },
+  async (t, facts) => {
+    const run = await begin(world, t, { flags: ['--leader-elect', '--leader-elect-namespace', 'default'] });
+    const { proxy, model, child } = run;
+    await change(model);
+    await judge(world, run);
+    const speak = proxy.silence();
+    const since = performance.now();
+    await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });
+    await model.drift('joins', { tier: 'drifted' });
+    await sleep(500);
+    speak();
+    await settled(model, proxy, 150_000);
+    const seconds = (performance.now() - since) / 1000;
+    facts.settledAfterSeconds = Math.round(seconds);
+    assert.ok(seconds < MOST_TOGETHER_S, `${seconds} s`);
+    assert.deepEqual(child.lines(/lost the lease/), []);
+    assert.equal(await child.end(), 0);
   },
 );

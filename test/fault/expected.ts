@@ -15,7 +15,7 @@ import { CLASSES, DRIFT, type Foreign, type Model, POOLS, taintId } from './mode
 
 export interface LiveNode {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
-  spec: { taints?: Taint[] };
+  spec: { taints?: Taint[]; unschedulable?: boolean };
 }
 
 export interface LiveClass {
@@ -48,12 +48,12 @@ export async function differences(model: Model): Promise<string[]> {
     ...live.nodes.flatMap(node => nodeDiffers(node, model)),
     ...namesDiffer('pools', live.pools, [...model.pools.keys()]),
     ...live.pools.flatMap(pool => poolDiffers(pool, model)),
-    ...classesDiffer(live.classes, model),
+    ...classesDiffer(live.classes, model.pools),
   ];
 }
 
 /** The membership labels of a pool. */
-function selectorOf(pool: string, { nodeSelector }: NodePoolSpec): Record<string, string> {
+export function selectorOf(pool: string, { nodeSelector }: NodePoolSpec): Record<string, string> {
   return nodeSelector ?? { [`node-role.kubernetes.io/${pool}`]: '' };
 }
 
@@ -83,7 +83,8 @@ function nodeDiffers({ metadata, spec }: LiveNode, model: Model): string[] {
   ];
 }
 
-function slotsDiffer(what: string, is: Record<string, string>, wanted: Record<string, string>): string[] {
+/** Each slot that has not the value that is wanted, and each that nobody wants. */
+export function slotsDiffer(what: string, is: Record<string, string>, wanted: Record<string, string>): string[] {
   const wrong = Object.entries(wanted).filter(([key, value]) => is[key] !== value);
   const left = Object.entries(is).filter(([key, value]) => !(key in wanted) && !value.startsWith(DRIFT));
   return [
@@ -117,8 +118,9 @@ function poolDiffers({ metadata, status }: NodePool, model: Model): string[] {
   return [`pool ${metadata.name}: ${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`];
 }
 
-function classesDiffer(classes: LiveClass[], model: Model): string[] {
-  const wanted = [...model.pools].filter(([, { handler }]) => handler !== undefined);
+/** Whether the RuntimeClasses are those of these pools. */
+export function classesDiffer(classes: LiveClass[], pools: ReadonlyMap<string, NodePoolSpec>): string[] {
+  const wanted = [...pools].filter(([, { handler }]) => handler !== undefined);
   const named = namesDiffer(
     'RuntimeClasses',
     classes,

@@ -4,7 +4,7 @@ import { afterEach } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, deleteNodes, labelNode } from '../cluster/nodes.ts';
 import { until } from '../e2e/controller-world.ts';
-import { isList } from './asked.ts';
+import { isList, isWatch } from './asked.ts';
 import { type Following, follow, judge } from './following.ts';
 import { row } from './row.ts';
 import { cutNextLine, endWith, forgeNextLine, holdWatches } from './streams.ts';
@@ -94,7 +94,9 @@ row(
   async (t, facts) => {
     const following = await follow(t, cluster());
     const { proxy, lists, watches, log } = following;
-    const undo = proxy.onRequest(() => answerWith(429, 'too many', { 'retry-after': '3' }));
+    const undo = proxy.onRequest(asked =>
+      isWatch(asked) ? answerWith(429, 'too many', { 'retry-after': '3' }) : undefined,
+    );
     proxy.cut();
     await until(() => watches().length === 2);
     undo();
@@ -132,7 +134,7 @@ row(
       if (hold !== undefined) {
         await until(() => hold.held() > 0);
         const undo = proxy.onRequest(asked =>
-          isList(asked) ? undefined : answerWith(410, 'too old resource version'),
+          isList(asked) || !isWatch(asked) ? undefined : answerWith(410, 'too old resource version'),
         );
         proxy.cut();
         await until(() => lists() === 3);
@@ -162,7 +164,7 @@ row(
     const ending = endWith(proxy, `${JSON.stringify(FAILED)}\n`);
     await labelNode(cluster(), 'a', { changed: 'yes' });
     await ending;
-    const undo = proxy.onRequest(() => answerWith(500, 'boom'));
+    const undo = proxy.onRequest(asked => (isWatch(asked) ? answerWith(500, 'boom') : undefined));
     await until(() => versions().length === 2);
     undo();
     await until(() => told.length === 2);

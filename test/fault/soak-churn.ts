@@ -2,13 +2,11 @@
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
 import { role } from '../e2e/world.ts';
 import { type Model, taintId } from './model.ts';
+import type { Random } from './random.ts';
 
 const MOST_POOLS = 8;
 export const HANDLERS = ['runc', 'gvisor', 'kata'];
 const FOREIGN_TAINT: Taint = { key: 'theirs', effect: 'NoSchedule' };
-
-/** From 0 up to, not including, 1; the same for the same seed. */
-export type Random = () => number;
 
 export class Churn {
   /** How many changes were made. */

@@ -8,8 +8,9 @@ import { eventually } from '../e2e/watching.ts';
 import { type Asked, isReconcileWrite } from './asked.ts';
 import { compact } from './etcd.ts';
 import type { FaultProxy, Treatment } from './proxy.ts';
+import type { Random } from './random.ts';
 import type { Candidates } from './soak-candidates.ts';
-import type { Churn, Random } from './soak-churn.ts';
+import type { Churn } from './soak-churn.ts';
 import { cutNextLine, forgeNextLine, holdWatches } from './streams.ts';
 import { answerWith, delay, drop, hang, loseAnswer, throttle } from './treatments.ts';
 

@@ -6,8 +6,9 @@ import type { ControlPlane } from '../cluster/control-plane.ts';
 import { Model } from './model.ts';
 import { createsAndDeletes } from './oracle.ts';
 import { startProxy } from './proxy.ts';
+import { type Random, seeded } from './random.ts';
 import { Candidates } from './soak-candidates.ts';
-import { Churn, type Random } from './soak-churn.ts';
+import { Churn } from './soak-churn.ts';
 import { listenToClasses } from './soak-classes.ts';
 import { FAULTS, type FaultDeps, grant, KILLS, USER } from './soak-faults.ts';
 import { settled } from './world.ts';
@@ -126,15 +127,4 @@ class Gate {
     this.#last = next;
     return next;
   }
-}
-
-/** Mulberry32: small, and good enough to choose by. */
-function seeded(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -72,6 +72,18 @@ test('an archive holds the program, its licence and those of others', async () =
   assert.deepEqual([...(await readFile(archive)).subarray(4, 10)], [0, 0, 0, 0, 0, 255]);
 });
 
+test('settings of the folder that it is started in are not read: somebody else may have put them there', async t => {
+  const cwd = await temporaryFolder(t);
+  await writeFile(join(cwd, 'evil.js'), "console.log('EVIL');\n");
+  await writeFile(join(cwd, 'bunfig.toml'), 'preload = ["./evil.js"]\n');
+  // Its kubeconfig would be the one that is read.
+  await writeFile(join(cwd, '.env'), `KUBECONFIG=${join(cwd, 'evil')}\nBUN_OPTIONS=--preload=./evil.js\n`);
+  await writeFile(join(cwd, 'evil'), '{contexts: [{name: evil, context: {}}]}');
+  const start = (...args: string[]) => run(executablePath(host), args, { cwd, env: { HOME: cwd } });
+  assert.match((await start('version', '--client')).stdout, /^Client Version: [\d.]+\n$/);
+  assert.equal((await start('__complete', 'get', '--context', '')).stdout, ':4\n');
+});
+
 test('called by the name that kubectl looks for it completes, and so does the script beside it', async t => {
   const path = await temporaryFolder(t);
   const link = join(path, 'kubectl_complete-nodepool');

@@ -69,6 +69,7 @@ test('only needed files are packed', () => {
       'dist/npm/THIRD-PARTY-LICENSES',
       'manifests/controller.yaml',
       'manifests/nodepools.nodes.lailin.xyz.yaml',
+      'manifests/protect-membership.yaml',
       'manifests/protect-records.yaml',
       'package.json',
     ],

@@ -1,23 +1,18 @@
 /** Names that were asked for a moment ago, in files that only the user can read. Nothing in here throws. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Names } from '../../operations/names-port.ts';
+import { makePrivateFolder, privateFolder } from '../private-folder.ts';
 
 /** Older files are taken away: what a cluster's nodes are called is not to lie about for ever. */
 const KEPT_MS = 24 * 3_600_000;
 
-/** Where they are, by the rules of freedesktop.org's base directories; undefined without a home. */
-export function cacheFolder(env: Record<string, string | undefined>): string | undefined {
-  const home = env.HOME || env.USERPROFILE;
-  const { XDG_CACHE_HOME: xdg } = env;
-  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : home && join(home, '.cache');
-  return base ? join(base, 'kubectl-nodepool', 'completion') : undefined;
-}
-
 /** @param key a file name. Undefined when there are none; age in milliseconds */
 export function readCache(folder: string, key: string, now: Date): { names: Names; ageMs: number } | undefined {
+  const own = privateFolder(folder);
+  if (own === undefined) return undefined;
   try {
-    const { at, ...names }: Names & { at: number } = JSON.parse(readFileSync(join(folder, key), 'utf8'));
+    const { at, ...names }: Names & { at: number } = JSON.parse(readFileSync(join(own, key), 'utf8'));
     const ageMs = now.getTime() - at;
     // A clock that was set back must not keep them for ever.
     const isSound = isNames(names) && ageMs >= 0;
@@ -29,11 +24,12 @@ export function readCache(folder: string, key: string, now: Date): { names: Name
 
 /** Whole or not at all: another shell may read it meanwhile. */
 export function writeCache(folder: string, key: string, names: Names, now: Date): void {
-  const path = join(folder, key);
+  const own = makePrivateFolder(folder);
+  if (own === undefined) return;
+  const path = join(own, key);
   try {
     const ready = `${path}.${process.pid}`;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    removeOld(folder, now);
+    removeOld(own, now);
     writeFileSync(ready, JSON.stringify({ at: now.getTime(), ...names }), { mode: 0o600, flag: 'wx' });
     renameSync(ready, path);
   } catch {

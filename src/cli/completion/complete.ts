@@ -3,10 +3,10 @@
  * and at last a colon and what the shell is to do besides. Whatever goes wrong, the answer is short and nothing is said.
  */
 import type { NamesPort } from '../../operations/names-port.ts';
-import { sanitizeLine } from '../../render/sanitize.ts';
 import type { Io } from '../io.ts';
 import type { Flag, Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
+import { isSafeCandidate, safeDescription } from './safe-text.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
 import { type CommandLine, readWords } from './words.ts';
 
@@ -36,10 +36,10 @@ interface Found {
 export async function complete(options: CompletionOptions): Promise<string> {
   const current = options.words.at(-1) ?? '';
   const { candidates, files = false } = await find(options).catch(() => ({ candidates: [], files: false }));
-  const shown = candidates.filter(({ value }) => value.startsWith(current) && sanitizeLine(value) === value);
+  const shown = candidates.filter(({ value }) => value.startsWith(current) && isSafeCandidate(value));
   const open = shown.length > 0 && shown.every(({ value }) => /[=:]$/.test(value));
   const lines = shown.map(({ value, description }) =>
-    description === undefined ? value : `${value}\t${sanitizeLine(description)}`,
+    description === undefined ? value : `${value}\t${safeDescription(description)}`,
   );
   return [...lines, `:${(files ? 0 : NO_FILES) + (open ? NO_SPACE : 0)}`, ''].join('\n');
 }

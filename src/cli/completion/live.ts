@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { own } from '../../nodepool/json.ts';
 import type { Names, NamesPort } from '../../operations/names-port.ts';
-import { cacheFolder, readCache, writeCache } from './cache.ts';
+import { cachePath } from '../private-folder.ts';
+import { readCache, writeCache } from './cache.ts';
+import { isSafeName } from './safe-text.ts';
 import type { Live } from './sources.ts';
 
 /** What is younger is not asked for again. */
@@ -21,8 +23,12 @@ export interface LiveOptions {
   now: () => Date;
 }
 
-/** Throws NodepoolError, or whatever else stands in the way. */
+/** Only names that a shell takes as they are. Throws NodepoolError, or whatever else stands in the way. */
 export async function liveNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
+  return (await allNames(what, port, options)).filter(isSafeName);
+}
+
+async function allNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
   switch (what) {
     case 'contexts':
     case 'clusters':
@@ -55,7 +61,7 @@ function relatives(what: 'members' | 'strangers', nodes: Names, pools: readonly 
 }
 
 async function cached(kind: 'pools' | 'nodes', port: NamesPort, { env, now }: LiveOptions): Promise<Names> {
-  const folder = cacheFolder(env);
+  const folder = cachePath('completion', env);
   const key = `${createHash('sha256').update(port.identity()).digest('hex').slice(0, 32)}-${kind}.json`;
   const found = folder === undefined ? undefined : readCache(folder, key, now());
   if (found !== undefined && found.ageMs < FRESH_MS) return found.names;

@@ -1,4 +1,5 @@
 /** Bytes that come piece by piece. Copied is only what lies across two pieces. */
+import { MOST_PIECES } from '../wire.ts';
 
 export interface Used {
   /** Bytes from the start that are done with. */
@@ -53,7 +54,7 @@ export class Chunks {
 
   #keep(piece: Buffer): void {
     if (piece.length === 0) return;
-    this.#pieces.push(piece);
+    if (this.#pieces.push(piece) > MOST_PIECES) throw new Error(`a message came in more than ${MOST_PIECES} pieces`);
     this.#length += piece.length;
   }
 }

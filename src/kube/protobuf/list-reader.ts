@@ -1,5 +1,5 @@
 /** A list in protobuf, read while it comes: of 44 MB of nodes only the one that is being read is held. */
-import { LONGEST_OBJECT } from '../wire.ts';
+import { LONGEST_ANSWER, LONGEST_OBJECT } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
@@ -48,7 +48,10 @@ export class ListReader {
       this.#state = hasMagic(bytes) ? 'envelope' : 'other';
       if (this.#state === 'envelope') at = MAGIC_BYTES;
     }
-    if (this.#state === 'other') return { used: 0, needed: Number.POSITIVE_INFINITY };
+    if (this.#state === 'other') {
+      if (bytes.length > LONGEST_ANSWER) throw new Error(`the answer has more than ${LONGEST_ANSWER} bytes`);
+      return { used: 0, needed: LONGEST_ANSWER + 1 };
+    }
     while (bytes.length >= at + ahead) {
       const { field, start, length } = headAt(bytes, at);
       if (this.#state === 'envelope' && field === ENVELOPE_RAW) {

@@ -3,7 +3,9 @@
  * out is what JSON.parse gives of the same object, less those fields. Zero values are left out: protobuf has them where
  * JSON omits what is empty.
  */
+
 import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { setOwn } from '../../nodepool/json.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import { sharedText } from './shared-text.ts';
 
@@ -127,7 +129,7 @@ function readEntry(map: Record<string, unknown>, { read, only }: Field, reader: 
     else skip(reader, tag >>> 3, tag & 7);
   }
   if (reader.pos !== end) throw new RangeError('a field is longer than the message that it is in');
-  if (only?.has(key) !== false) map[key] = value;
+  if (only?.has(key) !== false) setOwn(map, key, value);
 }
 
 /** Where the message that comes next ends. */

@@ -1,5 +1,5 @@
 /** Whether the NodePool resource is there, and is the one that this version of the program installs. */
-import { isObject } from '../../nodepool/json.ts';
+import { isObject, own } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { error, type Finding, ok, warning } from './check.ts';
 
@@ -52,7 +52,7 @@ function missingFields(wanted: Json, live: Json, path: string): string[] {
   const known = objectAt(live, 'properties');
   const fields = Object.entries(objectAt(wanted, 'properties')).flatMap(([name, schema]) => {
     const field = path === '' ? name : `${path}.${name}`;
-    const other = known[name];
+    const other = own(known, name);
     if (!isObject(schema)) return [];
     return isObject(other) ? missingFields(schema, other, field) : [`there is no field ${field}`];
   });
@@ -63,7 +63,7 @@ function missingFields(wanted: Json, live: Json, path: string): string[] {
 /** Paths at which they differ, the nearest to the root; what the server adds beside `versions` by itself is no difference. */
 function differences(wanted: Json, live: Json, path: string): string[] {
   return Object.keys(wanted).flatMap(key => {
-    const [a, b] = [wanted[key], live[key]];
+    const [a, b] = [own(wanted, key), own(live, key)];
     const field = `${path}.${key}`;
     if (key === 'versions') return deepEqual(a, b) ? [] : versionDifferences(listOf(a), listOf(b), field);
     if (isObject(a) && isObject(b)) return differences(a, b, field);
@@ -77,7 +77,7 @@ function versionDifferences(wanted: Json[], live: Json[], path: string): string[
     const [a, b] = [wanted, live].map(versions => versions.find(version => version.name === name));
     const field = `${path}[${name}]`;
     if (a === undefined || b === undefined) return [field];
-    return Object.keys({ ...a, ...b }).flatMap(key => (deepEqual(a[key], b[key]) ? [] : [`${field}.${key}`]));
+    return Object.keys({ ...a, ...b }).flatMap(key => (deepEqual(own(a, key), own(b, key)) ? [] : [`${field}.${key}`]));
   });
 }
 
@@ -86,7 +86,7 @@ function conditions(definition: Json): Json[] {
 }
 
 function objectAt(object: Json, key: string): Json {
-  const value = object[key];
+  const value = own(object, key);
   return isObject(value) ? value : {};
 }
 

@@ -3,6 +3,7 @@ import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/tak
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
+  type Attempt,
   attempt,
   CHECKS,
   type Check,
@@ -10,6 +11,7 @@ import {
   error,
   type Finding,
   failed,
+  notChecked,
   skipped,
   unlessRefused,
 } from './check.ts';
@@ -17,6 +19,7 @@ import { checkController } from './controller.ts';
 import { checkDefinition } from './definition.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
+import { checkPolicies, policiesOff } from './policies.ts';
 import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs } from './server.ts';
 import { readState, type State, stateFindings } from './state.ts';
 
@@ -25,6 +28,8 @@ export interface DoctorOptions {
   definition: Record<string, unknown>;
   /** The controller's objects, as this version installs them. */
   controller: readonly ManifestObject[];
+  /** The same, of the admission policies. */
+  policies: readonly ManifestObject[];
   /** That this program has. */
   verbs: readonly string[];
 }
@@ -58,13 +63,14 @@ async function examine(
   const probed = await attempt(() => port.probe());
   if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'the cluster does not answer' };
   const probe = probed.value;
-  const { controller: manifest } = options;
+  const { controller: manifest, policies } = options;
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
   const read = readState(connection, port);
+  const off = attempt(() => policiesOff(policies, connection.manifests));
   const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findDefinition(options.definition, connection, read),
-    unlessRefused(() => checkPermissions(needsOf(options.verbs, manifest), port)),
+    unlessRefused(() => checkPermissions(needsOf(options.verbs, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
       checkController({
@@ -76,6 +82,7 @@ async function examine(
       }),
     ),
   ]);
+  const policiesFound = await off;
   const isMissing = definition.status === 'error' && 'refusal' in state.pools;
   return {
     kubeconfig,
@@ -84,9 +91,10 @@ async function examine(
     definition,
     permissions,
     'controller-permissions': controllerPermissions,
+    policies: await findPolicies(policiesFound, isInstalled),
     controller,
     clock: checkClock(probe),
-    ...(isMissing ? {} : stateFindings(state)),
+    ...(isMissing ? {} : stateFindings(state, 'value' in policiesFound ? policiesFound.value : undefined)),
     why: isMissing ? 'the NodePool resource is not there' : 'pools or nodes could not be read',
   };
 }
@@ -104,6 +112,13 @@ async function findDefinition(
   if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
   const message = `the NodePool resource is served; not compared with this version's: ${live.refusal.message}`;
   return { status: 'ok', message, details: [] };
+}
+
+async function findPolicies(found: Attempt<string[]>, isInstalled: () => Promise<boolean>): Promise<Finding> {
+  if ('refusal' in found) return notChecked(found.refusal);
+  // Whoever may not look for the controller still learns what is missing.
+  const installed = await attempt(isInstalled);
+  return checkPolicies(found.value, 'value' in installed && installed.value);
 }
 
 async function isControllerInstalled(

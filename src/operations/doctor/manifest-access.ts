@@ -1,5 +1,7 @@
 /** The controller's manifest, as questions about permissions: what it takes to apply it, and what it grants. */
+
 import { defined, isObject } from '../../nodepool/json.ts';
+import { resourceOf } from '../../nodepool/plural.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 
@@ -7,9 +9,20 @@ import type { ManifestObject } from '../ports.ts';
 export function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
   const { name, namespace } = metadata;
   const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
-  // So they are called, all the kinds that stand in it.
-  const resource = `${kind.toLowerCase()}s`;
+  const resource = resourceOf(kind);
   return verbs.map(verb => defined({ verb, group, resource, namespace, name }));
+}
+
+/** What the subjects of the manifest's bindings are granted: the roles that are there for others are left out. */
+export function boundGrantsOf(manifest: readonly ManifestObject[]): AccessQuestion[] {
+  const bound = new Set(
+    manifest.flatMap(({ metadata: { namespace }, roleRef }) =>
+      isObject(roleRef) ? [`${roleRef.kind} ${roleRef.kind === 'Role' ? namespace : undefined} ${roleRef.name}`] : [],
+    ),
+  );
+  return manifest
+    .filter(({ kind, metadata }) => bound.has(`${kind} ${metadata.namespace} ${metadata.name}`))
+    .flatMap(grantsOf);
 }
 
 /** What a Role or ClusterRole grants. */

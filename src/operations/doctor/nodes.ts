@@ -1,5 +1,6 @@
 /** What is wrong between nodes and pools: overlaps, records of gone pools, handlers that are missing, odd quantities. */
 
+import { omittedTexts } from '../../nodepool/node-resources.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { sumResourceLists } from '../../nodepool/quantity.ts';
 import { parseRecord } from '../../nodepool/record.ts';
@@ -88,7 +89,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], view: Vi
   return ok(`no member is known to lack the runtime handler of its pool${untold}`);
 }
 
-/** Members whose allocatable cannot be added up: their pool has status 500. */
+/** Members whose allocatable cannot be added up, so that their pool has status 500, and those of which something is left out. */
 export function checkQuantities(pools: NodePool[], view: View): Finding {
   const details = pools.flatMap(({ metadata }) => {
     const members = view.members(metadata.name);
@@ -99,10 +100,19 @@ export function checkQuantities(pools: NodePool[], view: View): Finding {
     );
     return problems;
   });
-  if (details.length === 0) return ok('what the members can allocate adds up');
-  return error(
-    'members report quantities that cannot be read',
-    'correct what their kubelet or device plugin reports',
-    details,
+  const omitted = pools.flatMap(({ metadata: { name } }) =>
+    view.members(name).flatMap(node => omittedTexts(node).map(text => `${name}: left out: ${text}`)),
   );
+  if (details.length === 0 && omitted.length > 0) {
+    return warning(
+      'members report resources that are left out of the sums',
+      'look at what their kubelet or device plugin reports, and at who holds the credential of the node',
+      omitted,
+    );
+  }
+  if (details.length === 0) return ok('what the members can allocate adds up');
+  return error('members report quantities that cannot be read', 'correct what their kubelet or device plugin reports', [
+    ...details,
+    ...omitted,
+  ]);
 }

@@ -4,7 +4,7 @@ import { plural } from '../../nodepool/plural.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { error, type Finding, named, ok, skipped, warning } from './check.ts';
-import { grantsOf } from './manifest-access.ts';
+import { boundGrantsOf } from './manifest-access.ts';
 import { commandOf, type VerbNeeds } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
 
@@ -54,7 +54,7 @@ export async function checkControllerPermissions(
   const [mayAsk] = await port.allowed([MAY_ASK]);
   if (!mayAsk) return skipped(`this user may not ask: lacks ${questionText(MAY_ASK)}`);
   const subject = subjectOf(controller);
-  const denied = await deniedOf(controller.flatMap(grantsOf), questions => port.allowed(questions, subject));
+  const denied = await deniedOf(boundGrantsOf(controller), questions => port.allowed(questions, subject));
   if (denied.size === 0) return ok(`${subject.user} may do what the controller asks for`);
   return error(
     `${subject.user} lacks ${plural(denied.size, 'permission')}`,

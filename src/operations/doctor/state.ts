@@ -5,6 +5,7 @@ import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
 import type { Connection } from '../ports.ts';
 import { type Attempt, attempt, type CheckId, type Finding, notChecked } from './check.ts';
 import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
+import { checkMembership } from './policies.ts';
 import { checkPools, checkSpecs } from './pools.ts';
 
 export interface State {
@@ -17,11 +18,18 @@ export async function readState({ cluster }: Pick<Connection, 'cluster'>, port: 
   return { pools, nodes };
 }
 
-/** Of what could be read; what stands on the rest is left out. */
-export function stateFindings({ pools: readPools, nodes: readNodes }: State): Partial<Record<CheckId, Finding>> {
+/**
+ * Of what could be read; what stands on the rest is left out.
+ *
+ * @param policiesOff the admission policies that are not in force; undefined where nobody could look
+ */
+export function stateFindings(
+  { pools: readPools, nodes: readNodes }: State,
+  policiesOff?: readonly string[],
+): Partial<Record<CheckId, Finding>> {
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
-  const alone = { pools: checkPools(pools), specs: checkSpecs(pools) };
+  const alone = { pools: checkPools(pools), specs: checkSpecs(pools), membership: checkMembership(pools, policiesOff) };
   if ('refusal' in readNodes) return { ...alone, overlaps: notChecked(readNodes.refusal) };
   const nodes = readNodes.value;
   const view = new View(pools, nodes, []);

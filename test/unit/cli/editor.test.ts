@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createEditSession, editorCommand } from '../../../src/cli/editor.ts';
 
@@ -31,11 +31,25 @@ describe('an edit session', () => {
       env: { KUBE_EDITOR: `"${process.execPath}" "${script}" added` },
       err: assert.fail,
     });
-    assert.match(basename(session.path), /^kubectl-nodepool-edit-[0-9a-f]{12}\.yaml$/);
+    const folder = dirname(session.path);
+    assert.match(basename(folder), /^kubectl-nodepool-edit-[0-9a-f]{12}$/);
     assert.equal(await session.edit('one '), 'one added');
     assert.equal(statSync(session.path).mode & 0o777, 0o600);
+    // What an editor lays beside it, as a copy of before, nobody else can read or have made first.
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.equal(await session.edit('two '), 'two added');
     await session.remove();
+    assert.equal(existsSync(folder), false);
+  });
+
+  test('what another user made in its place first is not written to', async t => {
+    const session = createEditSession({ env: { EDITOR: 'true' }, err: assert.fail });
+    const folder = dirname(session.path);
+    mkdirSync(folder, { mode: 0o777 });
+    t.after(() => rmSync(folder, { recursive: true }));
+    await assert.rejects(session.edit('secret'), {
+      message: `cannot write the text to ${session.path}: EEXIST: file already exists, mkdir '${folder}'`,
+    });
     assert.equal(existsSync(session.path), false);
   });
 
@@ -88,7 +102,7 @@ describe('a signal that ends the process', { skip: process.platform === 'win32' 
         [signal, `error: the edit was ended by ${signal}; next: find your text in ${path}\n`],
       );
       assert.equal(readFileSync(path, 'utf8'), 'precious');
-      rmSync(path);
+      rmSync(dirname(path), { recursive: true });
       assert.ok(performance.now() - started < 15_000, 'it waited for the editor');
     });
   }

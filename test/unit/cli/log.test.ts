@@ -36,3 +36,12 @@ test('JSON: one object a line', () => {
   assert.doesNotMatch(line, /[\u007f-\u009f\u202e]/);
   assert.deepEqual(rest, ['']);
 });
+
+test('JSON: every text has an end, as in text', () => {
+  const io = testIo();
+  const long = 'x'.repeat(1_000_000);
+  createLog(io, 'json', 0)('warning', long, { key: long, nested: { list: [long, 5] } });
+  const cut = `${'x'.repeat(2_000)}… (cut)`;
+  const { time: _time, ...entry } = JSON.parse(io.stderrText());
+  assert.deepEqual(entry, { level: 'warning', message: cut, key: cut, nested: { list: [cut, 5] } });
+});

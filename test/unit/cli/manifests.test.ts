@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readController, readControllerWith } from '../../../src/cli/manifests.ts';
+import { readController, readControllerWith, readPolicies } from '../../../src/cli/manifests.ts';
 import { nameOf, quotedNameOf } from '../../../src/cli/object-name.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -46,6 +46,21 @@ test('an object needs its namespace first', async () => {
     'namespace/nodepool-system',
     'serviceaccount/nodepool-controller',
   ]);
+});
+
+test('a policy comes before its binding, and fails open where it needs the NodePool resource', async () => {
+  const { text, objects } = await readPolicies(root);
+  assert.deepEqual(
+    objects.map(({ kind, metadata }) => `${kind.replace('ValidatingAdmission', '')} ${metadata.name}`),
+    ['records', 'membership'].flatMap(what =>
+      ['Policy', 'PolicyBinding'].map(kind => `${kind} protect-${what}.nodes.lailin.xyz`),
+    ),
+  );
+  assert.equal(text.match(/^---$/gm)?.length, objects.length - 1);
+  for (const { spec } of objects as unknown as { spec: { paramKind?: object; failurePolicy?: string } }[]) {
+    if (spec.failurePolicy !== undefined)
+      assert.equal(spec.failurePolicy, spec.paramKind === undefined ? 'Fail' : 'Ignore');
+  }
 });
 
 test('names as kubectl writes them', () => {

@@ -81,7 +81,7 @@ test('where a spinner tells of the pods, lines do not', async () => {
   const live: Progress = { update: text => void shown.push(text), stop: () => void shown.push('stop') };
   assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING });
   assert.equal(shown[0], 'Draining worker: 0/2 nodes');
-  assert.ok(shown.includes('Draining worker: 0/2 nodes; a 1/1 pods'));
+  assert.ok(shown.includes('Draining worker: 0/2 nodes; a 1/1 pod'));
   assert.deepEqual(shown.slice(-2), ['Draining worker: 2/2 nodes', 'stop']);
 });
 

@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import { Backoff } from '../../../src/controller/backoff.ts';
 import { FakeClock } from './fake-clock.ts';
 
-test('back-off doubles from 0.8 s to 30 s', () => {
-  const backoff = new Backoff({ clock: new FakeClock(), random: () => 0 });
-  const delays = Array.from({ length: 8 }, () => backoff.next());
-  assert.deepEqual(delays, [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+test('back-off doubles from 0.8 s until it is 15 s to 30 s', () => {
+  const delays = (random: number) => {
+    const backoff = new Backoff({ clock: new FakeClock(), random: () => random });
+    return Array.from({ length: 8 }, () => Math.round(backoff.next()));
+  };
+  assert.deepEqual(delays(0), [800, 1600, 3200, 6400, 12_800, 15_000, 15_000, 15_000]);
+  assert.deepEqual(delays(0.999_999), [1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 30_000]);
 });
 
 test('after a success the delays begin anew', () => {

@@ -17,8 +17,18 @@ export interface AskedList {
 export class FakeSource implements Source {
   readonly watches: AskedWatch[] = [];
   readonly lists: AskedList[] = [];
+  /** What is answered to who asks for the newest resourceVersion, which are no lists. Default: later than all there is. */
+  newest: string | Failure = '999999';
+  looks = 0;
 
-  list(options: ListOptions): Promise<Page | Failure> {
+  async list(options: ListOptions): Promise<Page | Failure> {
+    if (options.limit === 1) {
+      this.looks += 1;
+      const { newest } = this;
+      return typeof newest === 'string'
+        ? { kind: 'page', items: [], resourceVersion: newest, continue: undefined }
+        : newest;
+    }
     return new Promise(resolve => {
       this.lists.push({ options, answer: resolve });
     });

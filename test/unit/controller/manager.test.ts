@@ -176,3 +176,30 @@ describe('the manager', () => {
     }
   });
 });
+
+test('restored(): no write any more; it ends once the running keys have, and leaves the lease', async () => {
+  const { manager, done, synced, lead, setLeader, election, end } = create({ elected: true });
+  synced.resolve();
+  await settle();
+  lead.resolve();
+  setLeader(true);
+  await settle();
+  assert.equal(manager.leads, true);
+  manager.restored();
+  assert.deepEqual([manager.leads, manager.isReady], [false, false]);
+  await settle();
+  assert.deepEqual(done.slice(-4), ['recorder stopped', 'controller aborted', 'lease left', 'cache stopped']);
+  assert.equal(end(), 'restored');
+  election.resolve('stopped');
+});
+
+test('restored() before this process leads: it ends, and never starts its controllers', async () => {
+  const { manager, done, synced, lead, end } = create({ elected: true });
+  synced.resolve();
+  await settle();
+  manager.restored();
+  lead.resolve();
+  await settle();
+  assert.equal(end(), 'restored');
+  assert.equal(done.includes('controller'), false);
+});

@@ -103,6 +103,26 @@ describe('the list', () => {
     assert.equal(source.lists.length, 5);
   });
 
+  test('a page token that comes twice, at once or later, is a failure: such a list has no end', async () => {
+    for (const tokens of [
+      ['same', 'same'],
+      ['one', 'two', 'one'],
+    ]) {
+      const { clock, source, nth, log } = create();
+      await settle();
+      nth(0).end(refused(400));
+      await settle();
+      for (const [index, token] of tokens.entries()) {
+        source.lists[index]?.answer({ kind: 'page', items: [], resourceVersion: '9', continue: token });
+        await settle();
+      }
+      assert.equal(source.lists.length, tokens.length);
+      assert.match(log.at(-1) ?? '', /gave the same continue token twice.*next attempt in/);
+      await clock.advance(800);
+      assert.equal(source.lists.at(-1)?.options.continue, undefined, 'from the start');
+    }
+  });
+
   test('what the pages before the token expired had is not in the result', async () => {
     const { source, told, nth } = create();
     await settle();

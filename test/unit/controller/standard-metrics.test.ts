@@ -88,6 +88,7 @@ describe("the standard metrics have controller-runtime's names and labels", () =
       .filter(line => line.startsWith('# TYPE '))
       .map(line => line.slice('# TYPE '.length));
     assert.deepEqual(types.sort(), [
+      'controller_etcd_restores_total counter',
       'controller_runtime_active_workers gauge',
       'controller_runtime_max_concurrent_reconciles gauge',
       'controller_runtime_reconcile_errors_total counter',

@@ -141,3 +141,9 @@ describe("a client certificate's files", () => {
     await assert.rejects(credentials({ certFile, keyFile }), /cannot read the client-key of user "u"/);
   });
 });
+
+test('a file without an end is no token and no certificate', { skip: process.platform === 'win32' }, async () => {
+  for (const user of [{ tokenFile: '/dev/zero' }, { certFile: '/dev/zero', keyFile: '/dev/zero' }]) {
+    await assert.rejects(credentials(user), /cannot read the .*, \/dev\/zero: it has more than 4 MiB/);
+  }
+});

@@ -1,7 +1,7 @@
 /** Bodies are as a kube-apiserver 1.36 sent them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Asked, isMissingObject, refusal } from '../../../src/kube/errors.ts';
+import { type Asked, isConflict, isMissingObject, refusal } from '../../../src/kube/errors.ts';
 import { EVENTS, NODE_POOLS, NODES } from '../../../src/kube/resource.ts';
 
 const access = {
@@ -139,8 +139,52 @@ describe('a refusal in words', () => {
       'a webhook that fails',
       createPool,
       500,
-      failed(500, 'InternalError', 'Internal error occurred: failed calling webhook "w"'),
-      'cluster: cannot create NodePool "p": the server https://s:6443 answered 500: Internal error occurred: failed calling webhook "w"; next: try again; if it stays, look at the server\'s log',
+      failed(500, 'InternalError', 'Internal error occurred: failed calling webhook "w.io": Post "https://w": EOF'),
+      'cluster: cannot create NodePool "p": the server failed to call admission webhook "w.io": Post "https://w": EOF; next: try again; if it stays, ask whoever runs this webhook: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
+    ],
+    [
+      'a validating policy, with the status of a wrong object',
+      patchNode,
+      422,
+      failed(
+        422,
+        'Invalid',
+        "nodes \"n\" is forbidden: ValidatingAdmissionPolicy 'frozen.example.com' with binding 'all' denied request: not now",
+        { name: 'n', causes: [{ message: "ValidatingAdmissionPolicy 'frozen.example.com' denied request: not now" }] },
+      ),
+      'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen.example.com" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen.example.com -o yaml',
+    ],
+    [
+      'a validating policy, with the status of wrong credentials',
+      patchNode,
+      401,
+      failed(
+        401,
+        'Unauthorized',
+        'nodes "n" is forbidden: ValidatingAdmissionPolicy \'frozen\' denied request: not now',
+      ),
+      'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen -o yaml',
+    ],
+    [
+      'a mutating policy that fails',
+      patchNode,
+      403,
+      failed(403, 'Invalid', "policy 'rewrite' with binding 'rewrite' denied request: no such key: tier"),
+      'cluster: cannot patch Node "n": MutatingAdmissionPolicy "rewrite" denied it: no such key: tier; next: ask whoever runs this policy to allow it: kubectl get mutatingadmissionpolicy rewrite -o yaml',
+    ],
+    [
+      'a webhook that refuses, with the status of a conflict',
+      patchNode,
+      409,
+      failed(409, 'Conflict', 'admission webhook "w.example.com" denied the request: no'),
+      'cluster: cannot patch Node "n": admission webhook "w.example.com" denied it: no; next: ask whoever runs this webhook to allow it: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
+    ],
+    [
+      'a webhook that refuses without a word',
+      patchNode,
+      400,
+      failed(400, '', 'admission webhook "w.example.com" denied the request without explanation'),
+      'cluster: cannot patch Node "n": admission webhook "w.example.com" denied it without a reason; next: ask whoever runs this webhook to allow it: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
     ],
     [
       '504',
@@ -190,6 +234,23 @@ describe('an object is missing only where the API server says so of that object'
   for (const [name, expected, status, text] of table) {
     test(name, () => assert.equal(isMissingObject({ status, headers: {}, text }, NODE_POOLS, 'p'), expected));
   }
+});
+
+test('a webhook that refuses with 404 or 409 says neither that the object is gone nor that it moved on', () => {
+  const answer = (status: number) => {
+    const message = 'admission webhook "w.example.com" denied the request: no';
+    return {
+      status,
+      headers: {},
+      text: failed(status, 'NotFound', message, { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' }),
+    };
+  };
+  assert.equal(isMissingObject(answer(404), NODE_POOLS, 'p'), false);
+  assert.equal(isConflict(answer(409)), false);
+  assert.equal(
+    isConflict({ status: 409, headers: {}, text: failed(409, 'Conflict', 'modified', { name: 'n' }) }),
+    true,
+  );
 });
 
 test('what is no API server says so, and where to look', () => {

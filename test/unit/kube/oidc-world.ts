@@ -19,12 +19,14 @@ const authority = createAuthority('issuer');
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 let files = 0;
 
+type Answer = [status: number, body: string, headers?: Record<string, string>];
+
 /** What it answers, and was asked. */
 export const issuer: {
   asked: string[];
   /** What the token endpoint answers, in turn; the last one for ever. */
-  answers: [status: number, body: string][];
-  discovery: [status: number, body?: string];
+  answers: Answer[];
+  discovery: [status: number, body?: string, headers?: Record<string, string>];
   /** What happens elsewhere before it answers. */
   during: ((isDiscovery: boolean) => void) | undefined;
 } = { asked: [], answers: [], discovery: [200], during: undefined };
@@ -46,10 +48,9 @@ const server = https.createServer(serverCertificate(authority, ['127.0.0.1']), a
   const isDiscovery = url === '/realm/.well-known/openid-configuration';
   const own = JSON.stringify({ token_endpoint: `${origin()}/token` });
   issuer.during?.(isDiscovery);
-  const [status, answer] = isDiscovery
-    ? [discovery[0], discovery[1] ?? own]
-    : ((answers.length > 1 ? answers.shift() : answers[0]) ?? [404, '']);
-  response.writeHead(status).end(answer);
+  const next = () => (answers.length > 1 ? answers.shift() : answers[0]) ?? [404, ''];
+  const [status, answer = own, more = {}] = isDiscovery ? discovery : next();
+  response.writeHead(status, more).end(answer);
 });
 const origin = () => `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 before(() => new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve)));

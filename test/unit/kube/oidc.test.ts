@@ -1,7 +1,9 @@
 /** The auth-provider oidc and what an issuer may answer. */
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
+import { issuerRequest } from '../../../src/kube/oidc-issuer.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { createAuthority } from '../../cluster/certificates.ts';
 import { gives, issuer, jwt, open } from './oidc-world.ts';
@@ -98,6 +100,44 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     /openid-configuration names a token_endpoint that is not https:\/\/$/,
   ],
   [
+    'an issuer without TLS, which is not asked at all',
+    { 'refresh-token': 'r', 'idp-issuer-url': 'http://127.0.0.1:1/realm' },
+    () => {},
+    /its token cannot be refreshed: its idp-issuer-url is not https:\/\/$/,
+  ],
+  [
+    'an issuer that redirects its discovery',
+    { 'refresh-token': 'r' },
+    () => {
+      issuer.discovery = [302, '', { location: 'http://127.0.0.1:1/' }];
+    },
+    /openid-configuration answered 302: ""$/,
+  ],
+  [
+    'a token endpoint that redirects, keeping method and body',
+    { 'refresh-token': 'r' },
+    () => {
+      issuer.answers = [[307, '', { location: 'http://127.0.0.1:1/' }]];
+    },
+    /\/token answered 307: ""$/,
+  ],
+  [
+    'a discovery without an end',
+    { 'refresh-token': 'r' },
+    () => {
+      issuer.discovery = [200, 'x'.repeat(1024 ** 2 + 1)];
+    },
+    /openid-configuration answered with more than 1 MiB$/,
+  ],
+  [
+    'an answer without an end',
+    { 'refresh-token': 'r' },
+    () => {
+      issuer.answers = [[200, 'x'.repeat(1024 ** 2 + 1)]];
+    },
+    /\/token answered with more than 1 MiB$/,
+  ],
+  [
     'no id_token',
     { 'refresh-token': 'r' },
     () => {
@@ -141,6 +181,17 @@ for (const [name, config, prepare, message] of problems) {
     assert.match(await failure(config), message);
   });
 }
+
+test('an issuer that does not answer is not waited for without end', async () => {
+  const silent = createServer();
+  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));
+  const origin = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const surroundings = { env: {}, signal: new AbortController().signal };
+  await assert.rejects(issuerRequest({ 'idp-issuer-url': origin, 'client-id': 'c' }, 'r', surroundings, 100), {
+    message: `${origin}/.well-known/openid-configuration gave no answer within 0.1 s`,
+  });
+  silent.close();
+});
 
 test('other providers: gone from kubectl too, or unknown', async () => {
   assert.equal(await failure({}, { as: 'gcp' }), 'the auth-provider gcp of user "u" is no more, in kubectl either');

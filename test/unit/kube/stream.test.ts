@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
+import { readFrames } from '../../../src/kube/protobuf/frames.ts';
 import { retryAfterMs } from '../../../src/kube/retry-after.ts';
 import { readBody, readLines } from '../../../src/kube/stream.ts';
 
@@ -34,6 +35,30 @@ test('an end inside a line, a cut and a line without end are failures', async ()
     read(Array.from({ length: 17 }, () => 'x'.repeat(1024 * 1024))),
     /more than 16777216 characters/,
   );
+});
+
+test('a line, a frame or a refusal that comes in single bytes takes no more memory than one that does not', async () => {
+  /** Read one by one: what waits together would be read together. */
+  const dripping = () => Readable.from(bytes(), { objectMode: true }) as unknown as IncomingMessage;
+  function* bytes() {
+    const frame = Buffer.from([0, 0x80, 0, 0, ...Array(70_000).fill(120)]);
+    for (let at = 0; at < frame.length; at++) yield frame.subarray(at, at + 1);
+  }
+  const texts = Readable.from(
+    (function* () {
+      for (const byte of bytes()) yield byte.toString();
+    })(),
+  );
+  const lines = Object.assign(texts, { setEncoding() {} }) as unknown as IncomingMessage;
+  await assert.rejects(
+    readLines(lines, () => {}),
+    /came in more than 65536 pieces/,
+  );
+  await assert.rejects(
+    readFrames(dripping(), () => {}),
+    /came in more than 65536 pieces/,
+  );
+  assert.equal((await readBody(dripping())).length, 65_536);
 });
 
 test('a refusal is read without a newline at its end, up to where it breaks off, and not for ever', async () => {

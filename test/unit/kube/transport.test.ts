@@ -94,6 +94,46 @@ test('after a deadline no connection is used again that lay idle meanwhile: it m
   assert.equal((await transport.request({ path: '/' })).status, 200);
 });
 
+test('a watch that outlives its time: kept connections are as dead, and what waits on one is sent anew', async t => {
+  let [oldAreDead, sends] = [false, 0];
+  const server = createServer(socket => {
+    const isOld = !oldAreDead;
+    socket.on('error', () => {});
+    socket.on('data', data => {
+      sends += 1;
+      if (oldAreDead && isOld) return;
+      const isWatch = data.toString().startsWith('GET /watch');
+      socket.write(`HTTP/1.1 200 OK\r\n${isWatch ? 'Transfer-Encoding: chunked' : 'Content-Length: 0'}\r\n\r\n`);
+    });
+  });
+  const { transport } = await transportTo(t, server, {});
+  await Promise.all([1, 2, 3].map(() => transport.request({ path: '/' })));
+  const over = new AbortController();
+  await transport.stream({ path: '/watch' }, over.signal);
+  oldAreDead = true;
+  const guarded = transport.request({ method: 'PATCH', path: '/', replayable: true });
+  const create = transport.request({ method: 'POST', path: '/' });
+  let isCreated = false;
+  create.then(
+    () => {
+      isCreated = true;
+    },
+    () => {},
+  );
+  while (sends < 6) await new Promise(resolve => setTimeout(resolve, 5));
+  over.abort(new DOMException('', 'TimeoutError'));
+  assert.equal((await guarded).status, 200);
+  assert.equal((await transport.request({ path: '/' })).status, 200);
+  assert.equal(isCreated, false, 'what is not safe to send twice waits for its own deadline');
+});
+
+test('a request may have less time than the others', async t => {
+  const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', afterMs: 2_000 });
+  const start = performance.now();
+  await assert.rejects(transport.request({ path: '/', deadlineMs: 100 }), /gave no answer within 0\.1 s/);
+  assert.ok(performance.now() - start < 1_900);
+});
+
 test('a deadline that was asked for is for the login too', async t => {
   const credentials = () => new Promise<Credentials>(() => {});
   const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', deadlineMs: 100, credentials });

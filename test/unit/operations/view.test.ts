@@ -5,7 +5,17 @@ import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import { createLiveView } from '../../../src/operations/view.ts';
 import { FakeClock, settle } from '../controller/fake-clock.ts';
-import { added, BROKEN, deleted, ENDED, FakeSource, initialEnd, modified, refused } from '../controller/fake-source.ts';
+import {
+  added,
+  BROKEN,
+  bookmark,
+  deleted,
+  ENDED,
+  FakeSource,
+  initialEnd,
+  modified,
+  refused,
+} from '../controller/fake-source.ts';
 import { node, pool } from '../view/fixture.ts';
 
 /** The objects of the sources have a name and no more; what the dashboard gets of them is made here. */
@@ -106,6 +116,21 @@ test('a broken watch is an outage, with the time of the last sign of life, until
   assert.equal(live.outages().length, 1);
   nodes.watches[2]?.options.onOpen?.();
   assert.deepEqual(live.outages(), []);
+});
+
+test('etcd restored from a backup: what it shows goes back, and is followed from there', async () => {
+  const { live, nodes, clock } = await started();
+  const versions = () => [...live.view.nodes()].map(({ name, resourceVersion }) => `${name}@${resourceVersion}`).sort();
+  nodes.watches[1]?.send(deleted('a', 50), added('lost', 60), bookmark(100));
+  nodes.newest = '40';
+  nodes.watches[1]?.end(BROKEN);
+  await clock.advance(800);
+  nodes.watches[2]?.send(added('a', 3), added('b', 20), initialEnd(41));
+  await settle();
+  assert.deepEqual(versions(), ['a@3', 'b@20'], 'the one that was seen to be deleted, too');
+  nodes.watches[3]?.send(modified('a', 42));
+  assert.deepEqual(versions(), ['a@42', 'b@20']);
+  assert.equal(live.view.members('p').length, 2);
 });
 
 test('a watch that ends as it should, and an expired version, are no outages', async () => {

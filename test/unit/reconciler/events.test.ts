@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Change } from '../../../src/nodepool/plan.ts';
 import { moveEvents } from '../../../src/reconciler/events.ts';
 import type { NodeMove } from '../../../src/reconciler/node-writer.ts';
 
@@ -44,17 +45,55 @@ test('nodes that changed alike share an event; a record alone is no event', () =
   );
 });
 
-test('every name is told, in as many notes of 1,024 bytes as that takes', () => {
-  const moves = Array.from({ length: 500 }, (_, index): NodeMove => {
+test('one event says how many nodes there are, and names as many as a note of 1,024 bytes has room for', () => {
+  const moves = Array.from({ length: 5_000 }, (_, index): NodeMove => {
     const node = `node-${String(index).padStart(4, '0')}.very-long-zone-name.example.com`;
     return { node, from: undefined, to: 'worker', changes: [] };
   });
-  const events = moveEvents(moves).get('worker') ?? [];
-  assert.ok(events.length > 10);
-  assert.ok(events.every(event => Buffer.byteLength(event.note) <= 1024));
-  const told = events.flatMap(event => event.note.replace(/^.*?: /, '').split(', '));
+  const [event, ...others] = moveEvents(moves).get('worker') ?? [];
+  const note = event?.note ?? '';
+  assert.deepEqual(others, []);
+  assert.match(note, /^5000 nodes joined: node-0000\.very-long-zone-name\.example\.com, node-0001\..*, and \d+ more$/);
+  assert.ok(Buffer.byteLength(note) <= 1024 && Buffer.byteLength(note) > 950);
+  const named = note.match(/node-\d/g)?.length ?? 0;
+  assert.ok(note.endsWith(`and ${5_000 - named} more`));
+});
+
+test('changes of many kinds do not use up the events that a pool may have', () => {
+  const moves = Array.from({ length: 100 }, (_, index): NodeMove => {
+    const drift: Change = { ...change, action: 'change', from: `theirs-${index}`, reason: 'drift' };
+    return { node: `n${index}`, from: 'worker', to: 'worker', changes: [drift] };
+  });
+  const told = notes(moves).worker ?? [];
+  assert.equal(told.length, 6);
+  assert.match(told.at(-1) ?? '', /^NodesUpdated 95 nodes updated in other ways: n10, n11, /);
+});
+
+test('a record that was replaced is told with what was wrong with it', () => {
+  const move = (node: string, invalidRecord: string): NodeMove => ({
+    node,
+    from: undefined,
+    to: 'worker',
+    changes: [],
+    invalidRecord,
+  });
+  const moves = [
+    move('a', 'larger than 163840 characters (175000)'),
+    move('b', 'larger than 163840 characters (175001)'),
+    move('c', 'not JSON'),
+  ];
+  const events = (moveEvents(moves).get('worker') ?? []).filter(({ reason }) => reason === 'RecordInvalid');
   assert.deepEqual(
-    told,
-    moves.map(move => move.node),
+    events.map(({ type, note }) => [type, note]),
+    [
+      [
+        'Warning',
+        'the annotation nodes.lailin.xyz/applied of 2 nodes was not a record of ours (larger than 163840 characters) and was replaced; what it was to bring back is lost, and what else it named stays: a, b',
+      ],
+      [
+        'Warning',
+        'the annotation nodes.lailin.xyz/applied of 1 node was not a record of ours (not JSON) and was replaced; what it was to bring back is lost, and what else it named stays: c',
+      ],
+    ],
   );
 });

@@ -7,6 +7,7 @@ import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -101,7 +102,7 @@ test('on a conflict the node is read and planned anew, and what somebody else se
   } as unknown as ClusterPort;
   const view = new View([a, b], [inA], []);
   const changes = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, changes });
+  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock(), changes });
   assert.equal(writer.needsWrite('n1'), true);
   const move = await writer.settle('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
@@ -121,7 +122,13 @@ test('a change that is no longer possible fails, and writes nothing', async () =
     getNode: async () => stolen,
   } as unknown as ClusterPort;
   const view = new View([a, b], [inA], []);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, changes: new Map([['n1', moveTo(b, a)]]) });
+  const writer = new NodeWriter({
+    cluster,
+    view,
+    sleep: async () => {},
+    clock: new FakeClock(),
+    changes: new Map([['n1', moveTo(b, a)]]),
+  });
   await assert.rejects(writer.settle('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
@@ -137,7 +144,13 @@ test('a change is written once: a label that a pool restores then is not removed
     },
   } as unknown as ClusterPort;
   const view = new View([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, changes: new Map([['n1', outOf(a)]]) });
+  const writer = new NodeWriter({
+    cluster,
+    view,
+    sleep: async () => {},
+    clock: new FakeClock(),
+    changes: new Map([['n1', outOf(a)]]),
+  });
   await writer.settle('n1');
   assert.deepEqual([view.claim('n1')?.owner, writes], ['giver', 1]);
   assert.equal(live.labels['node-role.kubernetes.io/a'], '');

@@ -5,6 +5,7 @@ import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -18,7 +19,7 @@ test('what was found to need nothing is looked at again when its node or its poo
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
   const view = new View([pool], [node], []);
-  const writer = new NodeWriter({ cluster: unused, view, sleep: async () => {} });
+  const writer = new NodeWriter({ cluster: unused, view, sleep: async () => {}, clock: new FakeClock() });
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
@@ -56,7 +57,7 @@ test('a pool that leaves the view while its nodes are written is asked for befor
         return answer === 'there' ? pool : undefined;
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter({ cluster, view, sleep: async () => {} });
+    const writer = new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock() });
     const settled = async (name: string) => (await Promise.allSettled([writer.settle(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];

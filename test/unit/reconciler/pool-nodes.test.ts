@@ -4,25 +4,31 @@ import { createLimiter } from '../../../src/controller/limiter.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
 import type { WriteFailure } from '../../../src/reconciler/failure.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import type { NodeMove } from '../../../src/reconciler/node-writer.ts';
 import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
 const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 
 /** Settles a pool of 60 nodes whose first 40 fail with the error. */
 async function settle(error: NodepoolError) {
-  const nodes = NAMES.map(name => aNode({ name, labels: { 'node-role.kubernetes.io/worker': '' } }));
+  const nodes = NAMES.map(name => aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }));
   const view = new View([aPool({ labels: { tier: 'gold' } }, { name: 'worker', finalizers: [FINALIZER] })], nodes, []);
-  const patchNode: ClusterPort['patchNode'] = async name => {
+  const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
     if (NAMES.indexOf(name) < 40) throw error;
-    return { kind: 'written', node: aNode({ name, resourceVersion: '9' }) };
+    const node = patchedNode(view.node(name) ?? assert.fail(), patch);
+    return { kind: 'written', node: { ...node, resourceVersion: '9' } };
   };
   const cluster = { patchNode } as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes({ cluster, view, limit: createLimiter(4), sleep: async () => {} }).settle('worker', outcome);
+  await new PoolNodes({ cluster, view, limit: createLimiter(4), sleep: async () => {}, clock: new FakeClock() }).settle(
+    'worker',
+    outcome,
+  );
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };
 }

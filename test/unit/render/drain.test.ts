@@ -58,7 +58,7 @@ test('what a webhook says is one line, and not a long one', () => {
   const long = makeDrain('a', 'under way', 0, 1);
   long.held.set('ns/p', 'x'.repeat(1e6));
   const cut = `1 waits for ${'x'.repeat(89)}…`;
-  assert.equal(drainProgress('p', [long]), `Draining p: 0/1 nodes; a 0/1 pods, ${cut}`);
+  assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
   assert.ok(renderDrains([long], plain).endsWith(cut.replace('waits', 'pod waits')));
 });
 
@@ -67,7 +67,7 @@ test('the spinner’s line', () => {
   const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
   assert.equal(
     drainProgress('p\u001b[31m', many),
-    'Draining p\\u001b[31m: 0/3 nodes; a 0/1 pods; b 0/1 pods; and 1 more',
+    'Draining p\\u001b[31m: 0/3 nodes; a 0/1 pod; b 0/1 pod; and 1 more',
   );
   assert.equal(drainProgress('p', []), 'Draining p: 0/0 nodes');
 });

@@ -54,11 +54,11 @@ test('only packages that are named may run a script when they are installed', ()
 });
 
 test('every Go module that is asked for is in go.sum, with its hash', () => {
-  const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT });
-  assert.equal(modules.length, 4);
+  const modules = globSync('test/cluster/go/*/*.mod', { cwd: ROOT });
+  assert.ok(modules.length > 4);
   for (const file of modules) {
     const sums = new Set(
-      text(join(dirname(file), 'go.sum'))
+      text(file.replace(/mod$/, 'sum'))
         .split('\n')
         .map(line => line.split(' h1:')[0]),
     );
@@ -68,7 +68,7 @@ test('every Go module that is asked for is in go.sum, with its hash', () => {
     const required = [...text(file).matchAll(/^(?:\t|require )(\S+) (v\S+)/gm)].map(([, name = '', version = '']) =>
       (replaced.get(name) ?? [name, version]).join(' '),
     );
-    assert.ok(required.length > 5, file);
+    assert.ok(required.length > 2, file);
     for (const one of required) assert.ok(sums.has(`${one}/go.mod`), `${file}: ${one}`);
   }
 });
@@ -143,6 +143,8 @@ test('advisories are looked for every day, and updates are proposed for all that
     updates.map(one => one['package-ecosystem']),
     ['npm', 'github-actions', 'gomod', 'docker'],
   );
-  const folders = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).map(file => `/${dirname(file)}`);
+  // What writes completion scripts as older kubectl did stays as it is.
+  const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).filter(file => !file.includes('/completion/'));
+  const folders = modules.map(file => `/${dirname(file)}`);
   assert.deepEqual(updates.flatMap(({ directories = [] }) => directories).sort(), folders.sort());
 });

@@ -34,7 +34,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   } as unknown as DoctorConnection;
 }
 
-const OPTIONS = { definition: {}, controller: [], verbs: ['get'] };
+const OPTIONS = { definition: {}, controller: [], policies: [], verbs: ['get'] };
 
 async function examine(connect: () => Promise<DoctorConnection>) {
   const checks = await doctor(OPTIONS, { connect, now: () => NOW, sleep: async () => {} });
@@ -85,7 +85,15 @@ test('without the definition the state is skipped; who may not read it learns fr
 test('pools that cannot be read for another reason', async () => {
   const { warning, skipped } = await examine(async () => connection({ pools: () => Promise.reject(refusal('500')) }));
   assert.deepEqual(warning, ['pools']);
-  assert.deepEqual(skipped, ['controller-permissions', 'overlaps', 'orphans', 'specs', 'handlers', 'quantities']);
+  assert.deepEqual(skipped, [
+    'controller-permissions',
+    'overlaps',
+    'orphans',
+    'specs',
+    'membership',
+    'handlers',
+    'quantities',
+  ]);
 });
 
 test('a wrong command line and a bug are not findings', async () => {

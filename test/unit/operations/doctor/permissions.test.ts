@@ -24,6 +24,25 @@ const CONTROLLER: ManifestObject[] = [
     metadata: { name: 'r', namespace: 'ns' },
     rules: [{ apiGroups: ['l'], resources: ['leases'], verbs: ['get'], resourceNames: ['one'] }],
   },
+  // For others than the controller.
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'view' },
+    rules: [{ apiGroups: ['g'], resources: ['secrets'], verbs: ['watch'] }],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'r' },
+    roleRef: { kind: 'ClusterRole', name: 'r' },
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'r', namespace: 'ns' },
+    roleRef: { kind: 'Role', name: 'r' },
+  },
 ];
 
 /** Answers by the question's text, and remembers who was asked about what. */
@@ -64,21 +83,31 @@ test('questions as RBAC has them', () => {
 });
 
 test('who installs the controller applies its objects, and has all that they grant', () => {
-  const [install, uninstall] = needsOf(['install', 'uninstall'], CONTROLLER).filter(({ verb }) =>
+  const objects = [...CONTROLLER, { apiVersion: 'net/v1', kind: 'NetworkPolicy', metadata: { name: 'n' } }];
+  const [install, uninstall] = needsOf(['install', 'uninstall'], objects).filter(({ verb }) =>
     verb.endsWith('--controller'),
   );
   assert.deepEqual(questionTexts(install?.questions ?? []), [
     'get,create,patch serviceaccounts "sa" in ns',
     'get,create,patch clusterroles.rbac.authorization.k8s.io "r"',
     'get,create,patch roles.rbac.authorization.k8s.io "r" in ns',
+    'get,create,patch clusterroles.rbac.authorization.k8s.io "view"',
+    'get,create,patch clusterrolebindings.rbac.authorization.k8s.io "r"',
+    'get,create,patch rolebindings.rbac.authorization.k8s.io "r" in ns',
+    'get,create,patch networkpolicies.net "n"',
     'patch pools.g/status',
     'patch pools.g',
     'get leases.l "one" in ns',
+    'watch secrets.g',
   ]);
   assert.deepEqual(questionTexts(uninstall?.questions ?? []), [
     'get,delete serviceaccounts "sa" in ns',
     'get,delete clusterroles.rbac.authorization.k8s.io "r"',
     'get,delete roles.rbac.authorization.k8s.io "r" in ns',
+    'get,delete clusterroles.rbac.authorization.k8s.io "view"',
+    'get,delete clusterrolebindings.rbac.authorization.k8s.io "r"',
+    'get,delete rolebindings.rbac.authorization.k8s.io "r" in ns',
+    'get,delete networkpolicies.net "n"',
   ]);
 });
 

@@ -32,7 +32,7 @@ test('all is well, with and without pools', () => {
     const findings = stateFindings({ pools: { value: pools }, nodes: { value: nodes } });
     assert.deepEqual(
       Object.entries(findings).map(([id, { status }]) => `${id} ${status}`),
-      ['pools ok', 'specs ok', 'overlaps ok', 'orphans ok', 'handlers ok', 'quantities ok'],
+      ['pools ok', 'specs ok', 'membership ok', 'overlaps ok', 'orphans ok', 'handlers ok', 'quantities ok'],
     );
   }
 });
@@ -123,7 +123,7 @@ test('invalid specs', () => {
 test('what cannot be read leaves the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const without = stateFindings({ pools: { value: [worker()] }, nodes: { refusal } });
-  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'overlaps']);
+  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'overlaps']);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
     message: 'not checked: cannot list nodes',
@@ -131,4 +131,30 @@ test('what cannot be read leaves the rest', () => {
     remedy: 'ask for a role',
   });
   assert.deepEqual(Object.keys(stateFindings({ pools: { refusal }, nodes: { value: [] } })), ['pools']);
+});
+
+test('pools that a kubelet could join for restricted labels or leave for its taints, unless the policy is in force', () => {
+  const restricted = { 'node-restriction.kubernetes.io/x': '' };
+  const pool = (nodeSelector: Record<string, string>, more: NodePool['spec'], metadata = {}) =>
+    aPool({ nodeSelector, ...more }, { name: 'p', ...metadata });
+  const check = (of: NodePool, off?: string[]) =>
+    stateFindings({ pools: { value: [of] }, nodes: { value: [] } }, off).membership;
+  const atRisk = pool({ a: 'b' }, { labels: restricted });
+  assert.equal(check(atRisk)?.status, 'warning');
+  assert.equal(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.status, 'warning');
+  assert.deepEqual(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.details, [
+    'p selects by a, which a kubelet may set on its own node: a compromised one can join the pool and so get node-restriction.kubernetes.io/x',
+  ]);
+  assert.equal(check(atRisk, [])?.status, 'ok');
+  const meant = { annotations: { 'nodes.lailin.xyz/kubelet-membership': 'Allow' } };
+  assert.deepEqual(check(pool({ a: 'b' }, { labels: restricted }, meant))?.details, []);
+});
+
+test('resources that are left out of the sums are a warning', () => {
+  const omittedResources = { unqualified: 2, example: 'a b', excess: 3 };
+  assert.deepEqual(find('quantities', [worker()], [node('a', { omittedResources })]), [
+    'warning',
+    'worker: left out: node a: 2 resources without a qualified name, such as "a b"',
+    'worker: left out: node a: 3 resources beyond the first 128',
+  ]);
 });

@@ -1,0 +1,36 @@
+/**
+ * `npm run chaos [-- --minutes M --seed N --nodes N]`: random commands beside up to three `reconcile --watch`, both killed
+ * at random, while others write to the same nodes and pools; fails when one `reconcile` after that does not leave the
+ * cluster as it should be.
+ */
+import { parseArgs } from 'node:util';
+import { ensureBinaries } from '../test/cluster/binaries.ts';
+import { startControlPlane } from '../test/cluster/control-plane.ts';
+import { productCommand } from '../test/cluster/product.ts';
+import { step } from '../test/cluster/progress.ts';
+import { run } from '../test/cluster/run.ts';
+import { chaos } from '../test/fault/chaos.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    nodes: { type: 'string', default: '10' },
+  },
+});
+const [minutes, seed, nodes] = [Number(values.minutes), Number(values.seed), Number(values.nodes)];
+console.log(`seed ${seed}, ${nodes} nodes, ${minutes} minutes`);
+await ensureBinaries(['etcd', 'kube-apiserver']);
+const start = () => startControlPlane({ audit: true });
+const cluster = await step(process.stderr, 'starting etcd and kube-apiserver', start);
+try {
+  const [program, ...args] = productCommand();
+  await run(program, [...args, 'install'], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
+  await chaos(cluster, { seconds: minutes * 60, seed, nodes, tell: line => console.log(line) });
+  console.log('every node, pool and RuntimeClass is as it should be');
+} catch (error) {
+  console.error(`seed ${seed}: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+} finally {
+  await cluster.stop();
+}

@@ -1,0 +1,97 @@
+/**
+ * `npm run mutate [-- PATTERN…]`: breaks the code of src/nodepool, src/reconciler and src/controller in one place after
+ * the other (StrykerJS), and runs the unit tests that reach the place each time. Prints each mutant that no test notices;
+ * fails when a file of THRESHOLDS scores less than it has to. Without a pattern, which chooses files by their path, the
+ * figures of docs/reliability.md are written anew.
+ */
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Stryker } from '@stryker-mutator/core';
+import { rewriteMarked } from './marked.ts';
+import { type FileScore, percent, scoreFiles } from './mutation/score.ts';
+import { ACCEPTED } from './mutation/survivors.ts';
+import { ROOT } from './root.ts';
+
+/** What decides which node gets what. Per cent. */
+const LEAST = 85;
+const DECIDING = [
+  'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
+  'src/reconciler/{membership-change,claims,node-plan,node-writer}.ts',
+  'src/controller/{work-queue,leader-election}.ts',
+];
+const SOURCES = 'src/{nodepool,reconciler,controller}/**/*.ts';
+const TESTS = 'test/unit/{nodepool,reconciler,controller}/**/*.test.ts';
+/** On top of one and a half times what the tests take without a mutant: one that never ends is stopped then. */
+const TIMEOUT_MS = 5_000;
+/** For all tests together, without a mutant: the machine may be busy. */
+const DRY_RUN_MINUTES = 20;
+
+const patterns = process.argv.slice(2);
+const files = globSync(SOURCES, { cwd: ROOT })
+  .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
+  .sort();
+if (files.length === 0) {
+  process.stderr.write(`no file of ${SOURCES} matches: ${patterns.join(', ')}\n`);
+  process.exit(2);
+}
+process.chdir(ROOT);
+const scores = await mutate(files);
+for (const score of scores) tellSurvivors(score);
+const table = tableOf(scores);
+console.log(`\n${table}`);
+if (patterns.length === 0) rewriteMarked(join(ROOT, 'docs', 'reliability.md'), 'mutation', table);
+const deciding = new Set(globSync(DECIDING, { cwd: ROOT }));
+const below = scores.filter(score => deciding.has(score.file) && percent(score) < LEAST);
+for (const score of below) console.error(`${score.file}: ${percent(score)} %, below ${LEAST} %`);
+if (below.length > 0) process.exitCode = 1;
+
+async function mutate(files: string[]): Promise<FileScore[]> {
+  const cache = mkdtempSync(join(tmpdir(), 'nodepool-mutate-'));
+  // A mutant costs one start of Node: most of that would be the same sources compiled again.
+  process.env.NODE_COMPILE_CACHE = cache;
+  try {
+    const stryker = new Stryker({
+      mutate: files,
+      testRunner: 'tap',
+      plugins: ['@stryker-mutator/tap-runner'],
+      tap: {
+        testFiles: [TESTS],
+        nodeArgs: ['--test-reporter=tap', '-r', '{{hookFile}}', '{{testFile}}'],
+      },
+      coverageAnalysis: 'perTest',
+      // TypeScript 7 has no such API; Node strips the types, and mutants need none.
+      checkers: [],
+      disableTypeChecks: false,
+      tsconfigFile: 'none',
+      timeoutMS: TIMEOUT_MS,
+      dryRunTimeoutMinutes: DRY_RUN_MINUTES,
+      concurrency: availableParallelism(),
+      ignorePatterns: ['/dist', '/docs/pictures'],
+      reporters: ['progress-append-only'],
+      cleanTempDir: 'always',
+      allowConsoleColors: false,
+    });
+    return scoreFiles(await stryker.runMutationTest(), ROOT);
+  } finally {
+    rmSync(cache, { recursive: true, force: true });
+  }
+}
+
+function tellSurvivors({ file, survivors }: FileScore): void {
+  const accepted = new Set(ACCEPTED[file]?.flatMap(({ mutants }) => mutants));
+  for (const { line, mutator, isUncovered, code } of survivors) {
+    if (accepted.has(code)) continue;
+    console.log(`${file}:${line} ${mutator}${isUncovered ? ' (no test gets here)' : ''}: ${code}`);
+  }
+}
+
+function tableOf(scores: FileScore[]): string {
+  const row = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
+  const all = { file: 'all', killed: 0, survivors: scores.flatMap(({ survivors }) => survivors) };
+  for (const { killed } of scores) all.killed += killed;
+  const rows = [...scores, all].map(score =>
+    row([score.file, score.killed + score.survivors.length, score.survivors.length, `${percent(score)} %`]),
+  );
+  return [row(['file', 'mutants', 'survived', 'score']), '| --- | --: | --: | --: |', ...rows].join('\n');
+}

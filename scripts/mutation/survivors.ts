@@ -1,0 +1,179 @@
+/**
+ * Mutants that stay alive for a reason. They count as survivors all the same; `npm run mutate` lists only the others.
+ * A mutant is told by its code, from the start of its first line to the end of its last, with single spaces: line numbers
+ * change with every edit.
+ */
+
+export interface Accepted {
+  why: string;
+  mutants: string[];
+}
+
+const SPEED = 'a short cut, or what is remembered: without it the same comes out, later';
+const UNREACHABLE = 'no input gets there; the types want an answer';
+const EQUIVALENT = 'both give the same, by what is around';
+
+/** By path from the project's folder. */
+export const ACCEPTED: Record<string, Accepted[]> = {
+  'src/nodepool/membership.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'for (const pool of [...pools]) {',
+        'if (false) return undefined;',
+        'if (aAge !== bAge) return aAge <= bAge ? -1 : 1;',
+        'return a.metadata.name <= b.metadata.name ? -1 : 1;',
+        '(pool.spec.taints ?? ["Stryker was here"])',
+      ],
+    },
+    {
+      why: SPEED,
+      mutants: [
+        'return { record, owner, losers: false ? NONE : able.filter(name => name !== owner) };',
+        'if (false) return known;',
+        'if (this.#records.size >= MOST_RECORDS) ;',
+        'if (true) this.#records.clear();',
+        'if (false) this.#records.clear();',
+        'if (this.#records.size < MOST_RECORDS) this.#records.clear();',
+        'if (this.#records.size > MOST_RECORDS) this.#records.clear();',
+        'if (true) this.#records.set(raw, record);',
+        'if (false) this.#records.set(raw, record);',
+        'if (record === undefined) this.#records.set(raw, record);',
+        'if (record !== undefined) ;',
+        'return found.length >= 1 ? found.sort(olderFirst) : found;',
+        'return true ? found.sort(olderFirst) : found;',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: ['for (const pool of this.#byLabel.get(key)?.get(node.labels[key] ?? "Stryker was here!") ?? []) {'],
+    },
+  ],
+  'src/nodepool/plan.ts': [
+    {
+      why: SPEED,
+      mutants: [
+        'if (false) return plan;',
+        'function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePool): boolean {}',
+        'if (true) return false;',
+        'const { labels = {}, taints = ["Stryker was here"] } = spec;',
+        'const isLive = () => undefined;',
+        'if (record.taints.get(taintId(taint))?.value !== (taint.value ?? "Stryker was here!") || !node.taints.some(isLive)) return false;',
+        'return false;',
+      ],
+    },
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'const foreign = true && from !== had.value && (to === null || had.value === null);',
+        'return false ? { value } : { value, displaced };',
+        'const stripped = [...(applied ?? ["Stryker was here"])].filter(([, slot]) => slot.value === null).map(([id]) => id);',
+        "const colon = true ? write.id.lastIndexOf(':') : -1;",
+        'key: colon <= 0 ? write.id : write.id.slice(0, colon),',
+        '...(colon <= 0 ? {} : { effect: write.id.slice(colon + 1) as TaintEffect }),',
+        'for (const [id, to] of pending) if (true) taints.push(taintFrom(id, to));',
+      ],
+    },
+  ],
+  'src/nodepool/quantity-parse.ts': [
+    {
+      why: UNREACHABLE,
+      mutants: [
+        `const [, sign, zeros = "Stryker was here!", integer = '', fraction = '', suffix = ''] = parts;`,
+        `const [, sign, zeros = '', integer = "Stryker was here!", fraction = '', suffix = ''] = parts;`,
+        `const [, sign, zeros = '', integer = '', fraction = '', suffix = "Stryker was here!"] = parts;`,
+      ],
+    },
+    {
+      why: EQUIVALENT,
+      mutants: [
+        "const digits = (false ? '0' : integer) + fraction;",
+        `const digits = (integer === "Stryker was here!" ? '0' : integer) + fraction;`,
+        'if (exponent > NANO) return { unscaled: signed(digits), exponent };',
+        'const tooFine = NANO - exponent >= digits.toString().length;',
+        `const read = BigInt(power.replace("", ''));`,
+      ],
+    },
+  ],
+  'src/nodepool/quantity.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'if (true && (whole <= -1024n || whole >= 1024n)) return formatBinary(whole);',
+        '#suffix = "Stryker was here!";',
+        'if (suffix === this.#suffix && total < Number.MAX_SAFE_INTEGER) {',
+        'if (suffix === this.#suffix && total > Number.MAX_SAFE_INTEGER) {',
+        'if (exponent > 0) return unscaled * 10n ** BigInt(exponent);',
+        'if (exponent >= 0) return unscaled / 10n ** BigInt(exponent);',
+      ],
+    },
+    {
+      why: SPEED,
+      mutants: [
+        'if (false) {',
+        'if (suffix !== undefined && this.#exact === undefined) {}',
+        'if (this.#count !== undefined) {',
+        'if (this.#count === undefined) {}',
+        'while (isDigit(text.charCodeAt(digits))) digits--;',
+        'if (true) return undefined;',
+        'if (digits === 0 || digits >= MOST_DIGITS) return undefined;',
+        "if (false) return '';",
+        'const rest = text.length + digits;',
+        "if (false) return 'm';",
+        "return false ? 'Ki' : undefined;",
+        "return rest === 2 && text.startsWith('Ki') ? 'Ki' : undefined;",
+        'function isDigit(code: number): boolean {}',
+        'return false;',
+        'return code > 48 && code <= 57;',
+        'return code >= 48 && code < 57;',
+        'return false ? unscaled : unscaled * 10n ** BigInt(exponent - target);',
+        'if (false) return unscaled * 10n ** BigInt(exponent);',
+      ],
+    },
+    { why: UNREACHABLE, mutants: [`return \`\${mantissa}\${DECIMAL_NAMES.get(power) ?? "Stryker was here!"}\`;`] },
+  ],
+  'src/nodepool/record.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'if (false) return undefined;',
+        '} catch {}',
+        'return colon >= 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));',
+        '.sort(([a], [b]) => (a <= b ? -1 : 1));',
+      ],
+    },
+    { why: SPEED, mutants: ['if (false) return known;', ';'] },
+  ],
+  'src/nodepool/status.ts': [
+    {
+      why: UNREACHABLE,
+      mutants: [
+        `(place, problem) => unreadable.push(\`node \${members[place].name}: \${problem}\`),`,
+        `409: [firstConflict?.reason ?? "", 'see condition Conflict'],`,
+        'const [readyReason, readyMessage] = readyReasons[status] ?? [];',
+        `const [readyReason, readyMessage] = readyReasons[status] ?? ["", ''];`,
+        `const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', "Stryker was here!"];`,
+      ],
+    },
+    { why: EQUIVALENT, mutants: ['const conditions = status?.conditions ?? ["Stryker was here"];'] },
+  ],
+  'src/reconciler/claims.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'for (const node of this.#concerned.get(pool) ?? ["Stryker was here"]) for (const name of this.poolsOf(node)) names.add(name);',
+        'for (const name of this.#concerned.get(pool) ?? ["Stryker was here"]) {',
+        ';',
+        'const names = owner === undefined ? [] : [owner, ...losers];',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: [
+        'if (node !== undefined && true && wanted(claim)) nodes.push(node);',
+        'names.delete(node);',
+        'if (names.size === 0) this.#concerned.delete(pool);',
+      ],
+    },
+  ],
+};

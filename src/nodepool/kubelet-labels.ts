@@ -1,0 +1,72 @@
+/**
+ * Which labels a kubelet may set on its own node, and what a pool that selects by these gives away. Source of the rule:
+ * Kubernetes' admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
+ */
+import { membershipSelector } from './selector.ts';
+import type { NodePool } from './types.ts';
+
+/** On a pool: `Allow` says that its members are meant to be those that kubelets say; manifests/protect-membership.yaml heeds it. */
+export const KUBELET_MEMBERSHIP = 'nodes.lailin.xyz/kubelet-membership';
+
+const KUBELET_LABELS = [
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type',
+  'node.kubernetes.io/instance-type',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+];
+const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
+const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
+
+export function isKubeletSettable(key: string): boolean {
+  const slash = key.indexOf('/');
+  const domain = slash < 0 ? '' : key.slice(0, slash);
+  if (isWithin(domain, ['node-restriction.kubernetes.io'])) return false;
+  return KUBELET_LABELS.includes(key) || isWithin(domain, KUBELET_DOMAINS) || !isWithin(domain, KUBERNETES_DOMAINS);
+}
+
+export interface KubeletRisk {
+  /** The labels of the selector that a kubelet may set, sorted. */
+  keys: string[];
+  /** Labels of the pool that a kubelet may not set, and gets by joining; sorted. */
+  gains: string[];
+  /** Whether the pool has taints, which a node loses by leaving. */
+  shedsTaints: boolean;
+}
+
+/**
+ * What a kubelet could get by changing the labels of its own node: labels when it can join the pool (it may set all of the
+ * selector), no taints when it can leave (it may set any). Undefined when nothing, and when the pool says that it is meant.
+ */
+export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
+  if (pool.metadata.annotations?.[KUBELET_MEMBERSHIP] === 'Allow') return undefined;
+  const selector = Object.keys(membershipSelector(pool));
+  const keys = selector.filter(isKubeletSettable).toSorted();
+  if (keys.length === 0) return undefined;
+  const labels = Object.keys(pool.spec.labels ?? {});
+  const gains = keys.length === selector.length ? labels.filter(key => !isKubeletSettable(key)).toSorted() : [];
+  const shedsTaints = (pool.spec.taints ?? []).length > 0;
+  return gains.length > 0 || shedsTaints ? { keys, gains, shedsTaints } : undefined;
+}
+
+/** Goes on after the pool's name. */
+export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
+  const effects = [
+    ...(gains.length > 0 ? [`join the pool and so get ${gains.join(', ')}`] : []),
+    ...(shedsTaints ? ['leave the pool and so lose its taints'] : []),
+  ];
+  return `selects by ${keys.join(', ')}, which a kubelet may set on its own node: a compromised one can ${effects.join(', and ')}`;
+}
+
+/** Imperative, without a full stop. */
+export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, apply manifests/protect-membership.yaml as install --controller does, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
+
+function isWithin(domain: string, domains: readonly string[]): boolean {
+  return domains.some(parent => domain === parent || domain.endsWith(`.${parent}`));
+}

@@ -1,0 +1,71 @@
+/**
+ * Which resources of a node's status are read. A kubelet chooses their names, and the API server validates none: neither
+ * their form nor their number.
+ */
+import { plural } from './plural.ts';
+import { keyProblem } from './syntax.ts';
+import type { Node, OmittedResources, ResourceList } from './types.ts';
+
+/** Of a node, and of a pool. A node with a dozen device plugins has about thirty. */
+export const MAX_RESOURCES = 128;
+
+/** Kept before all others. Not hugepages-*: a kubelet can report any number of these. */
+export const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
+
+/** Names found to be qualified: thousands of nodes report the same few. */
+const qualified = new Set<string>();
+const MOST_REMEMBERED = 1000;
+const LONGEST_EXAMPLE = 80;
+
+export interface NodeResources {
+  allocatable: ResourceList;
+  /** Undefined when nothing was left out. */
+  omitted: OmittedResources | undefined;
+}
+
+/** Those with a qualified name, at most MAX_RESOURCES: native ones first, then by name. The rest is counted. */
+export function readResources(list: ResourceList): NodeResources {
+  const names = Object.keys(list);
+  const valid = names.filter(isQualifiedName);
+  if (valid.length === names.length && valid.length <= MAX_RESOURCES) return { allocatable: list, omitted: undefined };
+  const kept = valid.toSorted(byImportance).slice(0, MAX_RESOURCES);
+  // The smallest, so that the same status gives the same text whatever the order of the map.
+  const [example = ''] = names.filter(name => !isQualifiedName(name)).toSorted();
+  return {
+    allocatable: Object.fromEntries(kept.map(name => [name, list[name] ?? '0'])),
+    omitted: {
+      unqualified: names.length - valid.length,
+      example: example.slice(0, LONGEST_EXAMPLE),
+      excess: valid.length - kept.length,
+    },
+  };
+}
+
+/** What of the node was left out, each a sentence. */
+export function omittedTexts({ name, omittedResources }: Node): string[] {
+  if (omittedResources === undefined) return [];
+  const { unqualified, example, excess } = omittedResources;
+  return [
+    ...(unqualified === 0
+      ? []
+      : [
+          `node ${name}: ${plural(unqualified, 'resource')} without a qualified name, such as ${JSON.stringify(example)}`,
+        ]),
+    ...(excess === 0 ? [] : [`node ${name}: ${plural(excess, 'resource')} beyond the first ${MAX_RESOURCES}`]),
+  ];
+}
+
+/** As IsQualifiedName of k8s.io/apimachinery: the rules for the key of a label. */
+function isQualifiedName(name: string): boolean {
+  if (qualified.has(name)) return true;
+  if (keyProblem(name) !== undefined) return false;
+  if (qualified.size >= MOST_REMEMBERED) qualified.clear();
+  qualified.add(name);
+  return true;
+}
+
+function byImportance(a: string, b: string): number {
+  const [nativeA, nativeB] = [NATIVE_RESOURCES.includes(a), NATIVE_RESOURCES.includes(b)];
+  if (nativeA !== nativeB) return nativeA ? -1 : 1;
+  return a < b ? -1 : 1;
+}

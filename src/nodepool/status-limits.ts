@@ -1,0 +1,56 @@
+/** Keeps a pool's status small, whatever its nodes report: etcd refuses objects of 1.5 MB, and every watch gets them. */
+import { ellipsize } from './cut-bytes.ts';
+import { MAX_RESOURCES, NATIVE_RESOURCES } from './node-resources.ts';
+import type { Node, ResourceList } from './types.ts';
+
+/** Of the whole status, as JSON. */
+export const MAX_STATUS_BYTES = 64 * 1024;
+/** Of a condition's message, as JSON: four of them leave half of the status to resources. */
+const MAX_MESSAGE_BYTES = 8 * 1024;
+
+/**
+ * The sums that a status has room for: native resources first, then those that most members report, then by name. So one
+ * node cannot drive out what several have.
+ *
+ * @param room for the sums as JSON, in bytes
+ */
+export function fitSums(sums: ResourceList, members: readonly Node[], room: number): ResourceList {
+  const names = Object.keys(sums);
+  if (names.length <= MAX_RESOURCES && jsonBytes(sums) <= room) return sums;
+  const kept: [string, string][] = [];
+  let bytes = jsonBytes({});
+  for (const name of byReports(names, members).slice(0, MAX_RESOURCES)) {
+    const sum = sums[name] ?? '0';
+    // With the colon and the comma.
+    bytes += jsonBytes(name) + jsonBytes(sum) + 2;
+    if (bytes > room) break;
+    kept.push([name, sum]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** The message in at most 8 KiB of JSON: characters that JSON escapes take up to six times their bytes. */
+export function fitMessage(message: string): string {
+  let fitted = message;
+  for (let limit = MAX_MESSAGE_BYTES; jsonBytes(fitted) > MAX_MESSAGE_BYTES; limit /= 2) {
+    fitted = ellipsize(message, limit);
+  }
+  return fitted;
+}
+
+export function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
+function byReports(names: string[], members: readonly Node[]): string[] {
+  const reports = new Map<string, number>();
+  for (const { allocatable } of members) {
+    for (const name of Object.keys(allocatable)) reports.set(name, (reports.get(name) ?? 0) + 1);
+  }
+  const rank = (name: string) => (NATIVE_RESOURCES.includes(name) ? Infinity : (reports.get(name) ?? 0));
+  return names.toSorted((a, b) => {
+    const [first, second] = [rank(a), rank(b)];
+    if (first !== second) return first > second ? -1 : 1;
+    return a < b ? -1 : 1;
+  });
+}

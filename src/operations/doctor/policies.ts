@@ -1,0 +1,48 @@
+/** Whether kubelets are kept from what pools rely on, and what they could get where they are not. */
+import { KUBELET_RISK_REMEDY, kubeletRisk, kubeletRiskText } from '../../nodepool/kubelet-labels.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { isWithin } from '../install.ts';
+import type { ManifestObject, ManifestsPort } from '../ports.ts';
+import { type Finding, ok, warning } from './check.ts';
+
+const INSTALL = 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs';
+const APPLY =
+  'where kubelets are not trusted, apply manifests/protect-records.yaml and manifests/protect-membership.yaml';
+
+/** The policy and the binding that keep kubelets from the labels by which pools select. */
+const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';
+
+/** The names of those that are not in force: an object is missing, or is not as this version has it. */
+export async function policiesOff(policies: readonly ManifestObject[], port: ManifestsPort): Promise<string[]> {
+  const live = await Promise.all(policies.map(port.get));
+  return [...new Set(policies.flatMap((wanted, at) => (isWithin(wanted, live[at]) ? [] : [wanted.metadata.name])))];
+}
+
+/** @param off see policiesOff() */
+export function checkPolicies(off: readonly string[], isInstalled: boolean): Finding {
+  if (off.length === 0) return ok('admission policies keep kubelets from records and from the labels of members');
+  const details = off.map(name => `${name}: missing, or not as this version has it`);
+  if (isInstalled)
+    return warning('admission policies that come with the controller are not in force', INSTALL, details);
+  return ok(`no admission policy keeps kubelets from what pools rely on; ${APPLY}`);
+}
+
+/** @param off undefined where nobody could look */
+export function checkMembership(pools: readonly NodePool[], off: readonly string[] | undefined): Finding {
+  const details = pools.flatMap(pool => {
+    const risk = kubeletRisk(pool);
+    return risk === undefined ? [] : [`${pool.metadata.name} ${kubeletRiskText(risk)}`];
+  });
+  if (details.length === 0) return ok('no pool gives a kubelet anything for changing the labels of its node');
+  if (off !== undefined && !off.includes(MEMBERSHIP)) {
+    return ok(
+      'pools select by labels that a kubelet may set; the admission policy keeps it from changing them',
+      details,
+    );
+  }
+  return warning(
+    'pools select by labels that a kubelet may set, and give it what it may not set itself',
+    KUBELET_RISK_REMEDY,
+    details,
+  );
+}

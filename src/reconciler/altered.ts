@@ -1,0 +1,64 @@
+/** What the server stored otherwise than a write sent it: mutating admission policies and webhooks see every write. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { taintId } from '../nodepool/taint.ts';
+import { type Node, RECORD_ANNOTATION } from '../nodepool/types.ts';
+import { patchedNode } from './node-plan.ts';
+
+/** A label, a taint or the record. */
+interface Altered {
+  name: string;
+  sent: string | undefined;
+  found: string | undefined;
+}
+
+/** Those that are named; the rest is counted. */
+const MOST_NAMED = 3;
+const RECORD = `annotation ${RECORD_ANNOTATION}`;
+
+/**
+ * What differs from what was sent, where the write set it or the next plan would undo it. Other changes of the server
+ * (labels that no pool sets, for one) are none of ours.
+ * @param next gives the plan for the node as the server answered it
+ */
+export function alteredSlots(
+  { node, patch }: { node: Node; patch: NodePatch },
+  answer: Node,
+  next: () => NodePlan | undefined,
+): Altered[] {
+  const [sent, found] = [slots(patchedNode(node, patch)), slots(answer)];
+  const names = [...new Set([...sent.keys(), ...found.keys()])].filter(name => sent.get(name) !== found.get(name));
+  if (names.length === 0) return [];
+  const before = slots(node);
+  const { patch: repair } = next() ?? {};
+  const repaired = repair === undefined ? found : slots(patchedNode(answer, repair));
+  return names
+    .filter(name => before.get(name) !== sent.get(name) || repaired.get(name) !== found.get(name))
+    .map(name => ({ name, sent: sent.get(name), found: found.get(name) }));
+}
+
+export function alteredError(node: string, altered: readonly Altered[]): NodepoolError {
+  const named = altered.slice(0, MOST_NAMED).map(describe).join(', ');
+  const more = altered.length > MOST_NAMED ? `, and ${altered.length - MOST_NAMED} more` : '';
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was changed by an admission policy or webhook while it was written: ${named}${more}`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+  );
+}
+
+function describe({ name, sent, found }: Altered): string {
+  // Records are long, and no text for people.
+  if (name === RECORD) return `${name} was ${found === undefined ? 'removed' : 'replaced'}`;
+  if (sent === undefined) return `${name} was added with value "${found}"`;
+  if (found === undefined) return `${name} was sent with value "${sent}" and removed`;
+  return `${name} was sent with value "${sent}" and is "${found}"`;
+}
+
+function slots({ labels, taints, record }: Node): Map<string, string> {
+  return new Map([
+    ...Object.entries(labels).map(([key, value]) => [`label ${key}`, value] as const),
+    ...taints.map(taint => [`taint ${taintId(taint)}`, taint.value ?? ''] as const),
+    ...(record === undefined ? [] : [[RECORD, record] as const]),
+  ]);
+}

@@ -1,0 +1,129 @@
+/**
+ * How often single nodes are written, so that two who disagree about a node do not write it as fast as they can:
+ * - at most 10 writes a minute for each node, whatever the cause;
+ * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
+ * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when something else
+ *   is to be written.
+ *
+ * Kept for each node that was written in the last two minutes. Not guaranteed: a bound over several processes.
+ */
+import type { Clock } from '../controller/clock.ts';
+import type { NodepoolError } from '../nodepool/errors.ts';
+import type { Change } from '../nodepool/plan.ts';
+
+export const MOST_WRITES = 10;
+const WINDOW_MS = 60_000;
+/** Who changes a node less often than this does not bring it to the limit. */
+const QUIET_MS = 10_000;
+const FIRST_DELAY_MS = 1_000;
+const KEPT_MS = 2 * WINDOW_MS;
+
+export interface Held {
+  error: NodepoolError;
+  /** Milliseconds until it may be written, or is no longer held against its pool. */
+  ms: number;
+}
+
+export type Pace =
+  | { kind: 'free' }
+  | ({ kind: 'held' } & Held)
+  /** The limit is reached; limited() is to say why. @property isContested most of the writes repaired what others changed */
+  | { kind: 'limit'; isContested: boolean };
+
+interface Entry {
+  /** Of the last minute, the oldest first. */
+  writes: { at: number; isRepair: boolean }[];
+  lastAt: number;
+  /** Writes in a row that the server altered. */
+  altered: number;
+  hold?: {
+    error: NodepoolError;
+    until: number;
+    /** What was to be written; undefined where that does not matter. */
+    wanted: string | undefined;
+  };
+  /** Others change the node back: why, until it stays as it is. */
+  contest?: NodepoolError;
+}
+
+export class NodePace {
+  readonly #clock: Pick<Clock, 'now'>;
+  /** By UID; the one that was written last comes last. */
+  readonly #nodes = new Map<string, Entry>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** Whether the node may be written now. */
+  check(uid: string, changes: readonly Change[]): Pace {
+    const entry = this.#nodes.get(uid);
+    if (entry === undefined) return { kind: 'free' };
+    const now = this.#clock.now();
+    const { hold } = entry;
+    if (hold !== undefined && now < hold.until && (hold.wanted === undefined || hold.wanted === wanted(changes))) {
+      return { kind: 'held', error: hold.error, ms: hold.until - now };
+    }
+    entry.writes = entry.writes.filter(({ at }) => now - at < WINDOW_MS);
+    const limit = entry.contest === undefined ? MOST_WRITES : 1;
+    if (entry.writes.length < limit) return { kind: 'free' };
+    const repairs = entry.writes.filter(({ isRepair }) => isRepair).length;
+    return { kind: 'limit', isContested: entry.contest !== undefined || repairs > MOST_WRITES / 2 };
+  }
+
+  /** The server took a write. */
+  written(uid: string, changes: readonly Change[]): void {
+    const now = this.#clock.now();
+    const entry = this.#nodes.get(uid) ?? { writes: [], lastAt: now, altered: 0 };
+    const isRepair = changes.some(({ reason }) => reason === 'drift' || reason === 'unmanaged');
+    entry.writes = [...entry.writes.filter(({ at }) => now - at < WINDOW_MS), { at: now, isRepair }];
+    entry.lastAt = now;
+    delete entry.hold;
+    this.#nodes.delete(uid);
+    this.#nodes.set(uid, entry);
+    for (const [oldest, { lastAt }] of this.#nodes) {
+      if (now - lastAt < KEPT_MS) break;
+      this.#nodes.delete(oldest);
+    }
+  }
+
+  /** It stored what was sent. */
+  unaltered(uid: string): void {
+    const entry = this.#nodes.get(uid);
+    if (entry !== undefined) entry.altered = 0;
+  }
+
+  /** It stored something else. @param changes what is to be written now @returns when to try again */
+  altered(uid: string, changes: readonly Change[], error: NodepoolError): number {
+    const entry = this.#nodes.get(uid);
+    const delay = Math.min(FIRST_DELAY_MS * 2 ** (entry?.altered ?? 0), WINDOW_MS);
+    if (entry === undefined) return delay;
+    entry.altered += 1;
+    entry.hold = { error, until: this.#clock.now() + delay, wanted: wanted(changes) };
+    return delay;
+  }
+
+  /** Why the limit was reached: what is said until the node may be written again. @returns when that is */
+  limited(uid: string, error: NodepoolError, isContested: boolean): number {
+    const entry = this.#nodes.get(uid);
+    if (entry === undefined) return 0;
+    if (isContested) entry.contest ??= error;
+    const since = isContested ? entry.lastAt : (entry.writes[0]?.at ?? entry.lastAt);
+    entry.hold = { error: entry.contest ?? error, until: since + WINDOW_MS, wanted: undefined };
+    return entry.hold.until - this.#clock.now();
+  }
+
+  /** Of a node that is as it should be now: what others did to it a short while ago, again and again. */
+  contested(uid: string): Held | undefined {
+    const entry = this.#nodes.get(uid);
+    if (entry?.contest === undefined) return undefined;
+    const ms = entry.lastAt + QUIET_MS - this.#clock.now();
+    if (ms > 0) return { error: entry.contest, ms };
+    delete entry.contest;
+    return undefined;
+  }
+}
+
+function wanted(changes: readonly Change[]): string {
+  return JSON.stringify(changes.map(({ kind, key, effect, to }) => [kind, key, effect, to]));
+}

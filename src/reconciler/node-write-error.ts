@@ -1,0 +1,73 @@
+/** Why a node is not as its pool wants it, where trying again at once would make it worse. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { Change } from '../nodepool/plan.ts';
+import type { NodeMove } from './node-move.ts';
+import { MOST_WRITES } from './node-pace.ts';
+import type { ClusterPort } from './ports.ts';
+
+export class NodeWriteError extends NodepoolError {
+  readonly retryAfterMs: number;
+  readonly isHeldBack: boolean;
+  /** What the write did all the same. */
+  readonly move: NodeMove | undefined;
+
+  constructor(
+    { message, next }: NodepoolError,
+    options: { retryAfterMs: number; isHeldBack: boolean; move?: NodeMove | undefined },
+  ) {
+    super('cluster', message, next);
+    this.retryAfterMs = options.retryAfterMs;
+    this.isHeldBack = options.isHeldBack;
+    this.move = options.move;
+  }
+}
+
+/** Those that are named. */
+const MOST_NAMED = 3;
+
+/** For a node that has had its writes for this minute. @param changes that are to be written @param isContested others made them necessary */
+export async function limitError(
+  node: string,
+  changes: readonly Change[],
+  isContested: boolean,
+  cluster: Pick<ClusterPort, 'nodeFieldManager'>,
+): Promise<NodepoolError> {
+  const limit = `node ${node} was written ${MOST_WRITES} times within a minute, which is the limit`;
+  const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MOST_NAMED);
+  const [first] = theirs;
+  if (!isContested || first === undefined) {
+    return new NodepoolError(
+      'cluster',
+      limit,
+      'wait a minute, and find out what changes its pool or its labels so often',
+    );
+  }
+  const manager = await managerOf(node, first, cluster);
+  const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
+  return new NodepoolError(
+    'cluster',
+    `${limit}: ${who} keeps ${theirs.map(describe).join(', ')}`,
+    'stop it, or take what it changes out of the pool',
+  );
+}
+
+async function managerOf(
+  node: string,
+  { kind, key }: Change,
+  cluster: Pick<ClusterPort, 'nodeFieldManager'>,
+): Promise<string | undefined> {
+  try {
+    return await cluster.nodeFieldManager(node, kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']);
+  } catch (error) {
+    // It only adds to the message.
+    if (error instanceof NodepoolError) return undefined;
+    throw error;
+  }
+}
+
+/** What others did, of which the change is the repair. */
+function describe({ kind, key, effect, from, to }: Change): string {
+  const slot = `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
+  if (from === undefined) return `removing ${slot}`;
+  return to === undefined ? `setting ${slot} to "${from}"` : `changing ${slot} from "${to}" to "${from}"`;
+}

@@ -1,0 +1,114 @@
+/**
+ * Those beside the product who write to the same nodes and pools: people with kubectl, kubelets, an autoscaler. What they
+ * set for themselves is remembered in the model, and has to be there in the end.
+ */
+import type { Taint } from '../../src/nodepool/types.ts';
+import { role } from '../e2e/world.ts';
+import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
+import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
+import { pick, type Random, weighted } from './random.ts';
+
+/** In a domain, and of a kind, that `adopt` and `unmanaged: Remove` leave to others. */
+const NOTE = 'chaos.kubernetes.io/note';
+const THEIRS: Taint = { key: 'chaos.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+export class Others {
+  readonly names: string[];
+  /** How many changes were made. */
+  made = 0;
+  readonly #model: Model;
+  readonly #random: Random;
+
+  constructor(model: Model, random: Random, nodes: number) {
+    this.#model = model;
+    this.#random = random;
+    this.names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
+  }
+
+  async prepare(): Promise<void> {
+    for (const name of this.names) await this.#birth(name);
+  }
+
+  /** One change. Says what it was. */
+  async step(): Promise<string> {
+    const random = this.#random;
+    this.made += 1;
+    const node = pick(random, this.names);
+    const [pool, other] = [pick(random, NAMES), pick(random, NAMES)];
+    const [group, isOn] = [pick(random, GROUPS), random() < 0.6];
+    const choices: [number, () => Promise<string>][] = [
+      [6, () => this.#note(node, isOn ? `n${this.made}` : null)],
+      [5, () => this.#toggleTaint(node)],
+      [4, () => this.#unjudged(node, { tier: isOn ? `${DRIFT}-${this.made}` : null })],
+      [3, () => this.#untaint(node, pool)],
+      [5, () => this.#unjudged(node, { ...off(other), ...(isOn ? role(pool) : {}) })],
+      [2, () => this.#unjudged(node, { group: isOn ? group : null })],
+      [4, () => this.#replaceNode(node)],
+      [3, () => this.#replacePool(pool)],
+      [4, () => this.#heartbeat(node)],
+    ];
+    return weighted(random, choices)();
+  }
+
+  async #birth(name: string): Promise<void> {
+    const random = this.#random;
+    const [pool, isIn, hasTaint, group] = [pick(random, NAMES), random() < 0.6, random() < 0.4, pick(random, GROUPS)];
+    const own = { team: 'theirs', [NOTE]: `birth-${this.made}` };
+    await this.#model.addNodes({
+      name,
+      labels: { ...own, group, ...(isIn ? role(pool) : {}) },
+      ...(hasTaint ? { taints: [THEIRS] } : {}),
+    });
+  }
+
+  async #note(node: string, value: string | null): Promise<string> {
+    await this.#model.label(node, { [NOTE]: value });
+    return `label ${node} ${NOTE}=${value}`;
+  }
+
+  async #toggleTaint(node: string): Promise<string> {
+    const has = this.#model.nodes.get(node)?.taints.some(taint => taintId(taint) === taintId(THEIRS));
+    await (has ? this.#model.untaint(node, taintId(THEIRS)) : this.#model.taint(node, THEIRS));
+    return `${has ? 'untaint' : 'taint'} ${node} ${taintId(THEIRS)}`;
+  }
+
+  /** Labels that pools set, or by which they select. */
+  async #unjudged(node: string, labels: Labels): Promise<string> {
+    await this.#model.drift(node, labels);
+    return `label ${node} ${JSON.stringify(labels)}`;
+  }
+
+  async #untaint(node: string, pool: string): Promise<string> {
+    const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+    await this.#model.drift(
+      node,
+      {},
+      effects.map(effect => taintId({ key: pool, effect })),
+    );
+    return `untaint ${node} ${pool}`;
+  }
+
+  /** The machine goes, and another comes under its name. */
+  async #replaceNode(node: string): Promise<string> {
+    await this.#model.removeNode(node);
+    await this.#birth(node);
+    return `replace node ${node}`;
+  }
+
+  /** As `kubectl delete --wait=false` and `kubectl create`: the old one may not have gone yet, and then there is none. */
+  async #replacePool(name: string): Promise<string> {
+    const { client } = this.#model;
+    const spec = { labels: { tier: `${name}-new`, [`only-${name}`]: `${name}-new` } };
+    const deleted = await client.request('DELETE', `${POOLS}/${name}`);
+    const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec };
+    const created = await client.request('POST', POOLS, pool);
+    return `replace pool ${name}: ${deleted.status}, ${created.status}`;
+  }
+
+  async #heartbeat(node: string): Promise<string> {
+    await this.#model.heartbeat(node);
+    return `heartbeat ${node}`;
+  }
+}
+
+const off = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: null });

@@ -1,0 +1,193 @@
+/**
+ * Random commands beside up to three `reconcile --watch`, both killed at random, while others write to the same nodes and
+ * pools; then all of them end, one `reconcile` follows, and the oracle judges. The same seed makes the same choices.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { type Command, nextCommand } from './chaos-commands.ts';
+import { disorder } from './chaos-oracle.ts';
+import { Others } from './chaos-others.ts';
+import { Child } from './child.ts';
+import { readLive } from './expected.ts';
+import { Model } from './model.ts';
+import { auditMark, writes } from './oracle.ts';
+import { type Random, seeded } from './random.ts';
+
+export interface ChaosOptions {
+  seconds: number;
+  seed: number;
+  nodes: number;
+  /** Told of what is going on, about once a minute, and of the end. */
+  tell: (line: string) => void;
+}
+
+export interface ChaosCounts {
+  commands: number;
+  /** Of those that were not killed: as by a pool that is not there. */
+  refused: number;
+  changes: number;
+  kills: number;
+}
+
+/** Commands at work at a time. */
+const LANES = 2;
+const WATCHERS = 3;
+const LONGEST_LIFE_MS = 8_000;
+const OTHERS_PAUSE_MS = 150;
+const MINUTE_MS = 60_000;
+/** A command that is at work for so long hangs. */
+const COMMAND_MS = 120_000;
+/** What is shown of the history of an object that is not as it should be. */
+const SHOWN_LINES = 60;
+/** Done; refused, as by a pool that is not there; some pool is not 200. */
+const EXPECTED_EXITS = [0, 1, 3];
+
+/** Throws AssertionError with what differs. The cluster has the NodePool resource, and an audit log. */
+export async function chaos(cluster: ControlPlane, options: ChaosOptions): Promise<ChaosCounts> {
+  const run = new Chaos(cluster, options);
+  return run.run();
+}
+
+class Chaos {
+  readonly #cluster: ControlPlane;
+  readonly #options: ChaosOptions;
+  readonly #model: Model;
+  readonly #others: Others;
+  /** What everybody did, with the seconds since the start. */
+  readonly #history: string[] = [];
+  readonly #start = performance.now();
+  readonly #counts: ChaosCounts = { commands: 0, refused: 0, changes: 0, kills: 0 };
+
+  constructor(cluster: ControlPlane, options: ChaosOptions) {
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#model = new Model(() => cluster);
+    this.#others = new Others(this.#model, seeded(options.seed), options.nodes);
+  }
+
+  async run(): Promise<ChaosCounts> {
+    const { seconds, seed, tell } = this.#options;
+    await this.#others.prepare();
+    const end = performance.now() + seconds * 1000;
+    const isOver = () => performance.now() >= end;
+    const ticker = setInterval(() => tell(this.#summary()), MINUTE_MS);
+    try {
+      // A series for each: how long one takes does not change what another chooses.
+      const actors = [
+        this.#change(isOver),
+        ...Array.from({ length: LANES }, (_, lane) => this.#command(seeded(seed + 1 + lane), isOver)),
+        ...Array.from({ length: WATCHERS }, (_, slot) => this.#watch(slot, seeded(seed + 100 + slot), isOver)),
+      ];
+      const failed = (await Promise.allSettled(actors)).find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
+    } finally {
+      clearInterval(ticker);
+    }
+    await this.#judge();
+    tell(this.#summary());
+    return this.#counts;
+  }
+
+  async #change(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      this.#note(`others: ${await this.#others.step()}`);
+      this.#counts.changes += 1;
+      await sleep(OTHERS_PAUSE_MS);
+    }
+  }
+
+  async #command(random: Random, isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const command = nextCommand(random, this.#others.names);
+      await this.#run(command);
+      await sleep(command.pauseMs);
+    }
+  }
+
+  async #run({ args, stdin, killAfterMs }: Command): Promise<void> {
+    const [program, ...first] = productCommand();
+    const child = spawn(program, [...first, ...args], { env: this.#env() });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', text => {
+      stderr += text;
+    });
+    child.stdout.resume();
+    // It may be killed before it has read.
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin ?? '');
+    const from = this.#note(`${args.join(' ')} begins`);
+    const isKilled = await this.#endOf(child, killAfterMs);
+    const said = `${args.join(' ')} (from ${from}): ${isKilled ? 'killed' : child.exitCode}`;
+    this.#note(`${said}; ${stderr.trim().replaceAll('\n', ' / ')}`);
+    this.#counts.commands += 1;
+    if (child.exitCode === 1) this.#counts.refused += 1;
+    assert.ok(isKilled || EXPECTED_EXITS.includes(child.exitCode ?? -1), `${said}\n${stderr}`);
+    assert.doesNotMatch(stderr, /this is a bug|\n\s+at .*:\d+:\d+/, `${said}\n${stderr}`);
+  }
+
+  /** Whether it was killed at its time. */
+  async #endOf(child: ChildProcess, killAfterMs: number | undefined): Promise<boolean> {
+    const ended = new Promise(resolve => child.once('close', resolve));
+    const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs ?? COMMAND_MS);
+    await ended;
+    clearTimeout(timer);
+    if (child.signalCode === null || killAfterMs === undefined) return false;
+    this.#counts.kills += 1;
+    return true;
+  }
+
+  /** One after the other in its place, each for a random time, with a random time between. */
+  async #watch(slot: number, random: Random, isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await sleep(random() * LONGEST_LIFE_MS * 0.3);
+      const child = new Child(this.#cluster.kubeconfig, []);
+      this.#note(`watch ${slot} begins`);
+      const until = performance.now() + random() * LONGEST_LIFE_MS;
+      while (child.isAlive && performance.now() < until && !isOver()) await sleep(20);
+      const isAlive = child.isAlive;
+      await child.end('SIGKILL');
+      this.#note(`watch ${slot} killed; ${child.log().trim().replaceAll('\n', ' / ')}`);
+      assert.ok(isAlive, `reconcile --watch has ended:\n${child.log()}`);
+      this.#counts.kills += 1;
+    }
+  }
+
+  async #judge(): Promise<void> {
+    const last = await cli(this.#cluster, ['reconcile', '--yes']);
+    this.#note(`the last reconcile: ${last.code}; ${last.stderr.trim().replaceAll('\n', ' / ')}`);
+    assert.ok(last.code === 0 || last.code === 3, `the last reconcile: ${last.code}\n${last.stderr}`);
+    const wrong = disorder(await readLive(this.#model), this.#model.nodes);
+    assert.deepEqual(wrong, [], `${wrong.join('\n')}\n${this.#historyOf(wrong)}`);
+    const mark = await auditMark(this.#cluster);
+    const again = await cli(this.#cluster, ['reconcile', '--yes']);
+    assert.equal(again.code, last.code, again.stderr);
+    assert.deepEqual(await writes(this.#cluster, mark), {}, 'a second reconcile writes');
+  }
+
+  /** What happened to the first object that the sentences name, and to all. */
+  #historyOf(wrong: readonly string[]): string {
+    const name = /^\w+ ([\w-]+):/.exec(wrong[0] ?? '')?.[1] ?? '';
+    const lines = this.#history.filter(line => new RegExp(`\\b${name}\\b`).test(line));
+    return lines.slice(-SHOWN_LINES).join('\n');
+  }
+
+  /** Gives the seconds that it noted. */
+  #note(line: string): string {
+    const seconds = ((performance.now() - this.#start) / 1000).toFixed(1);
+    this.#history.push(`${seconds} ${line}`);
+    return seconds;
+  }
+
+  #summary(): string {
+    const { commands, refused, changes, kills } = this.#counts;
+    return `${commands} commands, ${refused} of them refused, ${changes} changes by others, ${kills} SIGKILLs`;
+  }
+
+  #env(): NodeJS.ProcessEnv {
+    return { ...process.env, KUBECONFIG: this.#cluster.kubeconfig, NO_COLOR: '1' };
+  }
+}

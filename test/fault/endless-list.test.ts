@@ -1,0 +1,52 @@
+/** A server, or a cache before it, that gives the same page for ever. */
+import assert from 'node:assert/strict';
+import { cli } from '../cluster/harness.ts';
+import { eventually } from '../e2e/watching.ts';
+import { isList, isWatch } from './asked.ts';
+import type { Treatment } from './proxy.ts';
+import { row } from './row.ts';
+import { answerWith } from './treatments.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const NODES = '/api/v1/nodes';
+const world = useFaults();
+
+/** A page of the server's, in JSON, that says there is another one. */
+const samePage: Treatment = ({ client }) => {
+  const page = { kind: 'NodeList', apiVersion: 'v1', metadata: { resourceVersion: '1', continue: 'again' }, items: [] };
+  client.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page));
+};
+
+row(
+  {
+    fault: 'JSON that is no event',
+    how: 'each page of the nodes has the same continue token; then, the first list of --watch meets 500s and 429s',
+    holds: 'an error that says so, after three pages; the watch asks again until the list has an end',
+  },
+  async t => {
+    const [proxy, other, model] = [await world.proxy(t), await world.proxy(t), world.model()];
+    await model.addNodes({ name: 'a', labels: { 'node-role.kubernetes.io/one': '' } });
+    await model.createPool('one', { labels: { tier: 'one' } });
+    other.onRequest(({ path }) => (path === NODES ? samePage : undefined));
+    const { code, stderr } = await cli({ ...world.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    assert.equal(code, 1);
+    assert.match(stderr, /cannot list nodes: .* gave the same continue token twice, so the list does not end; next: /);
+    assert.ok(other.requests.filter(({ path }) => path === NODES).length <= 3);
+
+    let refused = 0;
+    const undo = proxy.onRequest(asked => {
+      if (refused < 6) return answerWith(++refused % 2 === 0 ? 500 : 429, 'not now');
+      if (asked.path !== NODES || !isList(asked)) return undefined;
+      return isWatch(asked) ? answerWith(422, 'sendInitialEvents is forbidden') : samePage;
+    });
+    const child = startChild(t, proxy);
+    const endless = () => child.lines(/nodes: .*same continue token twice.*next attempt in/);
+    await eventually('the list is given up', () => endless().length > 0, 60_000);
+    assert.ok(child.isAlive, child.log());
+    assert.match(child.log(), /cannot list nodepools: .*; it is tried again until the server answers/);
+    undo();
+    await child.synced(60_000);
+    await settled(model, proxy);
+    assert.equal(await child.end(), 0);
+  },
+);

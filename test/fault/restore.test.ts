@@ -1,0 +1,140 @@
+/** etcd is restored from a backup, as its documentation says: all API servers are stopped meanwhile. */
+import assert from 'node:assert/strict';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { productCommand } from '../cluster/product.ts';
+import { start } from '../e2e/following.ts';
+import { eventually } from '../e2e/watching.ts';
+import { role } from '../e2e/world.ts';
+import { Model } from './model.ts';
+import { auditMark, writes } from './oracle.ts';
+import type { FaultProxy } from './proxy.ts';
+import { row } from './row.ts';
+import { settled, startChild, useFaults } from './world.ts';
+
+const FAULT = 'etcd restored from a backup';
+const RESTORED = /etcd was restored from a backup/;
+const world = useFaults();
+
+/** Gives what puts the cluster back to where it is now, and the model of it. */
+async function backUp(model: Model): Promise<() => Promise<Model>> {
+  const folder = join(world.cluster().dir, 'backup');
+  const copyOf = new Model(world.cluster);
+  for (const [name, foreign] of model.nodes) copyOf.nodes.set(name, structuredClone(foreign));
+  for (const [name, spec] of model.pools) copyOf.pools.set(name, structuredClone(spec));
+  await world.cluster().offline(async etcd => {
+    await rm(folder, { recursive: true, force: true });
+    await cp(etcd, folder, { recursive: true });
+  });
+  return async () => {
+    await world.cluster().offline(async etcd => {
+      await rm(etcd, { recursive: true });
+      await cp(folder, etcd, { recursive: true });
+    });
+    return copyOf;
+  };
+}
+
+async function prepare(model: Model): Promise<void> {
+  await model.addNodes(
+    { name: 'drifts', labels: role('one') },
+    { name: 'stays', labels: role('one') },
+    { name: 'joins' },
+    { name: 'comes-back', labels: role('gone') },
+  );
+  await model.createPool('one', { labels: { tier: 'one' }, handler: 'runc' });
+  await model.createPool('gone', { labels: { tier: 'gone' } });
+}
+
+/** Changes that the restore undoes. */
+async function loseFuture(model: Model): Promise<void> {
+  await model.editPool('one', { labels: { tier: 'lost' }, handler: 'kata' });
+  await model.createPool('late', { labels: { tier: 'late' } });
+  await model.label('joins', role('late'));
+  await model.removeNode('comes-back');
+  await model.deletePool('gone');
+}
+
+/** Drift and an edit after the restore are followed, and nothing else is done. */
+async function goesOn(model: Model, proxy: FaultProxy): Promise<void> {
+  const mark = await auditMark(world.cluster());
+  await model.drift('drifts', { tier: 'drifted' });
+  await settled(model, proxy);
+  assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+  await model.editPool('gone', { labels: { tier: 'edited' } });
+  await settled(model, proxy);
+}
+
+for (const [how, changes] of [
+  ['the server is far behind what was seen', 400],
+  ['the server has caught up with what was seen by the time it is asked', 0],
+] as const) {
+  row(
+    {
+      fault: FAULT,
+      how,
+      holds: 'noticed, everything is listed anew; nothing is written that the lost future asked for',
+    },
+    async (t, facts) => {
+      const [proxy, model] = [await world.proxy(t), world.model()];
+      await prepare(model);
+      const child = startChild(t, proxy);
+      const follower = start(t, proxy, [...productCommand(), 'get', '--watch']);
+      await child.synced();
+      await settled(model, proxy);
+      const restore = await backUp(model);
+      await settled(model, proxy);
+      await loseFuture(model);
+      for (let change = 0; change < changes; change++) await model.heartbeat('stays');
+      await settled(model, proxy);
+      await eventually('it shows the new pool', () => follower.stdout().includes('late'));
+      assert.deepEqual(child.lines(RESTORED), [], 'an API server and an etcd that restart are not restored');
+
+      const mark = await auditMark(world.cluster());
+      const before = await restore();
+      const back = performance.now();
+      const noticed = /all that was known is dropped/;
+      await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
+      facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
+      await settled(before, proxy);
+      assert.deepEqual(await writes(world.cluster(), mark), {}, 'nothing is to be done');
+      await goesOn(before, proxy);
+      assert.equal(child.lines(noticed).length, 1);
+      await eventually('get --watch shows the pool that was deleted', () => {
+        const shown = follower.lines().findLast(line => line.startsWith('gone '));
+        return follower.lines().filter(line => line.startsWith('gone ')).length > 1 && shown;
+      });
+      assert.equal(await child.end(), 0);
+    },
+  );
+}
+
+row(
+  {
+    fault: FAULT,
+    how: 'with leader election, the Lease goes back too: who led has to end, the other one leads',
+    holds: 'who leads afterwards has listed everything anew',
+  },
+  async t => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await prepare(model);
+    const flags = ['--leader-elect', '--leader-elect-namespace', 'default'];
+    const children = [startChild(t, proxy, ...flags)];
+    await settled(model, proxy);
+    children.push(startChild(t, proxy, ...flags));
+    await children[1]?.synced();
+    const restore = await backUp(model);
+    // The one that led has lost its lease while the server was away.
+    await eventually('one is left, or both', () => children.some(({ isAlive }) => isAlive));
+    await settled(model, proxy);
+    await loseFuture(model);
+    await settled(model, proxy, 90_000);
+    const mark = await auditMark(world.cluster());
+    const before = await restore();
+    for (const child of children.filter(({ isAlive }) => !isAlive))
+      children[children.indexOf(child)] = startChild(t, proxy, ...flags);
+    await before.drift('drifts', { tier: 'drifted' });
+    await settled(before, proxy, 90_000);
+    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+  },
+);

@@ -1,0 +1,187 @@
+/** Something on the server, or beside us, that undoes what is written on a node as often as it is written. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from '../e2e/watching.ts';
+import { condition, role } from '../e2e/world.ts';
+import { type Mutation, type Mutator, mutatingPolicy, mutatingWebhook, type Probe } from './mutating.ts';
+import { auditMark, writes } from './oracle.ts';
+import { row } from './row.ts';
+import { startChild, type Test, useFaults } from './world.ts';
+
+const world = useFaults();
+const RIVALS = ['label', 'record', 'taint', 'hook'];
+const WATCHED_MS = 15_000;
+
+const TAINT = '{"key": "rival", "effect": "NoSchedule"}';
+const MUTATIONS: Record<string, Mutation> = {
+  label: {
+    patchType: 'ApplyConfiguration',
+    applyConfiguration: { expression: 'Object{metadata: Object.metadata{labels: {"tier": "theirs"}}}' },
+  },
+  record: {
+    patchType: 'JSONPatch',
+    jsonPatch: {
+      expression: `has(object.metadata.annotations) && "${RECORD_ANNOTATION}" in object.metadata.annotations
+        ? [JSONPatch{op: "remove", path: "/metadata/annotations/" + jsonpatch.escapeKey("${RECORD_ANNOTATION}")}]
+        : []`,
+    },
+  },
+  taint: {
+    patchType: 'JSONPatch',
+    jsonPatch: {
+      expression: `!has(object.spec.taints) ? [JSONPatch{op: "add", path: "/spec/taints", value: [${TAINT}]}]
+        : object.spec.taints.exists(taint, taint.key == "rival") ? []
+        : [JSONPatch{op: "add", path: "/spec/taints/-", value: ${TAINT}}]`,
+    },
+  },
+  // What no pool sets is the policy's business.
+  calm: {
+    patchType: 'ApplyConfiguration',
+    applyConfiguration: { expression: 'Object{metadata: Object.metadata{labels: {"team": "theirs"}}}' },
+  },
+};
+const PROBES: Record<string, Omit<Probe, 'node'>> = {
+  label: { patch: { metadata: { labels: { tier: 'x' } } }, isChanged: ({ metadata }) => metadata.labels?.tier !== 'x' },
+  record: {
+    patch: { metadata: { annotations: { [RECORD_ANNOTATION]: 'x' } } },
+    isChanged: ({ metadata }) => metadata.annotations?.[RECORD_ANNOTATION] === undefined,
+  },
+  taint: {
+    patch: { spec: { taints: [] } },
+    isChanged: ({ spec }) => spec.taints?.some(({ key }) => key === 'rival') === true,
+  },
+  hook: { patch: { metadata: { labels: { tier: 'x' } } }, isChanged: ({ metadata }) => metadata.labels?.tier !== 'x' },
+  calm: { patch: { metadata: { labels: { team: 'x' } } }, isChanged: ({ metadata }) => metadata.labels?.team !== 'x' },
+};
+const MESSAGES: Record<string, RegExp> = {
+  label: /changed by an admission policy or webhook .*: label tier was sent with value "ours" and is "theirs"/,
+  record: /changed by an admission policy or webhook .*: annotation nodes\.lailin\.xyz\/applied was removed/,
+  taint: /changed by an admission policy or webhook .*: taint rival:NoSchedule was added with value ""/,
+  hook: /changed by an admission policy or webhook .*: label tier was sent with value "ours" and is "theirs"/,
+};
+
+/** Two nodes and a pool for each rival, and for a policy that changes what no pool sets. */
+async function prepare(t: Test): Promise<Mutator[]> {
+  const names = [...RIVALS, 'calm'];
+  await world.nodes(...names.flatMap(name => ['a', 'b'].map(at => ({ name: `${name}-${at}`, labels: role(name) }))));
+  const mutators: Mutator[] = [];
+  for (const name of names) {
+    const options = { prefix: name, probe: { node: `${name}-a`, ...(PROBES[name] ?? assert.fail()) } };
+    const mutation = MUTATIONS[name];
+    const mutator =
+      mutation === undefined
+        ? await mutatingWebhook(world.cluster(), name, { ...options, label: 'tier', value: 'theirs' })
+        : await mutatingPolicy(world.cluster(), name, { ...options, mutation });
+    t.after(() => mutator.end());
+    mutators.push(mutator);
+  }
+  for (const name of names) {
+    await world.pool(name, { labels: { tier: 'ours' }, ...(name === 'taint' ? { unmanaged: 'Remove' } : {}) });
+  }
+  return mutators;
+}
+
+async function nodeWrites(mark: number): Promise<Record<string, number>> {
+  const all = Object.entries(await writes(world.cluster(), mark));
+  return Object.fromEntries(
+    all.filter(([what]) => what.startsWith('patch nodes ')).map(([what, count]) => [what.slice(12), count]),
+  );
+}
+
+row(
+  {
+    fault: 'a rival on the server',
+    how: 'policies and a webhook rewrite a label, strip the record, add a taint under unmanaged: Remove; reconcile',
+    holds: 'two writes a node at most; status 500 names key, values and rival; others are unaffected',
+  },
+  async (t, facts) => {
+    await prepare(t);
+    const mark = await auditMark(world.cluster());
+    const { code, stderr } = await cli(world.cluster(), ['reconcile']);
+    const counts = await nodeWrites(mark);
+    assert.deepEqual([counts['calm-a'], counts['calm-b']], [1, 1]);
+    assert.ok(Math.max(...Object.values(counts)) <= 2, JSON.stringify(counts));
+    facts.mostWritesOfANode = Math.max(...Object.values(counts));
+    assert.equal(code, 1, stderr);
+    for (const name of RIVALS) {
+      const pool = await world.getPool(name);
+      assert.equal(pool?.status?.status, 500, name);
+      assert.match(condition(pool, 'Applied').message, MESSAGES[name] ?? assert.fail());
+      assert.match(stderr, new RegExp(`error: ${name}: 2 nodes were changed by an admission policy or webhook`));
+    }
+    assert.match(stderr, /next: .*kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations/);
+    assert.doesNotMatch(stderr, /somebody else/);
+    assert.equal((await world.getPool('calm'))?.status?.status, 200);
+    assert.equal((await world.node('calm-a')).metadata.labels.tier, 'ours');
+  },
+);
+
+row(
+  {
+    fault: 'a rival on the server',
+    how: 'the same under reconcile --watch, and a controller that sets a label back as fast as it can; later all end',
+    holds: 'back-off, at most 10 writes a minute for each node, status 500 that names key and rival; it recovers',
+  },
+  async (t, facts) => {
+    const mutators = await prepare(t);
+    await world.nodes({ name: 'fought', labels: role('fought') }, { name: 'late', labels: {} });
+    await world.pool('fought', { labels: { tier: 'ours' } });
+    const mark = await auditMark(world.cluster());
+    const child = startChild(t, world.cluster());
+    await child.synced(100_000);
+    const began = performance.now();
+    let isFighting = true;
+    const fight = (async () => {
+      while (isFighting) {
+        const { labels } = (await world.node('fought')).metadata;
+        const path = '/api/v1/nodes/fought?fieldManager=rival-operator';
+        const body = { metadata: { labels: { tier: 'theirs' } } };
+        if (labels.tier === 'ours') await raw(world.cluster()).expect('PATCH', path, body);
+      }
+    })();
+    await sleep(WATCHED_MS);
+    await eventually('the limit is reached', async () => (await world.getPool('fought'))?.status?.status === 500);
+
+    const counts = await nodeWrites(mark);
+    const { fought = 0, ...others } = counts;
+    assert.equal(fought, 10, 'the limit of a minute');
+    // After 1 s, 2 s, 4 s and so on, from the first write, which was after the start.
+    const most = Math.floor(Math.log2((performance.now() - began) / 1000 + 2)) + 1;
+    assert.ok(Math.max(...Object.values(others)) <= most, JSON.stringify(counts));
+    assert.deepEqual([counts['calm-a'], counts['calm-b']], [1, 1]);
+    facts.mostWritesOfOthers = Math.max(...Object.values(others));
+    facts.writesOfTheFoughtNode = fought;
+    for (const name of RIVALS) {
+      const pool = await world.getPool(name);
+      assert.equal(pool?.status?.status, 500, name);
+      assert.match(condition(pool, 'Applied').message, MESSAGES[name] ?? assert.fail());
+    }
+    const pool = await world.getPool('fought');
+    assert.equal(pool?.status?.status, 500);
+    assert.match(
+      condition(pool, 'Applied').message,
+      /^node fought was written 10 times within a minute, which is the limit: something else \(field manager rival-operator\) keeps changing label tier from "ours" to "theirs"$/,
+    );
+    const statusWrites = (await writes(world.cluster(), mark))['patch nodepools/status fought'] ?? 0;
+    assert.ok(statusWrites <= 3, `${statusWrites} writes of the status`);
+    // Others are not kept waiting.
+    await world.patchNode('late', { metadata: { labels: role('calm') } });
+    await eventually('a node joins', async () => (await world.node('late')).metadata.labels.tier === 'ours', 20_000);
+
+    isFighting = false;
+    await fight;
+    await Promise.all(mutators.map(mutator => mutator.end()));
+    const ended = performance.now();
+    for (const name of [...RIVALS, 'fought']) {
+      const isNormal = async () => (await world.getPool(name))?.status?.status === 200;
+      await eventually(`${name} recovers; ${child.log().slice(-2000)}`, isNormal, 100_000);
+      const node = name === 'fought' ? 'fought' : `${name}-b`;
+      assert.equal((await world.node(node)).metadata.labels.tier, 'ours');
+    }
+    facts.recoveredAfterSeconds = Math.round((performance.now() - ended) / 1000);
+    assert.equal(await child.end(), 0);
+  },
+);

@@ -1,0 +1,142 @@
+/** A server whose etcd was restored from a backup has another history: smaller versions, other objects. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Reflector } from '../../../src/controller/reflector.ts';
+import { Store } from '../../../src/controller/store.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { added, BROKEN, bookmark, deleted, ENDED, FakeSource, initialEnd, modified, refused } from './fake-source.ts';
+
+/** One that has synced with `a` at version 50 and `b` at 60, and watches from 100: that is watch 1. */
+async function create() {
+  const clock = new FakeClock();
+  const source = new FakeSource();
+  const [told, log]: [string[], string[]] = [[], []];
+  const reflector = new Reflector<string>({
+    name: 'things',
+    source,
+    transform: raw => (raw as { metadata: { name: string } }).metadata.name,
+    store: new Store<string>(),
+    clock,
+    random: () => 0,
+    log: (level, message) => level === 'warning' && log.push(message),
+    onRestored: () => told.push('restored'),
+  });
+  reflector.subscribe(event => {
+    const item = event.type === 'deleted' ? event.tombstone.item : event.item;
+    told.push(`${event.type} ${item.key}@${item.resourceVersion}`);
+  });
+  reflector.start();
+  await settle();
+  source.watches[0]?.send(added('a', 50), added('b', 60), initialEnd(100));
+  await settle();
+  told.length = 0;
+  const last = () => {
+    const watch = source.watches.at(-1);
+    assert.ok(watch);
+    return watch;
+  };
+  /** The connection breaks, and the server is asked again. */
+  const breakOff = async () => {
+    last().end(BROKEN);
+    await settle();
+    assert.equal(reflector.isConfirmed, false);
+    await clock.advance(800);
+  };
+  return { clock, source, reflector, told, log, last, breakOff };
+}
+
+test('a newest version that is older than what was seen: everything is listed anew and believed', async () => {
+  const { source, reflector, told, log, last, breakOff } = await create();
+  source.newest = '70';
+  await breakOff();
+  assert.deepEqual(told, ['restored'], 'at once, before anything of the new history is told');
+  assert.match(log.at(-1) ?? '', /restored from a backup: its newest resourceVersion is 70, and 100 has been seen/);
+  assert.deepEqual([last().options.initialEvents, reflector.isConfirmed], [true, false]);
+  last().send(added('a', 40), added('c', 65), initialEnd(71));
+  await settle();
+  assert.deepEqual(told, ['restored', 'deleted b@60', 'updated a@40', 'added c@65']);
+  assert.equal(last().options.resourceVersion, '71');
+  last().send(modified('a', 72), deleted('c', 73));
+  assert.deepEqual(told.slice(4), ['updated a@72', 'deleted c@73']);
+  assert.equal(reflector.isConfirmed, true);
+});
+
+test('a watch that tells nothing until its end is looked behind; one with a bookmark is not', async () => {
+  const { clock, source, told, last } = await create();
+  source.newest = '70';
+  last().send(bookmark(100));
+  await clock.advance(28_000);
+  last().end(ENDED);
+  await settle();
+  assert.deepEqual([source.looks, told], [0, []]);
+  await clock.advance(28_000);
+  last().end(ENDED);
+  await settle();
+  assert.deepEqual(told, ['restored']);
+});
+
+for (const [what, newest] of [
+  ['refuses to tell its newest version', refused(500)],
+  ['tells a version that is no older', '100'],
+] as const) {
+  test(`a server that ${what} is not restored, and an older list of it is dropped`, async () => {
+    const { clock, source, told, last } = await create();
+    source.newest = newest;
+    last().end(refused(410));
+    await clock.advance(800);
+    last().send(added('a', 40), initialEnd(70));
+    await settle();
+    assert.deepEqual([told, source.looks], [[], 1]);
+    await clock.advance(1600);
+    assert.equal(last().options.initialEvents, true, 'it lists again');
+  });
+}
+
+for (const [what, lines] of [
+  ['an object of before in an older state', [added('a', 40), added('b', 60)]],
+  ['an object that had been deleted', [added('a', 50), added('b', 60), added('dead', 30)]],
+  ['an object of before under another UID', [added('a', 50, 'other'), added('b', 60)]],
+] as const) {
+  test(`a list that is no older but has ${what}: restored`, async () => {
+    const { clock, told, last } = await create();
+    last().end(refused(410));
+    await clock.advance(800);
+    last().send(...lines, initialEnd(1_000_000));
+    await settle();
+    assert.equal(told[0], 'restored');
+    assert.equal(told.length > 1, true);
+    assert.equal(last().options.resourceVersion, '1000000');
+  });
+}
+
+test('a list after a gap that has what the gap can explain is no restore', async () => {
+  const { clock, told, last } = await create();
+  last().end(refused(410));
+  await clock.advance(800);
+  last().send(added('a', 50), added('b', 101), added('c', 102), initialEnd(200));
+  await settle();
+  assert.deepEqual(told, ['updated b@101', 'added c@102']);
+});
+
+test('a server that is away when it is asked is listed anew once it is back', async () => {
+  const { clock, source, reflector, last, breakOff } = await create();
+  source.newest = BROKEN;
+  await breakOff();
+  await clock.advance(1600);
+  assert.equal(last().options.initialEvents, true);
+  last().end(BROKEN);
+  await clock.advance(3200);
+  assert.equal(reflector.isConfirmed, false);
+  last().send(added('a', 50), added('b', 60), initialEnd(100));
+  await settle();
+  assert.equal(reflector.isConfirmed, true);
+});
+
+test('what answers with an error is not away: the watch goes on where it was', async () => {
+  const { clock, source, last, breakOff } = await create();
+  source.newest = refused(503);
+  await breakOff();
+  source.newest = '120';
+  await clock.advance(1600);
+  assert.deepEqual([last().options.resourceVersion, last().options.initialEvents], ['100', false]);
+});

@@ -1,0 +1,187 @@
+/** What a candidate asks, says and tells its callers. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sleep } from '../../../src/controller/clock.ts';
+import { type ElectorOptions, LeaderElector } from '../../../src/controller/leader-election.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { FakeLease } from './fake-lease.ts';
+
+/** A candidate that counts its requests and keeps what it says. */
+function candidate(server: FakeLease, clock: FakeClock, options: Partial<ElectorOptions> = {}) {
+  const { port, state } = server.port();
+  const [requests, told, log, events]: [string[], boolean[], string[], string[]] = [[], [], [], []];
+  const asked = <T>(request: string, answer: T): T => {
+    requests.push(request);
+    return answer;
+  };
+  const elector = new LeaderElector({
+    port: {
+      get: () => asked('get', port.get()),
+      create: record => asked('create', port.create(record)),
+      update: (record, version) => asked('update', port.update(record, version)),
+    },
+    identity: 'a',
+    clock,
+    wall: clock.wall,
+    random: () => 0,
+    log: (level, message) => log.push(`${level}: ${message}`),
+    onLeads: leads => told.push(leads),
+    ...options,
+  });
+  const run = () =>
+    elector.run({
+      onStarted: signal => {
+        events.push('started');
+        signal.addEventListener('abort', () => events.push('aborted'));
+      },
+    });
+  return { elector, state, requests, told, log, events, run };
+}
+
+/** A lease that another renews every second. */
+function held(clock: FakeClock) {
+  const server = new FakeLease();
+  const date = clock.wall();
+  const record = { holder: 'x', durationSeconds: 15, acquired: date, renewed: date, transitions: 1 };
+  server.write(record, undefined);
+  const renew = () => server.write({ ...record, renewed: clock.wall() }, server.lease?.resourceVersion);
+  return { server, renew };
+}
+
+describe('a candidate', () => {
+  test('needs an identity', () => {
+    assert.throws(() => candidate(new FakeLease(), new FakeClock(), { identity: '' }), {
+      message: 'a candidate needs an identity',
+    });
+  });
+
+  for (const [draw, asks] of [
+    [0, 31],
+    [0.999, 21],
+  ] as const) {
+    test(`asks every 2 to 3 s, by its draw: ${asks} times in a minute with ${draw}`, async () => {
+      const clock = new FakeClock();
+      const { server, renew } = held(clock);
+      const { requests, run, elector } = candidate(server, clock, { random: () => draw });
+      run();
+      for (let second = 0; second < 60; second++) {
+        await clock.advance(1_000);
+        renew();
+      }
+      assert.deepEqual(requests, new Array(asks).fill('get'));
+      assert.equal(elector.isLeader(), false);
+    });
+  }
+
+  test('says when it leads and when it has lost the lease, and why a renewal failed', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const { state, told, log, run } = candidate(server, clock);
+    const end = run();
+    await settle();
+    assert.deepEqual([told, log], [[false, true], ['info: a leads']]);
+    state.network = 'down';
+    await clock.advance(10_000);
+    assert.equal(await end, 'lost');
+    assert.deepEqual(told, [false, true, false]);
+    assert.deepEqual(log.slice(1, 2), ['warning: the lease was not renewed: no network']);
+    assert.deepEqual(log.slice(-1), ['error: a lost the lease']);
+  });
+
+  test('that is stopped while it leads has lost nothing, and says so', async () => {
+    const { elector, told, log, events, run } = candidate(new FakeLease(), new FakeClock());
+    const end = run();
+    await settle();
+    await elector.stop({ release: false });
+    assert.equal(await end, 'stopped');
+    assert.deepEqual(
+      [told, events],
+      [
+        [false, true, false],
+        ['started', 'aborted'],
+      ],
+    );
+    assert.deepEqual(log, ['info: a leads']);
+  });
+
+  test('runs once, however often it is told to', async () => {
+    const { events, run } = candidate(new FakeLease(), new FakeClock());
+    assert.equal(run(), run());
+    await settle();
+    assert.deepEqual(events, ['started']);
+  });
+
+  test('renews its lease with one request', async () => {
+    const clock = new FakeClock();
+    const { requests, run } = candidate(new FakeLease(), clock);
+    run();
+    await clock.advance(10_000);
+    assert.deepEqual(requests, ['get', 'create', ...new Array(5).fill('update')]);
+  });
+
+  test('keeps the time at which it acquired the lease, and the count of holders', async () => {
+    const clock = new FakeClock();
+    const { server } = held(clock);
+    const { run } = candidate(server, clock);
+    run();
+    await clock.advance(15_000);
+    const acquired = server.lease?.record.acquired;
+    assert.deepEqual([server.lease?.record.holder, server.lease?.record.transitions], ['a', 2]);
+    assert.equal(acquired?.getTime(), clock.wall().getTime());
+    await clock.advance(10_000);
+    assert.deepEqual([server.lease?.record.acquired, server.lease?.record.transitions], [acquired, 2]);
+  });
+
+  test('hands over a lease of a second without holder; one that it does not hold any more stays as it is', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const { elector, requests, run } = candidate(server, clock);
+    run();
+    await clock.advance(3_000);
+    await elector.stop({ release: true });
+    assert.deepEqual([server.lease?.record.holder, server.lease?.record.durationSeconds], ['', 1]);
+    assert.equal(server.lease?.record.renewed.getTime(), clock.wall().getTime());
+
+    const other = candidate(server, clock);
+    other.run();
+    await settle();
+    const { lease } = server;
+    assert.ok(lease);
+    server.write({ ...lease.record, holder: 'thief' }, lease.resourceVersion);
+    await other.elector.stop({ release: true });
+    assert.equal(server.lease?.record.holder, 'thief');
+    assert.deepEqual([requests.length, other.requests.slice(-2)], [4, ['update', 'get']]);
+  });
+
+  test('says so when the lease could not be handed over, and ends', async () => {
+    const { elector, state, log, run } = candidate(new FakeLease(), new FakeClock());
+    run();
+    await settle();
+    state.network = 'down';
+    await elector.stop({ release: true });
+    assert.deepEqual(log.slice(-1), ['warning: the lease was not handed over: no network']);
+    assert.equal(elector.isLeader(), false);
+  });
+
+  test('waits for a handing over no longer than it leads', async () => {
+    const clock = new FakeClock();
+    const { elector, state, run } = candidate(new FakeLease(), clock);
+    run();
+    await clock.advance(1_000);
+    state.network = 'silent';
+    const stopped = Promise.race([elector.stop({ release: true }).then(() => true), sleep(clock, 60_000)]);
+    await clock.advance(9_000);
+    assert.equal(await Promise.race([stopped, settle()]), true);
+  });
+
+  test('that is told to stop before its first answer never leads', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const { elector, state, told, events, run } = candidate(server, clock);
+    state.network = 'silent';
+    const end = run();
+    await settle();
+    await elector.stop({ release: true });
+    assert.deepEqual([await end, told, events, server.writes], ['stopped', [false], [], []]);
+  });
+});

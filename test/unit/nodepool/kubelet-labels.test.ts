@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isKubeletSettable, kubeletRisk, kubeletRiskText } from '../../../src/nodepool/kubelet-labels.ts';
+import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
+import { aPool } from './fixtures.ts';
+
+/** test/e2e/compromised-kubelet.test.ts asks a real server about the same. */
+test('labels that a kubelet may set are those that NodeRestriction lets it', () => {
+  for (const key of ['plain', 'example.com/x', 'kubernetes.io/os', 'a.kubelet.kubernetes.io/x', 'notkubernetes.io/x'])
+    assert.equal(isKubeletSettable(key), true, key);
+  for (const key of ['kubernetes.io/x', 'node-role.kubernetes.io/x', 'a.node-restriction.kubernetes.io/x', 'k8s.io/x'])
+    assert.equal(isKubeletSettable(key), false, key);
+});
+
+const ROLE = { 'node-role.kubernetes.io/x': '' };
+const RESTRICTED = { 'node-restriction.kubernetes.io/x': '', 'example.com/y': '' };
+const TAINTS = [{ key: 'a', effect: 'NoSchedule' as const }];
+
+const cases: [string, NodePoolSpec, [string[], boolean] | undefined][] = [
+  ['the default selector gives nothing away', { labels: RESTRICTED, taints: TAINTS }, undefined],
+  ['nor do labels that a kubelet could set itself', { nodeSelector: { a: 'b' }, labels: { c: 'd' } }, undefined],
+  [
+    'who can join gets restricted labels',
+    { nodeSelector: { a: 'b' }, labels: RESTRICTED },
+    [['node-restriction.kubernetes.io/x'], false],
+  ],
+  ['who can leave loses taints', { nodeSelector: { a: 'b' }, taints: TAINTS }, [[], true]],
+  [
+    'one label out of reach keeps it from joining',
+    { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED },
+    undefined,
+  ],
+  ['but not from leaving', { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED, taints: TAINTS }, [[], true]],
+  ['only labels out of reach', { nodeSelector: ROLE, labels: RESTRICTED, taints: TAINTS }, undefined],
+];
+for (const [title, spec, want] of cases) {
+  test(`risk: ${title}`, () => {
+    const risk = kubeletRisk(aPool(spec));
+    assert.deepEqual(risk && [risk.gains, risk.shedsTaints], want);
+    const annotations = { 'nodes.lailin.xyz/kubelet-membership': 'Allow' };
+    assert.equal(kubeletRisk(aPool(spec, { annotations })), undefined);
+  });
+}
+
+test('the text names the labels and what a kubelet gets', () => {
+  const risk = kubeletRisk(aPool({ nodeSelector: { b: '', a: '' }, labels: RESTRICTED, taints: TAINTS }));
+  assert.equal(
+    risk && kubeletRiskText(risk),
+    'selects by a, b, which a kubelet may set on its own node: a compromised one can join the pool and so get node-restriction.kubernetes.io/x, and leave the pool and so lose its taints',
+  );
+});

@@ -1,0 +1,108 @@
+/** The index of pools: what is inherited, what ages and shared labels decide, and what it answers besides claims. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PoolIndex, sameClaims } from '../../../src/nodepool/membership.ts';
+import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { aNode, aPool, taint } from './fixtures.ts';
+
+const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:00Z' });
+const gpu = aPool({ nodeSelector: { gpu: 'yes' } }, { name: 'gpu', creationTimestamp: '2026-01-01T00:00:00Z' });
+const both = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
+
+function claim(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
+  const { owner, losers } = new PoolIndex(pools).claim(node);
+  return { owner, losers };
+}
+
+test('an inherited pool holds of the taints those of its value, a missing one being the empty one', () => {
+  const status = { status: 200, nodeCount: 1 };
+  const taints = ['a=1:NoSchedule', 'b=1:NoSchedule', 'c:NoExecute', 'd=1:NoExecute', 'e:NoExecute'].map(taint);
+  const inherited = aPool({ taints }, { finalizers: [FINALIZER], status });
+  const labels = { 'node-role.kubernetes.io/worker': '' };
+  const live = [
+    taint('a=1:NoSchedule'),
+    taint('b=2:NoSchedule'),
+    { ...taint('c:NoExecute'), value: '' },
+    taint('e:NoExecute'),
+  ];
+  const { record } = new PoolIndex([inherited]).claim(aNode({ labels, taints: live }));
+  assert.deepEqual(
+    [...(record?.taints ?? [])],
+    [
+      ['a:NoSchedule', { value: '1' }],
+      ['c:NoExecute', { value: '' }],
+      ['e:NoExecute', { value: '' }],
+    ],
+  );
+  const bare = aPool({}, { finalizers: [FINALIZER], status });
+  const nothing = new PoolIndex([bare]).claim(aNode({ labels, taints: live })).record;
+  assert.deepEqual(nothing, { pool: 'worker', labels: new Map(), taints: new Map() });
+});
+
+test('a pool is inherited only with the finalizer and a status, and not where a record is, readable or not', () => {
+  const status = { status: 200, nodeCount: 1 };
+  const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
+  const recordBy = (pool: Parameters<typeof aPool>[1], record?: string) =>
+    new PoolIndex([aPool({ labels: { tier: 'gold' } }, pool)]).claim(
+      aNode({ labels, ...(record === undefined ? {} : { record }) }),
+    ).record;
+  assert.equal(recordBy({ finalizers: [FINALIZER], status })?.pool, 'worker');
+  assert.equal(recordBy({ finalizers: [FINALIZER] }), undefined);
+  assert.equal(recordBy({ finalizers: ['other'], status }), undefined);
+  assert.equal(recordBy({ status }), undefined);
+  assert.equal(recordBy({ finalizers: [FINALIZER], status }, 'not json'), undefined);
+});
+
+test('a pool that was never stored is older than all that were', () => {
+  const { creationTimestamp: _, ...metadata } = worker.metadata;
+  const fresh = { ...worker, metadata };
+  for (const pools of [
+    [fresh, gpu],
+    [gpu, fresh],
+  ]) {
+    for (const labels of [both, Object.fromEntries(Object.entries(both).toReversed())]) {
+      assert.deepEqual(claim(pools, aNode({ labels })), { owner: 'worker', losers: ['gpu'] });
+    }
+  }
+});
+
+test('pools that share a label and differ in the rest are told apart', () => {
+  const [a, b] = ['a', 'b'].map(name => aPool({ nodeSelector: { rack: '1', row: name } }, { name }));
+  assert.ok(a && b);
+  assert.equal(claim([a, b], aNode({ labels: { rack: '1', row: 'b' } })).owner, 'b');
+  assert.equal(claim([a, b], aNode({ labels: { rack: '1', row: 'c' } })).owner, undefined);
+});
+
+test('only labels by which a pool selects can make a node join or leave one', () => {
+  const index = new PoolIndex([worker, aPool({ nodeSelector: { gpu: 'yes', rack: '1' } }, { name: 'gpu' })]);
+  for (const key of ['node-role.kubernetes.io/worker', 'gpu', 'rack']) {
+    assert.equal(index.isDecided({ other: 'x', [key]: null }), true, key);
+  }
+  assert.equal(index.isDecided({ other: 'x' }), false);
+  assert.equal(index.isDecided({}), false);
+});
+
+test('the errors of a pool are those of its spec; of one that is not there, none', () => {
+  const index = new PoolIndex([aPool({ handler: 'NO' }), gpu]);
+  assert.deepEqual(
+    index.errors('worker').map(({ field }) => field),
+    ['spec.handler'],
+  );
+  assert.deepEqual([index.errors('gpu'), index.errors('nobody')], [[], []]);
+});
+
+test('claims hold while neither the object, its spec, its deletion nor who reconciled it changes', () => {
+  const pool = aPool({}, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
+  const { metadata, status } = pool;
+  assert.equal(
+    sameClaims(pool, { ...pool, metadata: { ...metadata, resourceVersion: '9', labels: { a: 'b' } } }),
+    true,
+  );
+  const others = [
+    { ...pool, metadata: { ...metadata, uid: 'another' } },
+    { ...pool, metadata: { ...metadata, generation: 2 } },
+    { ...pool, metadata: { ...metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } },
+    { ...pool, status: { status: 200, nodeCount: 1, ...status, observedGeneration: 1 } },
+  ];
+  for (const other of others) assert.equal(sameClaims(pool, other), false, JSON.stringify(other));
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { omittedTexts, readResources } from '../../../src/nodepool/node-resources.ts';
+import { computeStatus, type Observation } from '../../../src/nodepool/status.ts';
+import type { Condition, ResourceList } from '../../../src/nodepool/types.ts';
+import { aNode, aPool } from './fixtures.ts';
+
+const NATIVE = { cpu: '4', memory: '1Gi', 'ephemeral-storage': '1Gi', pods: '110' };
+const NOW = '2026-03-01T00:00:00Z';
+const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
+
+function many(count: number, name: (at: number) => string): ResourceList {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [name(at), '1']));
+}
+
+function memberOf(name: string, reported: ResourceList) {
+  const { allocatable, omitted } = readResources(reported);
+  return aNode({ name, allocatable, ...(omitted === undefined ? {} : { omittedResources: omitted }) });
+}
+
+const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+
+test('an ordinary node is read as it is', () => {
+  const list = { ...NATIVE, 'hugepages-2Mi': '0', 'nvidia.com/mig-1g.5gb': '7', 'attachable-volumes-csi': '1' };
+  assert.equal(readResources(list).allocatable, list);
+});
+
+test('names that are no qualified names are left out, and counted', () => {
+  const bad = ['', 'a b', 'a/b/c', '/a', 'a/', 'A.com/x', '$(x)', '\u001b[31m', 'x'.repeat(64), `${'d'.repeat(254)}/x`];
+  const list = { ...NATIVE, ...Object.fromEntries(bad.map(name => [name, '1'])) };
+  const { allocatable, omitted } = readResources(list);
+  assert.deepEqual(allocatable, NATIVE);
+  assert.deepEqual(omitted, { unqualified: bad.length, example: '', excess: 0 });
+  const node = memberOf('n', { ...NATIVE, 'y z': '1', 'a b': '1' });
+  assert.deepEqual(omittedTexts(node), ['node n: 2 resources without a qualified name, such as "a b"']);
+});
+
+test('of 60,000 names 128 are kept, native ones among them, the same in any order of the map', () => {
+  const list = { ...many(60_000, at => `a.example.com/r${at}`), ...NATIVE };
+  const { allocatable, omitted } = readResources(list);
+  assert.equal(Object.keys(allocatable).length, 128);
+  for (const name of Object.keys(NATIVE)) assert.ok(name in allocatable, name);
+  assert.deepEqual(omitted, { unqualified: 0, example: '', excess: 60_004 - 128 });
+  const reversed = Object.fromEntries(Object.entries(list).toReversed());
+  assert.deepEqual(readResources(reversed), { allocatable, omitted });
+});
+
+test('a status has at most 128 resources; one node cannot drive out what several have', () => {
+  const good = (name: string) => memberOf(name, { ...NATIVE, 'nvidia.com/gpu': '8', 'z.example.com/fpga': '1' });
+  const hostile = memberOf('evil', { ...NATIVE, ...many(1_000, at => `a.example.com/r${at}`) });
+  const members = [good('a'), hostile, good('b')];
+  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  assert.equal(status.status, 200);
+  const { allocatable = {} } = status;
+  assert.equal(Object.keys(allocatable).length, 128);
+  assert.deepEqual(
+    [allocatable.cpu, allocatable['nvidia.com/gpu'], allocatable['z.example.com/fpga']],
+    ['12', '16', '2'],
+  );
+  const found = status.conditions?.find(({ type }) => type === 'ResourcesOmitted');
+  assert.deepEqual(
+    [found?.status, found?.message],
+    [
+      'True',
+      'left out of allocatable: 2 sums beyond 128 resources or 64 KiB of status; node evil: 876 resources beyond the first 128',
+    ],
+  );
+  assert.deepEqual(computeStatus(aPool(), { ...calm, members: members.toReversed() }, NOW), status);
+  const after = computeStatus(aPool({}, { status }), { ...calm, members: [good('a')] }, NOW);
+  assert.equal(
+    after.conditions?.some(({ type }) => type === 'ResourcesOmitted'),
+    false,
+    'it goes when it is over',
+  );
+});
+
+test('a status stays below 64 KiB, whatever its parts are', () => {
+  const longest = (at: number) => `${`${at}`.padStart(3, 'a')}${'.abcdefgh'.repeat(27)}/${'n'.repeat(63)}`;
+  const members = Array.from({ length: 20 }, (_, at) =>
+    memberOf(`n${at}`, { ...NATIVE, ...many(200, longest), '\u0000\u0001': '1' }),
+  );
+  const noise = '\u0001'.repeat(2_000);
+  const observed: Observation = {
+    ...calm,
+    members,
+    specErrors: Array.from({ length: 9 }, (_, at) => ({ field: `spec.labels[${at}]`, message: noise })),
+    failures: Array.from({ length: 9 }, () => noise),
+    conflicts: Array.from({ length: 9 }, () => ({ reason: 'NodeConflict' as const, message: noise })),
+  };
+  const theirs = { type: 'Theirs', status: 'True', reason: 'R', message: 'm'.repeat(10_000), lastTransitionTime: NOW };
+  const pool = aPool({}, { status: { status: 200, nodeCount: 0, conditions: [theirs as unknown as Condition] } });
+  const status = computeStatus(pool, observed, NOW);
+  assert.ok(bytes(status) <= 64 * 1024, `${bytes(status)}`);
+  assert.equal(status.allocatable?.cpu, '80');
+  assert.ok(Object.keys(status.allocatable ?? {}).length > 10);
+  assert.ok(status.conditions?.some(({ type }) => (type as string) === 'Theirs'));
+  assert.ok(bytes(computeStatus(aPool(), { ...calm, members }, NOW)) <= 64 * 1024);
+});

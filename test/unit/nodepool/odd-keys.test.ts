@@ -1,0 +1,69 @@
+/** Keys that every object has something under without having them itself: labels and resources may be called so. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { applyEdits } from '../../../src/nodepool/edits.ts';
+import { parseLabelEdits, parseLabels } from '../../../src/nodepool/flag-syntax.ts';
+import { own, setOwn } from '../../../src/nodepool/json.ts';
+import { matchesQuery } from '../../../src/nodepool/label-query.ts';
+import { patchedLabels } from '../../../src/nodepool/member-labels.ts';
+import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
+import { matchesLabels } from '../../../src/nodepool/selector.ts';
+import { amount } from '../../../src/view/rows.ts';
+
+/** As it comes from a server: `__proto__` is a key like any other. */
+const only = <T>(key: string, value: T): Record<string, T> =>
+  JSON.parse(`{${JSON.stringify(key)}:${JSON.stringify(value)}}`);
+const NO_EDITS = { nodeSelector: {}, setTaints: [], removeTaints: [], handler: undefined, unmanaged: undefined };
+
+for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
+  describe(`the key ${key}`, () => {
+    const where = (operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
+    for (const [operator, ofNone, ofSome] of [
+      ['Exists', false, true],
+      ['DoesNotExist', true, false],
+      ['In', false, true],
+      ['NotIn', true, false],
+    ] as const) {
+      test(`${operator} sees it where it is, and nowhere else`, () => {
+        assert.equal(matchesQuery(where(operator, 'x'), {}), ofNone);
+        assert.equal(matchesQuery(where(operator, 'x'), only(key, 'x')), ofSome);
+      });
+    }
+
+    test('a selector matches only labels that have it', () => {
+      assert.equal(matchesLabels(only(key, 'x'), {}), false);
+      assert.equal(matchesLabels(only(key, 'x'), only(key, 'x')), true);
+      assert.equal(matchesQuery({ matchLabels: only(key, 'x') }, only(key, 'x')), true);
+    });
+
+    test('a flag sets it, an edit adds and removes it, a patch has it', () => {
+      if (key === '__proto__') assert.throws(() => parseLabels([`${key}=x`]), /a letter or digit first/);
+      else {
+        assert.deepEqual(Object.entries(parseLabels([`${key}=x`])), [[key, 'x']]);
+        assert.throws(() => parseLabels([`${key}=x`, `${key}=y`]), /given twice/);
+        assert.deepEqual(Object.entries(parseLabelEdits([`${key}=x`]).set), [[key, 'x']]);
+      }
+      const added = applyEdits({}, { ...NO_EDITS, labels: only(key, 'x') }).spec;
+      assert.deepEqual(Object.entries(added.labels ?? {}), [[key, 'x']]);
+      assert.deepEqual(applyEdits(added, { ...NO_EDITS, labels: only(key, null) }), { spec: {}, notFound: [] });
+      assert.deepEqual(Object.entries(patchedLabels({}, only(key, 'x'))), [[key, 'x']]);
+      assert.deepEqual(Object.keys(patchedLabels(only(key, 'x'), only(key, null))), []);
+      assert.equal(JSON.stringify(mergePatch({}, only(key, { a: 1 }))), `{"${key}":{"a":1}}`);
+      assert.equal(JSON.stringify(mergePatch(only(key, 1), {})), `{"${key}":null}`);
+    });
+
+    test('of a resource that a node does not have there is 0', () => {
+      assert.equal(amount({}, key), 0);
+      assert.equal(amount(only(key, '2'), key), 2);
+    });
+
+    test('setOwn() and own() know the members of the object alone', () => {
+      const object: Record<string, unknown> = {};
+      assert.equal(own(object, key), undefined);
+      setOwn(object, key, { polluted: true });
+      assert.deepEqual(own(object, key), { polluted: true });
+      assert.equal('polluted' in object, false);
+      assert.equal(Object.getPrototypeOf(object), Object.prototype);
+    });
+  });
+}

@@ -1,0 +1,65 @@
+/** Where a quantity stops being one, and what the quick sum of plain counts leaves to the whole parser. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseQuantity, sumQuantities, sumResourceLists } from '../../../src/nodepool/quantity.ts';
+
+const sums: [string[], string][] = [
+  [['-1Ki'], '-1Ki'],
+  [['-1023'], '-1023'],
+  [['1e+3'], '1e3'],
+  [['.e-9'], '0'],
+  [['m'], '0'],
+  [['007', '010'], '17'],
+  [['007m', '993m'], '1'],
+  [['0.000000000000', '1'], '1'],
+  [['0.0000000001', '1n'], '2n'],
+  [['1e9223372036854775807'], '100e-3'],
+  [['1e-9223372036854775808'], '1'],
+];
+for (const [terms, want] of sums) {
+  test(`the sum of ${JSON.stringify(terms)} is ${want}`, () => assert.equal(sumQuantities(terms), want));
+}
+
+test('500 digits before the point, and 512 characters, are the most', () => {
+  assert.equal(sumQuantities(['1e499']), '10e498');
+  assert.throws(() => sumQuantities(['1e500']), /at most 500 digits/);
+  assert.equal(sumQuantities(['0'.repeat(512)]), '0');
+});
+
+const fail = (_place: number, problem: string) => assert.fail(problem);
+
+test('an exponent beyond an int64, or behind another suffix, is refused', () => {
+  for (const text of ['1e9223372036854775808', '1e-9223372036854775809', '1ke5', '1em', '1mm']) {
+    assert.throws(() => sumQuantities([text]), { name: 'QuantityError', message: "unable to parse quantity's suffix" });
+  }
+});
+
+test('a binary quantity is one from 1 on, and 0 is one too', () => {
+  const format = (text: string) => parseQuantity(text).format;
+  assert.deepEqual(['0Ki', '0.0009765625Ki', '1Ki', '-1Ki'].map(format), new Array(4).fill('BinarySI'));
+  assert.deepEqual(['0.0009Ki', '5', '5m', '5e3'].map(format), [
+    'DecimalSI',
+    'DecimalSI',
+    'DecimalSI',
+    'DecimalExponent',
+  ]);
+});
+
+test('sums only the resources that are asked for', () => {
+  const lists = [{ cpu: '1', memory: '1Ki' }, { cpu: '2', pods: 'no number' }, {}];
+  assert.deepEqual(sumResourceLists(lists, fail, ['cpu', 'nvidia.com/gpu', 'constructor']), { cpu: '3' });
+});
+
+test('an empty text is no quantity, even in front', () => {
+  const told: string[] = [];
+  const lists = [{ cpu: '' }, { cpu: '1' }];
+  assert.deepEqual(
+    sumResourceLists(lists, (_place, problem) => told.push(problem)),
+    { cpu: '1' },
+  );
+  assert.match(told.join(), /^allocatable cpu "": quantities must match the regular expression '/);
+});
+
+test('what is no text at all is a bug of the caller, and no bad quantity', () => {
+  assert.throws(() => sumResourceLists([{ cpu: 5 as unknown as string }], fail), TypeError);
+});

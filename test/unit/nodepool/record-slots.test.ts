@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type AppliedRecord,
+  type AppliedSlot,
+  formatRecord,
+  isStrippable,
+  parseRecord,
+} from '../../../src/nodepool/record.ts';
+
+const parsed = (json: unknown) => parseRecord(JSON.stringify(json));
+const labelsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.labels ?? []);
+const taintsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.taints ?? []);
+
+test('what is written is read again: labels, taints, what was taken away and what was displaced', () => {
+  const record: AppliedRecord = {
+    pool: 'worker',
+    labels: new Map([
+      ['a', { value: '1', displaced: 'old' }],
+      ['b', { value: null, displaced: '' }],
+      ['c', { value: '' }],
+    ]),
+    taints: new Map([['t:NoSchedule', { value: 'x', displaced: 'y' }]]),
+  };
+  const text = formatRecord(record);
+  assert.deepEqual(JSON.parse(text), {
+    pool: 'worker',
+    labels: { a: '1', b: null, c: '' },
+    taints: { 't:NoSchedule': 'x' },
+    displaced: { labels: { a: 'old', b: '' }, taints: { 't:NoSchedule': 'y' } },
+  });
+  assert.deepEqual(parseRecord(text), record);
+});
+
+test('the same record gives the same bytes, in whatever order its slots came', () => {
+  const slots: [string, AppliedSlot][] = [
+    ['b', { value: '2' }],
+    ['a', { value: '1' }],
+    ['c', { value: '3' }],
+  ];
+  const texts = [slots, slots.toReversed(), [...slots.slice(1), ...slots.slice(0, 1)]].map(labels =>
+    formatRecord({ pool: 'worker', labels: new Map(labels), taints: new Map() }),
+  );
+  assert.deepEqual(new Set(texts), new Set(['{"pool":"worker","labels":{"a":"1","b":"2","c":"3"}}']));
+});
+
+test('a record without slots is its pool alone, and asked again it is the same', () => {
+  const record: AppliedRecord = { pool: 'worker', labels: new Map(), taints: new Map() };
+  assert.deepEqual([formatRecord(record), formatRecord(record)], ['{"pool":"worker"}', '{"pool":"worker"}']);
+});
+
+test('what is no record is none', () => {
+  assert.equal(parseRecord(undefined), undefined);
+  for (const text of ['', '{', 'null', '[]', '"worker"', '7', '{}', '{"pool":7}', '{"pool":null}', '{"pool":["a"]}']) {
+    assert.equal(parseRecord(text), undefined, text);
+  }
+});
+
+test('the name of a pool has 253 characters at most, from its first to its last of those that names have', () => {
+  for (const pool of ['a', '0', 'a.b-c', 'x'.repeat(253)]) assert.equal(parsed({ pool })?.pool, pool);
+  for (const pool of ['', 'x'.repeat(254), '_a', 'a_', 'a b', 'a\n']) assert.equal(parsed({ pool }), undefined, pool);
+});
+
+test('sections of another type are empty ones', () => {
+  for (const section of [undefined, null, 'a', 7, ['a'], true]) {
+    const record = parsed({ pool: 'worker', labels: section, taints: section, displaced: section });
+    assert.deepEqual(record, { pool: 'worker', labels: new Map(), taints: new Map() });
+    const beside = { pool: 'worker', labels: { a: 'b' }, displaced: section };
+    assert.deepEqual(labelsOf(parsed(beside)), { a: { value: 'b' } });
+    const inside = { pool: 'worker', labels: { a: 'b' }, displaced: { labels: section } };
+    assert.deepEqual(labelsOf(parsed(inside)), { a: { value: 'b' } });
+  }
+});
+
+test('slots whose key or value no pool can have written are left out, and the others stay', () => {
+  const labels = { ok: 'v', 'bad key': 'v', number: 7, object: {}, long: 'v'.repeat(64), empty: '', gone: null };
+  assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels })), {
+    ok: { value: 'v' },
+    empty: { value: '' },
+    gone: { value: null },
+  });
+  const taints = {
+    'a:NoSchedule': 'v',
+    'b:NoExecute': null,
+    'example.com/c:PreferNoSchedule': '',
+    'd:Never': 'v',
+    NoSchedule: 'v',
+    'bad key:NoSchedule': 'v',
+    ':NoSchedule': 'v',
+    'e:NoSchedule': 'not a value!',
+  };
+  assert.deepEqual(taintsOf(parsed({ pool: 'worker', taints })), {
+    'a:NoSchedule': { value: 'v' },
+    'b:NoExecute': { value: null },
+    'example.com/c:PreferNoSchedule': { value: '' },
+  });
+});
+
+test('a displaced value that no label can have is left out, the slot stays', () => {
+  for (const displaced of [null, 7, 'not a value!', 'v'.repeat(64)]) {
+    const json = { pool: 'worker', labels: { a: 'b' }, displaced: { labels: { a: displaced } } };
+    assert.deepEqual(labelsOf(parsed(json)), { a: { value: 'b' } });
+  }
+  const empty = { pool: 'worker', labels: { a: null }, displaced: { labels: { a: '' } } };
+  assert.deepEqual(labelsOf(parsed(empty)), { a: { value: null, displaced: '' } });
+});
+
+test("a key of the cluster's own is never recorded as taken away, but may be set", () => {
+  const key = 'node.kubernetes.io/x';
+  assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: null } })), {});
+  assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: 'v' } })), { [key]: { value: 'v' } });
+  assert.deepEqual(taintsOf(parsed({ pool: 'worker', taints: { [`${key}:NoSchedule`]: null } })), {});
+  assert.deepEqual([isStrippable(key), isStrippable('example.com/x')], [false, true]);
+});

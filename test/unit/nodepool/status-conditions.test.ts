@@ -1,0 +1,122 @@
+/** The sentences and reasons of a pool's conditions. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { computeStatus, type Observation, STATUS_WORDS, troubleIn } from '../../../src/nodepool/status.ts';
+import type { Condition, NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { aNode, aPool } from './fixtures.ts';
+
+const NOW = '2026-03-01T00:00:00Z';
+const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
+const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;
+const foreignClass = { reason: 'RuntimeClassConflict', message: 'RuntimeClass x is not ours' } as const;
+const compute = (observed: Partial<Observation>) => computeStatus(aPool(), { ...calm, ...observed }, NOW);
+
+/** Status, reason and message of each condition. */
+function said({ conditions = [] }: NodePoolStatus) {
+  return Object.fromEntries(conditions.map(({ type, status, reason, message }) => [type, [status, reason, message]]));
+}
+
+const ALL_APPLIED = 'every member carries the labels and taints of the pool';
+
+test('a pool that is as it should be says so', () => {
+  assert.deepEqual(said(compute({ members: [aNode(), aNode({ name: 'b' })] })), {
+    Ready: ['True', 'PoolReady', '2 of 2 nodes are Ready'],
+    Applied: ['True', 'Applied', ALL_APPLIED],
+    Conflict: ['False', 'NoConflict', ''],
+  });
+  assert.equal(said(compute({ members: [aNode()] })).Ready?.[2], '1 of 1 node is Ready');
+  assert.equal(said(compute({})).Ready?.[2], '0 of 0 nodes are Ready');
+});
+
+test('no member that is Ready', () => {
+  assert.deepEqual(said(compute({ members: [aNode({ ready: false })] })), {
+    Ready: ['False', 'NoReadyNode', '0 of 1 node is Ready'],
+    Applied: ['True', 'Applied', ALL_APPLIED],
+    Conflict: ['False', 'NoConflict', ''],
+  });
+});
+
+test('conflicts: the first gives the reason, all are named', () => {
+  assert.deepEqual(said(compute({ conflicts: [conflict] })), {
+    Ready: ['False', 'NodeConflict', 'see condition Conflict'],
+    Applied: ['True', 'Applied', ALL_APPLIED],
+    Conflict: ['True', 'NodeConflict', conflict.message],
+  });
+  const both = said(compute({ conflicts: [foreignClass, conflict] }));
+  assert.deepEqual(both.Conflict, [
+    'True',
+    'RuntimeClassConflict',
+    'RuntimeClass x is not ours; node a belongs to pool b',
+  ]);
+  assert.equal(both.Ready?.[1], 'RuntimeClassConflict');
+});
+
+test('failed writes', () => {
+  assert.deepEqual(said(compute({ failures: ['no', 'never'] })), {
+    Ready: ['False', 'WriteFailed', 'see condition Applied'],
+    Applied: ['False', 'WriteFailed', 'no; never'],
+    Conflict: ['False', 'NoConflict', ''],
+  });
+});
+
+test('an invalid spec', () => {
+  const specErrors = [
+    { field: 'spec.handler', message: 'is wrong' },
+    { field: 'spec.taints', message: 'too' },
+  ];
+  const invalid = 'spec.handler: is wrong; spec.taints: too';
+  assert.deepEqual(said(compute({ specErrors })), {
+    Ready: ['False', 'InvalidSpec', invalid],
+    Applied: ['False', 'InvalidSpec', invalid],
+    Conflict: ['False', 'NoConflict', ''],
+  });
+  const failing = said(compute({ specErrors, failures: ['no'] }));
+  assert.deepEqual(failing.Applied, ['False', 'InvalidSpec', `${invalid}; no`]);
+});
+
+test('of more than five sentences the first five are shown, and the rest is counted', () => {
+  const sentences = (count: number) => Array.from({ length: count }, (_, index) => `f${index + 1}`);
+  const message = (count: number) => said(compute({ failures: sentences(count) })).Applied?.[2];
+  assert.equal(message(5), 'f1; f2; f3; f4; f5');
+  assert.equal(message(6), 'f1; f2; f3; f4; f5; and 1 more');
+  assert.equal(message(9), 'f1; f2; f3; f4; f5; and 4 more');
+});
+
+test('conditions carry the generation that they are about, where there is one', () => {
+  const generations = ({ conditions = [] }: NodePoolStatus) => conditions.map(each => each.observedGeneration);
+  const status = computeStatus(aPool({}, { generation: 3 }), calm, NOW);
+  assert.deepEqual([status.observedGeneration, ...generations(status)], [3, 3, 3, 3]);
+  const { generation: _, ...metadata } = aPool().metadata;
+  const without = computeStatus({ ...aPool(), metadata }, calm, NOW);
+  assert.equal('observedGeneration' in without, false);
+  assert.ok(without.conditions?.every(condition => !('observedGeneration' in condition)));
+});
+
+test('conditions that others wrote stay, after ours', () => {
+  const theirs = { type: 'Theirs', status: 'Unknown', reason: 'R', message: '', lastTransitionTime: NOW };
+  const before = { ...compute({}), conditions: [theirs as unknown as Condition, ...(compute({}).conditions ?? [])] };
+  const { conditions } = computeStatus(aPool({}, { status: before }), calm, NOW);
+  assert.deepEqual(
+    conditions?.map(({ type }) => type),
+    ['Ready', 'Applied', 'Conflict', 'Theirs'],
+  );
+  assert.equal(conditions?.at(-1), theirs);
+});
+
+test('the condition that tells most is the one that the others point to', () => {
+  const trouble = (observed: Partial<Observation>) => troubleIn(compute(observed))?.type;
+  assert.equal(trouble({}), undefined);
+  assert.equal(trouble({ failures: ['no'], conflicts: [conflict] }), 'Applied');
+  assert.equal(trouble({ conflicts: [conflict] }), 'Conflict');
+  assert.equal(trouble({ members: [aNode({ ready: false })] }), 'Ready');
+  assert.deepEqual([troubleIn(undefined), troubleIn({ status: 200, nodeCount: 0 })], [undefined, undefined]);
+  const unknown = {
+    ...compute({}),
+    conditions: [{ ...(compute({}).conditions?.[0] as Condition), status: 'Unknown' }],
+  };
+  assert.equal(troubleIn(unknown as NodePoolStatus)?.status, 'Unknown');
+});
+
+test('each value of the status has its word', () => {
+  assert.deepEqual(STATUS_WORDS, { 200: 'Normal', 409: 'Conflict', 422: 'Invalid', 500: 'Failing', 503: 'NotReady' });
+});

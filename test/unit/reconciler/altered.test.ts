@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { planNode } from '../../../src/nodepool/plan.ts';
+import { parseRecord } from '../../../src/nodepool/record.ts';
+import type { Node } from '../../../src/nodepool/types.ts';
+import { alteredError, alteredSlots } from '../../../src/reconciler/altered.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
+import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
+
+const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')] });
+const stripping = { ...pool, spec: { ...pool.spec, unmanaged: 'Remove' as const } };
+const node = aNode({ labels: { team: 'a' }, taints: [taint('foreign:NoSchedule')] });
+
+/** What is said when the server makes something else of the first write of a pool to the node. */
+function altered(change: (stored: Node) => Node, owner = pool): string {
+  const plan = planNode(node, undefined, owner);
+  const { patch } = plan;
+  assert.ok(patch);
+  const answer = change(patchedNode(node, patch));
+  const next = () => planNode(answer, parseRecord(answer.record), owner);
+  const slots = alteredSlots({ node, patch }, answer, next);
+  return slots.length === 0 ? '' : alteredError('n1', slots).message.replace(/^.* while it was written: /, '');
+}
+
+const cases: [string, (stored: Node) => Node, string, typeof pool?][] = [
+  ['nothing', stored => stored, ''],
+  [
+    'a label of the pool',
+    s => ({ ...s, labels: { ...s.labels, tier: 'x' } }),
+    'label tier was sent with value "gold" and is "x"',
+  ],
+  [
+    'a label of the pool is removed',
+    s => ({ ...s, labels: { team: 'a' } }),
+    'label tier was sent with value "gold" and removed',
+  ],
+  ['a label of nobody', s => ({ ...s, labels: { ...s.labels, team: 'b', more: 'c' } }), ''],
+  [
+    'a label that the pool strips',
+    s => ({ ...s, labels: { ...s.labels, more: 'c' } }),
+    'label more was added with value "c"',
+    stripping,
+  ],
+  ['the record', ({ record: _, ...s }) => s, 'annotation nodes.lailin.xyz/applied was removed'],
+  ['the text of the record', s => ({ ...s, record: '{}' }), 'annotation nodes.lailin.xyz/applied was replaced'],
+  [
+    'a taint of the pool',
+    s => ({ ...s, taints: [taint('own=y:NoSchedule')] }),
+    'taint own:NoSchedule was sent with value "x" and is "y"',
+  ],
+  ['a foreign taint', s => ({ ...s, taints: [...s.taints, taint('more:NoSchedule')] }), ''],
+  [
+    'a taint that the pool strips',
+    s => ({ ...s, taints: [...s.taints, taint('more:NoSchedule')] }),
+    'taint more:NoSchedule was added with value ""',
+    stripping,
+  ],
+];
+
+for (const [what, change, expected, owner] of cases) {
+  test(`the server changes ${what}: ${expected || 'no failure'}`, () => assert.equal(altered(change, owner), expected));
+}

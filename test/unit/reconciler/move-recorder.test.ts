@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MoveRecorder } from '../../../src/reconciler/move-recorder.ts';
+import type { NodeMove } from '../../../src/reconciler/node-move.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+
+const move = (node: string, from: string | undefined, to: string): NodeMove => ({ node, from, to, changes: [] });
+
+function create() {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const recorder = new MoveRecorder({ clock, tell: (pool, { note }) => told.push(`${pool}: ${note}`) });
+  return { clock, told, recorder };
+}
+
+test('what reconciles of many pools do to one is told at once, and then once a second', async () => {
+  const { clock, told, recorder } = create();
+  for (let at = 10; at < 40; at++) {
+    recorder.add([move(`n${at}`, 'big', `p${at}`)]);
+    await clock.advance(50);
+  }
+  await clock.advance(5_000);
+  const ofBig = told.filter(note => note.startsWith('big: '));
+  assert.deepEqual(
+    ofBig.map(note => note.slice(0, 30)),
+    ['big: 1 node left: n10', 'big: 19 nodes left: n11, n12, ', 'big: 10 nodes left: n30, n31, '],
+  );
+  assert.equal(told.filter(note => /^p\d\d: 1 node joined: n\d\d$/.test(note)).length, 30);
+  assert.equal(clock.pending, 0);
+  recorder.add([move('late', undefined, 'big')]);
+  assert.equal(told.at(-1), 'big: 1 node joined: late');
+});
+
+test('flush tells what waits, once', async () => {
+  const { clock, told, recorder } = create();
+  recorder.add([move('a', undefined, 'p')]);
+  recorder.add([move('b', undefined, 'p')]);
+  recorder.add([move('b', 'p', 'p'), move('c', undefined, 'p')]);
+  assert.deepEqual(told, ['p: 1 node joined: a']);
+  recorder.flush();
+  assert.deepEqual(told, ['p: 1 node joined: a', 'p: 2 nodes joined: b, c']);
+  await clock.advance(5_000);
+  assert.equal(told.length, 2);
+});

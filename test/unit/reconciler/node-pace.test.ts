@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Change } from '../../../src/nodepool/plan.ts';
+import { NodePace } from '../../../src/reconciler/node-pace.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+
+const spec: Change = { kind: 'label', key: 'tier', action: 'change', from: 'a', to: 'b', reason: 'spec' };
+const drift: Change = { ...spec, reason: 'drift' };
+const error = new NodepoolError('cluster', 'something else keeps changing it');
+
+function create() {
+  const clock = new FakeClock();
+  const pace = new NodePace(clock);
+  /** Writes whenever it is allowed, for so long, every 100 ms; gives when it did. */
+  const run = (ms: number, changes: Change[], isAltered = false) => {
+    const times: number[] = [];
+    for (const end = clock.now() + ms; clock.now() < end; clock.freeze(100)) {
+      const state = pace.check('uid', changes);
+      if (state.kind === 'limit') pace.limited('uid', error, state.isContested);
+      if (state.kind !== 'free') continue;
+      pace.written('uid', changes);
+      if (isAltered) pace.altered('uid', changes, error);
+      times.push(clock.now());
+    }
+    return times;
+  };
+  return { clock, pace, run };
+}
+
+test('a node gets at most 10 writes in any minute, other nodes are free', () => {
+  const { clock, pace, run } = create();
+  const times = run(300_000, [spec]);
+  for (const from of times) assert.ok(times.filter(at => at >= from && at < from + 60_000).length <= 10);
+  assert.equal(times.length, 50);
+  assert.equal(pace.check('other', [spec]).kind, 'free');
+  clock.freeze(60_000);
+  assert.equal(pace.check('uid', [spec]).kind, 'free');
+});
+
+test('a node that others keep changing back gets one write a minute after the first ten, and is contested for 10 s', () => {
+  const { clock, pace, run } = create();
+  const times = run(300_000, [drift]);
+  assert.equal(times.length, 10 + 4);
+  assert.equal(pace.check('uid', [drift]).kind, 'held');
+  clock.freeze(60_000);
+  assert.equal(pace.check('uid', [drift]).kind, 'free');
+  pace.written('uid', [drift]);
+  clock.freeze(4_000);
+  assert.deepEqual(pace.contested('uid'), { error, ms: 6_000 });
+  clock.freeze(6_000);
+  assert.equal(pace.contested('uid'), undefined);
+  assert.equal(pace.check('uid', [drift]).kind, 'free', 'the next ten are free again');
+});
+
+test('writes that the server alters come after 1 s, 2 s, 4 s and so on, at most a minute apart', () => {
+  const { run } = create();
+  const times = run(300_000, [drift], true);
+  const delays = times.slice(1).map((at, index) => Math.round((at - (times[index] ?? 0)) / 1000));
+  assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+});
+
+test('what is to be written now does not wait for an earlier write that the server altered', () => {
+  const { pace } = create();
+  pace.written('uid', [drift]);
+  assert.equal(pace.altered('uid', [drift], error), 1000);
+  assert.deepEqual(pace.check('uid', [drift]), { kind: 'held', error, ms: 1000 });
+  assert.equal(pace.check('uid', [{ ...drift, to: 'c' }]).kind, 'free');
+  pace.written('uid', [{ ...drift, to: 'c' }]);
+  pace.unaltered('uid');
+  assert.equal(pace.check('uid', [drift]).kind, 'free');
+});

@@ -1,0 +1,247 @@
+/** What a write of one node does when others write to it, when it goes, and when its pool is not ready for it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
+import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
+import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+
+const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
+const fresh = aNode({ labels: role('worker') });
+
+/** A server with one node; the test says what happens on the way. */
+class Server {
+  live: Node | undefined;
+  readonly requests: string[] = [];
+  readonly sent: NodePatch[] = [];
+  readonly slept: number[] = [];
+  /** In place of the server's own answer; runs before it. */
+  onPatch: (attempt: number) => NodeWrite | undefined = () => undefined;
+  onFinalizers: (pool: NodePool) => NodePool | undefined = pool => pool;
+
+  constructor(node: Node) {
+    this.live = node;
+  }
+
+  /** What somebody else does. */
+  change(node: Partial<Node>): void {
+    if (this.live !== undefined) this.#store({ ...this.live, ...node });
+  }
+
+  #store(node: Node): Node {
+    this.live = { ...node, resourceVersion: String(Number(node.resourceVersion) + 1) };
+    return this.live;
+  }
+
+  readonly port = {
+    patchNode: async (name: string, patch: NodePatch): Promise<NodeWrite> => {
+      this.requests.push(`patch ${name}`);
+      this.sent.push(patch);
+      const forced = this.onPatch(this.sent.length);
+      if (forced !== undefined) return forced;
+      if (this.live === undefined) return { kind: 'gone' };
+      if (patch.resourceVersion !== this.live.resourceVersion) return { kind: 'conflict' };
+      return { kind: 'written', node: this.#store(patchedNode(this.live, patch)) };
+    },
+    getNode: async (name: string) => {
+      this.requests.push(`get ${name}`);
+      return this.live;
+    },
+    getPool: async (name: string) => {
+      this.requests.push(`get pool ${name}`);
+      return undefined;
+    },
+    setFinalizers: async (pool: NodePool, finalizers: string[]) => {
+      this.requests.push(`finalizers ${pool.metadata.name}: ${finalizers}`);
+      const stored = this.onFinalizers({ ...pool, metadata: { ...pool.metadata, finalizers, resourceVersion: '99' } });
+      return stored === undefined ? { kind: 'gone' } : { kind: 'written', pool: stored };
+    },
+  } as unknown as ClusterPort;
+}
+
+function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWriterDeps> = {}) {
+  const server = new Server(node);
+  const view = new View(pools, [node], []);
+  const sleep = async (ms: number) => void server.slept.push(ms);
+  return {
+    server,
+    view,
+    writer: new NodeWriter({ cluster: server.port, view, sleep, clock: new FakeClock(), ...more }),
+  };
+}
+
+test('what differs is written with one guarded patch, and told', async () => {
+  const { server, view, writer } = begin(fresh);
+  assert.deepEqual(await writer.settle('n1'), {
+    node: 'n1',
+    from: undefined,
+    to: 'worker',
+    changes: [{ kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' }],
+  });
+  assert.deepEqual(server.sent, [
+    {
+      resourceVersion: '7',
+      labels: { tier: 'gold' },
+      record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
+    },
+  ]);
+  assert.equal(view.node('n1'), server.live);
+  assert.equal(writer.needsWrite('n1'), false);
+  assert.equal(await writer.settle('n1'), undefined);
+  assert.deepEqual(server.requests, ['patch n1']);
+});
+
+test('a node that needs nothing, or is not there, costs no request', async () => {
+  const { server, writer } = begin(aNode());
+  assert.deepEqual([await writer.settle('n1'), await writer.settle('nobody')], [undefined, undefined]);
+  assert.deepEqual(server.requests, []);
+});
+
+test('one write at a time: who asks meanwhile waits for it, and is told nothing', async () => {
+  const { server, view, writer } = begin(fresh);
+  const first = writer.settle('n1');
+  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(view.node('n1')?.labels.tier, 'gold');
+  assert.equal((await first)?.to, 'worker');
+  assert.deepEqual(server.requests, ['patch n1']);
+  server.change({ labels: role('worker') });
+  view.setNode(server.live ?? assert.fail());
+  assert.equal((await writer.settle('n1'))?.changes.length, 1, 'and the next is written again');
+});
+
+test('a conflict: the node is read and planned anew, and what others set stays', async () => {
+  const { server, writer } = begin(fresh);
+  server.change({ taints: [taint('theirs:NoExecute')], labels: { ...fresh.labels, tier: 'theirs' } });
+  const move = await writer.settle('n1');
+  assert.deepEqual(server.requests, ['patch n1', 'get n1', 'patch n1']);
+  assert.deepEqual(server.live?.taints, [taint('theirs:NoExecute')]);
+  assert.deepEqual(move?.changes, [
+    { kind: 'label', key: 'tier', action: 'change', from: 'theirs', to: 'gold', reason: 'spec' },
+  ]);
+});
+
+test('a conflict after which nothing is left to do is no write', async () => {
+  const { server, view, writer } = begin(fresh);
+  server.change({ labels: {} });
+  assert.equal(await writer.settle('n1'), undefined);
+  assert.deepEqual(server.requests, ['patch n1', 'get n1']);
+  assert.equal(view.node('n1'), server.live);
+});
+
+test('conflict after conflict: the first is tried again at once, the others later and later, 50 times at most', async () => {
+  const { server, writer } = begin(fresh);
+  server.onPatch = () => ({ kind: 'conflict' });
+  await assert.rejects(writer.settle('n1'), {
+    name: 'NodepoolError',
+    message: 'node n1 was changed by somebody else 50 times in a row between our read and our write',
+    next: 'nothing of theirs was overwritten; try again when they are done',
+  });
+  assert.equal(server.sent.length, 50);
+  assert.equal(server.slept[0], 0);
+  assert.ok(server.slept.every((ms, attempt) => ms >= 0 && ms <= Math.min(2 ** (attempt + 1), 200)));
+  assert.ok(server.slept.some(ms => ms > 8));
+  server.onPatch = () => undefined;
+  assert.equal((await writer.settle('n1'))?.to, 'worker', 'it is tried anew when it is asked for again');
+});
+
+test('a write that gets through after many conflicts counts', async () => {
+  const { server, writer } = begin(fresh);
+  server.onPatch = attempt => (attempt < 49 ? { kind: 'conflict' } : undefined);
+  assert.equal((await writer.settle('n1'))?.to, 'worker');
+});
+
+test('a node that goes, before the write or while a conflict is looked at, is forgotten', async () => {
+  const gone = begin(fresh);
+  gone.server.live = undefined;
+  assert.equal(await gone.writer.settle('n1'), undefined);
+  assert.deepEqual([gone.server.requests, gone.view.node('n1')], [['patch n1', 'get n1'], undefined]);
+
+  const going = begin(fresh);
+  going.server.onPatch = () => {
+    going.server.live = undefined;
+    return { kind: 'conflict' };
+  };
+  assert.equal(await going.writer.settle('n1'), undefined);
+  assert.deepEqual([going.server.requests, going.view.node('n1')], [['patch n1', 'get n1'], undefined]);
+});
+
+test('a pool has the finalizer before it gets its first node', async () => {
+  const { server, view, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
+  assert.equal((await writer.settle('n1'))?.to, 'worker');
+  assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'patch n1']);
+  assert.deepEqual(view.pool('worker')?.metadata.finalizers, [FINALIZER]);
+});
+
+test('a pool that goes while it gets the finalizer gets no node', async () => {
+  const { server, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
+  server.onFinalizers = () => undefined;
+  assert.equal(await writer.settle('n1'), undefined);
+  assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'get pool worker']);
+});
+
+test('a node that leaves needs nobody’s finalizer', async () => {
+  const held = aNode({ labels: { tier: 'gold' }, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) });
+  const { server, writer } = begin(held, [aPool({ labels: { tier: 'gold' } })]);
+  const move = await writer.settle('n1');
+  assert.deepEqual([move?.from, move?.to, server.requests], ['worker', undefined, ['patch n1']]);
+});
+
+test('what turns out to be left after a write is written too: one story from the first pool to the last', async () => {
+  const other = aPool({ labels: { own: '1' } }, { name: 'other', finalizers: [FINALIZER] });
+  const inWorker = aNode({
+    labels: { ...role('other'), tier: 'gold' },
+    record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
+  });
+  const { server, view, writer } = begin(inWorker, [worker, other]);
+  server.onPatch = attempt => {
+    const edited = { ...other, spec: { labels: { own: '2' } }, metadata: { ...other.metadata, generation: 2 } };
+    if (attempt === 1) view.setPool(edited);
+    return undefined;
+  };
+  const move = await writer.settle('n1');
+  assert.deepEqual([move?.from, move?.to, server.sent.length], ['worker', 'other', 2]);
+  assert.deepEqual(
+    move?.changes.map(({ key, action, to }) => [key, action, to]),
+    [
+      ['own', 'add', '1'],
+      ['tier', 'remove', undefined],
+      ['own', 'change', '2'],
+    ],
+  );
+});
+
+test('pools that would hand the node to each other for ever: it says so, and writes nothing', async () => {
+  const gpu = aPool({ labels: { accelerator: 'nvidia' } }, { name: 'gpu', finalizers: [FINALIZER] });
+  const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia' });
+  const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
+  const { server, writer } = begin(aNode({ labels: { accelerator: 'nvidia' }, record }), [gpu, nvidia]);
+  assert.deepEqual([writer.needsWrite('n1'), writer.needsWrite('n1')], [true, true]);
+  await assert.rejects(writer.settle('n1'), {
+    name: 'NodepoolError',
+    message:
+      'node n1 would go round for ever between the pools gpu, nvidia: labels that one sets make it a member of another',
+    next: 'change the labels or the nodeSelector of one of them',
+  });
+  assert.deepEqual(server.requests, []);
+});
+
+test('a NoExecute taint that was not agreed to is not set, one that was is', async () => {
+  const evicting = aPool({ taints: [taint('evict=now:NoExecute')] }, { finalizers: [FINALIZER] });
+  const refused = begin(fresh, [evicting], {
+    consent: new Set(['n1 evict:NoExecute=later', 'n2 evict:NoExecute=now']),
+  });
+  await assert.rejects(refused.writer.settle('n1'), {
+    name: 'NodepoolError',
+    message: /^node n1 was changed meanwhile and would now get the taint evict:NoExecute=now, which was not agreed to/,
+  });
+  assert.deepEqual(refused.server.requests, []);
+
+  const agreed = begin(fresh, [evicting], { consent: new Set(['n1 evict:NoExecute=now']) });
+  assert.equal((await agreed.writer.settle('n1'))?.to, 'worker');
+  const unasked = begin(fresh, [evicting]);
+  assert.equal((await unasked.writer.settle('n1'))?.to, 'worker');
+});
