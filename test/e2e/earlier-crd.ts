@@ -74,4 +74,5 @@ export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED):
     return answer.status === PROBED[which][0] && kept === PROBED[which][1];
   });
   await api.expect('DELETE', `${POOLS}/probe`);
+  await eventually('pools are listed', async () => (await api.request('GET', POOLS)).status === 200);
 }

@@ -118,7 +118,7 @@ test('a server that answers conflict for ever ends as an error', async () => {
   await world.pool('w', {});
   const { cluster } = await world.connection();
   const [summary] = await world.reconcileWith({ ...cluster, setFinalizers: async () => ({ kind: 'conflict' }) });
-  assert.match(summary?.error?.message ?? '', /cannot set the finalizer of nodepool w/);
+  assert.match(summary?.error?.message ?? '', /cannot patch NodePool "w": the cluster keeps answering conflict/);
 });
 
 test('the same failures give the same status: no write and no event a run', async () => {

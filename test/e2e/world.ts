@@ -24,6 +24,7 @@ import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
+import { eventually } from './watching.ts';
 
 export interface LiveNode {
   metadata: {
@@ -100,8 +101,14 @@ export function useWorld(options: ControlPlaneOptions = {}): World {
 
   const clean = async () => {
     warnings.length = 0;
-    const list = (await api().expect('GET', pools)) as { items: NodePool[] };
-    for (const { metadata } of list.items) {
+    let items: NodePool[] = [];
+    // After a change of the CRD the server says 429 until its storage is ready.
+    await eventually('pools are listed', async () => {
+      const { status, body } = await api().request('GET', pools);
+      if (status === 200) ({ items } = body as { items: NodePool[] });
+      return status === 200;
+    });
+    for (const { metadata } of items) {
       if (metadata.finalizers)
         await api().expect('PATCH', `${pools}/${metadata.name}`, { metadata: { finalizers: [] } });
       await api().request('DELETE', `${pools}/${metadata.name}`);
