@@ -10,7 +10,7 @@
  * cluster's own (one that contains "kubernetes") into being. manifests/protect-records.yaml refuses it the annotation.
  */
 import { isObject } from './json.ts';
-import { isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
+import { isSubdomain, isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
 
 export interface AppliedSlot {
   /** What the pool wrote; null when it took the slot away (`unmanaged: Remove`). */
@@ -29,9 +29,6 @@ export interface AppliedRecord {
 export function isStrippable(key: string): boolean {
   return !key.includes('kubernetes');
 }
-
-/** What the server takes for the name of any object of the kind, of a pool older than our rules too. */
-const POOL_NAME = /^[a-z0-9.-]{1,253}$/;
 
 /**
  * Characters. A pool of 100 labels and 100 taints whose keys, values and displaced values are all at their longest takes
@@ -74,7 +71,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     return { problem: 'not JSON' };
   }
   if (!isObject(json)) return { problem: 'not a JSON object' };
-  if (typeof json.pool !== 'string' || !POOL_NAME.test(json.pool)) return { problem: 'without the name of a pool' };
+  if (typeof json.pool !== 'string' || !isSubdomain(json.pool)) return { problem: 'without the name of a pool' };
   const displaced = isObject(json.displaced) ? json.displaced : {};
   const [labels, taints] = [slotsOf(json.labels), slotsOf(json.taints)];
   if (Math.max(labels.length, taints.length) > MAX_RECORD_SLOTS) {

@@ -58,12 +58,14 @@ const problems: [string, string][] = [
   ['x', 'not JSON'],
   ['[]', 'not a JSON object'],
   ['{"pool":5}', 'without the name of a pool'],
+  ['{"pool":".."}', 'without the name of a pool'],
+  ['{"pool":"a/b"}', 'without the name of a pool'],
   [`{"pool":"p"}${' '.repeat(MAX_RECORD_LENGTH)}`, 'larger than 163840 characters (163852)'],
   [keptRecord('x'.repeat(175_000)), 'larger than 163840 characters (175000)'],
   [`{"pool":"p","labels":${many(MAX_RECORD_SLOTS + 1)}}`, 'more than 1000 labels or taints'],
 ];
 for (const [raw, problem] of problems) {
-  test(`a record that is ${problem} is not used, and says why`, () => {
+  test(`a record that is ${problem} (${raw.slice(0, 20)}) is not used, and says why`, () => {
     assert.equal(parseRecord(raw), undefined);
     assert.equal(recordProblem(raw), problem);
   });
