@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../controller/clock.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { ApplyDeps } from '../operations/apply.ts';
 import { warningLine } from './error-line.ts';
@@ -27,6 +28,7 @@ export async function reconcileDeps(
   return {
     cluster,
     now: io.now,
+    clock: systemClock,
     sleep: ms => sleep(ms),
     progress: {
       planned(nodes) {

@@ -10,7 +10,7 @@ import { warningLine } from './error-line.ts';
 import type { Deps } from './factory.ts';
 import { failureLines } from './failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from './flags.ts';
-import { interruptible, reportInterruption } from './interruptible.ts';
+import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
@@ -71,14 +71,13 @@ export async function showMoves(
   if (planned.plan.nodes.length === 0) return EXIT.done;
   const work = await reconcileDeps(deps, connection, WORDS[what.kind]);
   const options = { concurrency, dryRun: dryRun === 'server', consent };
-  const { result, isInterrupted } = await interruptible(io, signal =>
+  const { moved, failures, warnings, results } = await interruptible(io, signal =>
     moveNodes(planned, options, { ...work, signal }).finally(work.stop),
   );
-  const { moved, failures, warnings, unwritten } = result;
   for (const node of moved) io.out(renderMoved(what, node) + suffix);
   for (const warning of warnings) io.err(warningLine(warning));
   for (const line of failureLines(failures)) io.err(line);
-  if (isInterrupted) return reportInterruption(io, moved.length, unwritten);
+  if (isInterrupted(results)) return reportInterruption(io, results);
   return failures.length > 0 ? EXIT.error : EXIT.done;
 }
 

@@ -1,12 +1,11 @@
 /** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
-import { movesOf } from '../operations/apply.ts';
 import { type Approve, agree } from '../operations/consent.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../operations/reconcile.ts';
 import { droppedFields, lackingMessage } from '../reconciler/status-fields.ts';
 import { errorLine, warningLine } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 import { failureLines } from './failure-lines.ts';
-import { interruptible, reportInterruption } from './interruptible.ts';
+import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
@@ -34,7 +33,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   });
   if (agreed === undefined) return EXIT.error;
   const { proposal, consent } = agreed;
-  const { result: summaries, isInterrupted } = await interruptible(io, signal =>
+  const summaries = await interruptible(io, signal =>
     reconcile(proposal, { concurrency, dryRun, consent }, { ...work, signal }).finally(work.stop),
   );
   if (summaries.length === 0) {
@@ -52,10 +51,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     for (const line of failureLines(outcome?.failures ?? [], pool, said)) io.err(line);
     if (error !== undefined) io.err(errorLine(error, pool));
   }
-  if (isInterrupted) {
-    const unwritten = summaries.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
-    return reportInterruption(io, movesOf(summaries).length, unwritten);
-  }
+  if (isInterrupted(summaries)) return reportInterruption(io, summaries);
   const codes = summaries.map(exitCode);
   // An error wins over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);

@@ -4,11 +4,10 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
-import { interruptible, reportInterruption } from '../cli/interruptible.ts';
+import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { deletionLine, reportDeletion } from '../cli/report-deletion.ts';
 import { EXIT } from '../cli/report-error.ts';
-import { movesOf } from '../operations/apply.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
@@ -57,15 +56,13 @@ export default class Delete extends BaseCommand<typeof Delete> {
       return 0;
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
-    const { result: results, isInterrupted } = await interruptible(io, signal =>
+    const results = await interruptible(io, signal =>
       deletePools(
         { pools, detachNodes, concurrency, dryRun: dryRun === 'server', consent },
         { ...work, pools: connection.pools, signal },
       ).finally(work.stop),
     );
     const codes = results.map(result => reportDeletion(result, dryRunSuffix(dryRun), deps));
-    if (!isInterrupted) return Math.max(0, ...codes);
-    const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
-    return reportInterruption(io, movesOf(results).length, unwritten);
+    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(0, ...codes);
   }
 }

@@ -1,5 +1,5 @@
 /** Carries out what was planned: the pools of an intent are reconciled, then whatever other pools gained or lost nodes. */
-import { systemClock } from '../controller/clock.ts';
+import type { Clock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
@@ -19,11 +19,14 @@ export interface ApplyOptions {
   dryRun: boolean;
   /** See Agreed. */
   consent?: ReadonlySet<string> | undefined;
+  /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
+  deleted?: ReadonlyMap<string, string>;
 }
 
 export interface ApplyDeps {
   cluster: ClusterPort;
   now: () => Date;
+  clock: Pick<Clock, 'now'>;
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
   /** Takes sentences that people should read. */
@@ -60,14 +63,15 @@ export async function apply(
   const before = stateBefore(view, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const pace = new WritePace(systemClock);
+  const pace = new WritePace(deps.clock);
   const reconciler = reconcilerOf(view, options, deps, { pace, ...counted, ...defined({ changes }) });
   const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
   // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
   for (const pool of named.flatMap(node => view.poolsOf(node))) touched.add(pool);
-  const own = await Promise.all(first.map(result => reconciledAgain(result, touchedByOthers(first), reconciler)));
+  const shared = touchedByOthers(first);
+  const own = await Promise.all(first.map(result => reconciledAgain(result, shared, reconciler)));
   const others = [...touched].filter(pool => !pools.includes(pool) && view.isStaying(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
   const rest = reconcilerOf(view, options, deps, { pace, ...counted, only });
@@ -126,13 +130,13 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
 
 function reconcilerOf(
   view: View,
-  { concurrency, dryRun, consent }: ApplyOptions,
-  { cluster, now, sleep, progress, signal }: ApplyDeps,
+  { concurrency, dryRun, consent, deleted }: ApplyOptions,
+  { cluster, now, clock, sleep, progress, signal }: ApplyDeps,
   own: Pick<ReconcilerOptions, 'changes' | 'only' | 'pace' | 'podsOn'>,
 ): Reconciler {
   const limit = createLimiter(concurrency);
-  const optional = defined({ progress, consent, signal });
-  return new Reconciler({ cluster, view, limit, now, sleep, clock: systemClock, dryRun, ...optional, ...own });
+  const optional = defined({ progress, consent, deleted, signal });
+  return new Reconciler({ cluster, view, limit, now, sleep, clock, dryRun, ...optional, ...own });
 }
 
 /** What the cluster refuses is the pool's; a bug is thrown. */

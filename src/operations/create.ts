@@ -13,7 +13,7 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
-import { hasNoExecute } from './evictions.ts';
+import { mayEvict } from './evictions.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
 import { nodesNotFound } from './not-found.ts';
 import type { DryRun, PoolsPort, RawPool } from './ports.ts';
@@ -72,11 +72,14 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   return created;
 }
 
-/** What a reconcile of the new pools would do. Nodes are read only where a taint with NoExecute may come of it. */
+/** What a reconcile of the new pools would do. Nodes are read only where that may evict pods. */
 async function planCreate(options: CreateOptions, nodes: Node[], cluster: ClusterPort): Promise<ClusterPlan> {
-  if (!options.pools.some(hasNoExecute)) return NO_CHANGE;
-  const [existing, all] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  return planCluster(new View(existing, all, []), {
+  // Without labels, a new pool that evicts nothing itself moves no node to another one.
+  const isAlone = nodes.length === 0 && options.pools.every(({ spec }) => spec.labels === undefined);
+  if (isAlone && !mayEvict([], options.pools)) return NO_CHANGE;
+  const existing = await cluster.listPools();
+  if (!mayEvict(existing, options.pools)) return NO_CHANGE;
+  return planCluster(new View(existing, await cluster.listNodes(), []), {
     pools: options.pools.map(({ metadata }) => metadata.name),
     specs: options.pools.map(asYoungest),
     labels: labelsOf(options, nodes),

@@ -2,17 +2,15 @@
 
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { ROLE_PREFIX } from '../nodepool/selector.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
-import { type Intent, stateBefore } from '../reconciler/intent.ts';
-import { stillThere } from '../reconciler/live-reads.ts';
-import type { MembershipChange, MembershipChanges } from '../reconciler/membership-change.ts';
+import { remade, stillThere } from '../reconciler/live-reads.ts';
 import type { NodeMove } from '../reconciler/node-writer.ts';
 import { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
+import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';
 import { loadView } from './load-view.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 import { firstStripWarning } from './strip-warning.ts';
@@ -69,14 +67,13 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
   }
   const marked = begun.filter(isMarked);
   const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(view.pool(name))]));
-  const deletion: Intent = { pools: namesOf(marked), isDeletion: true };
-  const former = formerOwners(view, deletion);
-  const changes = detachNodes ? detachments(view, marked, former) : undefined;
-  const intent: Intent = { ...deletion, ...(changes === undefined ? {} : { changes }) };
+  const intent = deletionIntent(view, namesOf(marked), detachNodes);
+  const former = formerOwners(view, intent);
   const nextPools = new Set(planCluster(view, intent).nodes.flatMap(({ owner }) => owner ?? []));
   deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(view, pool, { among: former })));
 
-  const { own, others } = await apply(view, intent, options, deps);
+  const deleted = new Map(marked.map(({ metadata: { name, uid = '' } }) => [name, uid]));
+  const { own, others } = await apply(view, intent, { ...options, deleted }, deps);
   const moves = movesOf([...own, ...others]);
   // A node without a record had nothing of the pool that could be released; the next owner gives it something.
   const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
@@ -87,39 +84,13 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
     ...(own.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
     released: released.get(name)?.length ?? 0,
     nextOwners: nextOwners(released.get(name) ?? []),
-    detached: changes === undefined ? 0 : moves.filter(move => isDetachedFrom(name, move)).length,
+    detached: moves.filter(move => isDetachedFrom(name, move)).length,
     finalizers: finalizers.get(name) ?? [],
   }));
 }
 
-/** By node, the pool that holds it before the deletion. */
-export function formerOwners(view: View, deletion: Intent): Map<string, string> {
-  const before = stateBefore(view, deletion);
-  const owners = deletion.pools.flatMap(pool => before.held(pool).map(({ name }) => [name, pool] as const));
-  return new Map(owners);
-}
-
-/** Removes the membership label with the patch that releases the node: a run that is killed finds the rest again. */
-function detachments(view: View, pools: readonly NodePool[], former: ReadonlyMap<string, string>): MembershipChanges {
-  const labels = new Map<string, Record<string, null>>();
-  const changes = new Map<string, MembershipChange>();
-  for (const pool of pools) {
-    const { name } = pool.metadata;
-    for (const node of view.matching(pool)) {
-      const claim = view.claim(node.name);
-      // The pool is marked, so that another one that matches the node is its owner now.
-      const isItsOwn = [claim?.owner, claim?.record?.pool, former.get(node.name)].includes(name);
-      if (claim?.owner !== undefined && !isItsOwn) continue;
-      const removed = { ...labels.get(node.name), [`${ROLE_PREFIX}${name}`]: null };
-      labels.set(node.name, removed);
-      changes.set(node.name, { pool: name, to: undefined, labels: () => removed });
-    }
-  }
-  return changes;
-}
-
 function isDetachedFrom(pool: string, { changes }: NodeMove): boolean {
-  return changes.some(({ reason, key }) => reason === 'membership' && key === `${ROLE_PREFIX}${pool}`);
+  return changes.some(({ reason, key }) => reason === 'membership' && key === detachedLabel(pool));
 }
 
 function namesOf(pools: readonly RawPool[]): string[] {
@@ -152,11 +123,7 @@ function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): voi
     if (view.pool(name)?.metadata.deletionTimestamp !== undefined) return;
     throw stillThere(`cannot delete NodePool "${name}"`);
   }
-  throw new NodepoolError(
-    'cluster',
-    `nodepool ${name} was deleted and made anew by somebody else meanwhile; the new one is left as it is`,
-    'run the command again if that one is to go, too',
-  );
+  throw remade(name);
 }
 
 function marked(pool: NodePool, now: Date): NodePool {

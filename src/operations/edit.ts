@@ -6,12 +6,13 @@ import { fieldErrors } from '../nodepool/field-error.ts';
 import { deepEqual, mergePatch } from '../nodepool/merge-patch.ts';
 import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
-import { editMayEvict } from './evictions.ts';
+import { mayEvict } from './evictions.ts';
 import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
@@ -157,15 +158,20 @@ async function patchUnlessEdited(
   }
 }
 
-/** The plan as far as it may evict pods: nodes are read only where a taint with NoExecute may come of the edit. */
+/** What a reconcile of the edited pool would do. Nodes are read only where that may evict pods. */
 async function planEdit(before: NodePool, after: NodePool, cluster: EditDeps['cluster']): Promise<ClusterPlan> {
-  const setsLabels = !deepEqual(before.spec.labels, after.spec.labels);
-  const isDeciding = editMayEvict(before, after, []);
-  if (!setsLabels && !isDeciding) return NO_CHANGE;
+  const [was, is] = [soundPool(before), soundPool(after)];
+  if (deepEqual(ofNodes(was), ofNodes(is))) return NO_CHANGE;
   const pools = await cluster.listPools();
-  if (!isDeciding && !editMayEvict(before, after, pools)) return NO_CHANGE;
+  if (!mayEvict([...pools, was], [is])) return NO_CHANGE;
   const view = new View(pools, await cluster.listNodes(), []);
-  return planCluster(view, { pools: [after.metadata.name], specs: [soundPool(after)] });
+  return planCluster(view, { pools: [after.metadata.name], specs: [is] });
+}
+
+/** What of a spec reaches the nodes: all but the handler, unless that made it invalid. */
+function ofNodes(pool: NodePool): object {
+  const { handler: _handler, ...spec } = pool.spec;
+  return { spec, isValid: validatePool(pool).length === 0 };
 }
 
 function withoutFinalizers(pool: RawPool): Record<string, unknown> {

@@ -1,10 +1,6 @@
 /** Which pods go when taints with the effect NoExecute arrive on their nodes. */
 
-import { own } from '../nodepool/json.ts';
-import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
-import { membershipSelector } from '../nodepool/selector.ts';
-import { soundPool } from '../nodepool/sound.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
 import type { NodePool, Taint } from '../nodepool/types.ts';
@@ -88,43 +84,25 @@ export function evictionsOf({ nodes }: EvictionPreview): string[] {
 }
 
 /**
- * Whether an edit may bring a taint with NoExecute to a node: it touches such taints, or what else decides which nodes
- * have one. A value that the pool displaced, or stripped, comes back when it releases a node.
- * @param others the other pools
+ * Whether a taint with NoExecute can be set on a node, or come back to one, by these pools. Where it cannot, no plan is
+ * needed to know that no pod is evicted, and nodes are not read.
+ * @param specs pools that are to be created, or as they are to be
  */
-export function editMayEvict(before: NodePool, after: NodePool, others: readonly NodePool[]): boolean {
-  const [was, is] = [soundPool(before), soundPool(after)];
-  if (!deepEqual(deciding(was), deciding(is))) return true;
-  const [old, wanted] = [was.spec.labels ?? {}, is.spec.labels ?? {}];
-  const keys = Object.keys({ ...old, ...wanted }).filter(key => own(old, key) !== own(wanted, key));
-  // Labels that the pool sets may be those by which another pool selects.
-  return others.some(pool => hasNoExecute(pool) && keys.some(key => Object.hasOwn(membershipSelector(pool), key)));
+export function mayEvict(pools: readonly NodePool[], specs: readonly NodePool[] = []): boolean {
+  const strips = ({ spec }: NodePool) => spec.unmanaged === 'Remove';
+  return [...pools, ...specs].some(pool => hasNoExecute(pool) || strips(pool)) || pools.some(hasEarlierSpec);
 }
 
-function deciding({ spec: { taints = [], nodeSelector, unmanaged = 'Keep' } }: NodePool): object {
-  return { taints: taints.filter(({ effect }) => effect === NO_EXECUTE), nodeSelector, unmanaged };
-}
-
-/**
- * Whether a deletion may bring a taint with NoExecute to a node: what these pools displaced comes back, and another pool
- * may get their nodes.
- * @param names of the pools; of one that is gone nothing is known
- */
-export function deletionMayEvict(names: readonly string[], pools: readonly NodePool[]): boolean {
-  const deleted = pools.filter(({ metadata }) => names.includes(metadata.name));
-  return deleted.length < names.length || deleted.some(mayHaveDisplaced) || pools.some(hasNoExecute);
-}
-
-/** A pool that has no such taint may have stripped one, or had one in a spec that not all nodes have left behind. */
-function mayHaveDisplaced({ spec, metadata, status }: NodePool): boolean {
+/** A pool that has no such taint may have had one in a spec that not all nodes have left behind: it displaced others. */
+function hasEarlierSpec({ metadata: { generation = 2 }, status }: NodePool): boolean {
   const isApplied = status?.conditions?.some(
     ({ type, status: value, observedGeneration }) =>
-      type === 'Applied' && value === 'True' && observedGeneration === metadata.generation,
+      type === 'Applied' && value === 'True' && observedGeneration === generation,
   );
-  return spec.unmanaged === 'Remove' || isApplied !== true;
+  return generation > 1 && isApplied !== true;
 }
 
-export function hasNoExecute(pool: Pick<NodePool, 'spec'>): boolean {
+function hasNoExecute(pool: Pick<NodePool, 'spec'>): boolean {
   return pool.spec.taints?.some(({ effect }) => effect === NO_EXECUTE) ?? false;
 }
 

@@ -3,7 +3,7 @@
  * everything that follows from them. No other node is written.
  */
 import type { WriteFailure } from '../reconciler/failure.ts';
-import { type ApplyDeps, type ApplyOptions, apply, movesOf } from './apply.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
 import type { PlannedMoves } from './plan-moves.ts';
 
 export interface MovedNode {
@@ -17,8 +17,8 @@ export interface MoveResult {
   moved: MovedNode[];
   failures: WriteFailure[];
   warnings: string[];
-  /** Nodes that were not written because the run was interrupted. */
-  unwritten: number;
+  /** Of every pool that was looked at. */
+  results: PoolResult[];
 }
 
 /** Writes them, and the status and Events of every pool concerned. A node that fails stops no other. */
@@ -31,7 +31,6 @@ export async function moveNodes(
   const { own, others } = await apply(view, intent, options, deps);
   const written = new Set(movesOf(own).map(({ node }) => node));
   const results = [...own, ...others];
-  const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
   const moved: MovedNode[] = [];
   const failures: WriteFailure[] = [];
   for (const [node, { to: wanted }] of intent.changes) {
@@ -45,7 +44,7 @@ export async function moveNodes(
     if (error !== undefined) failures.push({ message: `${pool}: ${error.oneLine}`, next: error.next });
   }
   const warnings = results.flatMap(({ pool, outcome }) => (outcome?.warnings ?? []).map(text => `${pool}: ${text}`));
-  return { moved, failures, warnings, unwritten };
+  return { moved, failures, warnings, results };
 }
 
 function isNotKept(node: string, pool: string): WriteFailure {

@@ -3,11 +3,12 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { noun, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
-import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
+import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
-import { deletionMayEvict } from './evictions.ts';
+import { deletionIntent } from './deletion-intent.ts';
+import { mayEvict } from './evictions.ts';
 import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
@@ -29,13 +30,13 @@ export async function proposeDeletion(
   const pools = await findPools(choice, deps.pools);
   if (pools.length === 0) return { pools, plan: NO_CHANGE };
   const names = pools.map(({ metadata }) => metadata.name);
-  const intent: Intent = { pools: names, isDeletion: true };
   const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
   const covers = pools.map(({ metadata }) => `pool ${metadata.uid}`);
   const plan = await planOrError(async (): Promise<ClusterPlan> => {
     const existing = await deps.cluster.listPools();
-    if (!countsNodes && !deletionMayEvict(names, existing)) return NO_CHANGE;
+    if (!countsNodes && !mayEvict(existing)) return NO_CHANGE;
     const view = new View(existing, await deps.cluster.listNodes(), []);
+    const intent = deletionIntent(view, names, choice.detachNodes);
     const before = stateBefore(view, intent);
     covers.push(...nodesOf(intent, before, view).map(node => `node ${node}`));
     for (const name of names) counts.set(name, before.held(name).length);

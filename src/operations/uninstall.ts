@@ -59,7 +59,8 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
     const intent = { pools: view.poolNames(), isDeletion: true };
     const covers = nodesOf(intent, stateBefore(view, intent), view).map(node => `node ${node}`);
-    const question = { text: deps.question(found), covers: ['the CRD', ...found.pools, ...covers] };
+    const uids = [...view.pools()].map(({ metadata }) => `pool ${metadata.uid}`);
+    const question = { text: deps.question(found), covers: ['the CRD', ...uids, ...covers] };
     return { found, plan: planCluster(view, intent), question };
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };
@@ -119,7 +120,10 @@ function isEmpty({ pools, orphans }: Leftovers): boolean {
 }
 
 function throwFailures(results: readonly PoolResult[], signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw interrupted(results);
+  const isCut = results.some(
+    ({ outcome, error }) => outcome?.kind === 'interrupted' || (outcome ?? error) === undefined,
+  );
+  if (signal?.aborted && isCut) throw interrupted(results);
   const failures = results.flatMap(({ error, outcome }) =>
     error === undefined ? (outcome?.failures ?? []) : [{ message: error.oneLine, next: error.next }],
   );

@@ -18,7 +18,7 @@ export interface Intent {
   changes?: MembershipChanges;
 }
 
-/** That there is one decides; no rule looks at when. */
+/** Only its presence matters. */
 const SOON = '9999-12-31T23:59:59Z';
 
 /** The state once the intent is carried out, before its pools are reconciled. */
@@ -40,11 +40,13 @@ export function stateBefore(view: View, { pools, isDeletion = false }: Intent): 
 }
 
 /** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */
-export function nodesOf({ pools, changes, isDeletion }: Intent, before: View, after: View): string[] {
+export function nodesOf({ pools, labels, changes, isDeletion }: Intent, before: View, after: View): string[] {
   const changed = changes === undefined ? [] : [...changes.keys()];
   if (changes !== undefined && !isDeletion) return changed;
   const held = [...new Set([before, after])].flatMap(state => pools.flatMap(pool => state.held(pool)));
-  return [...new Set([...held.map(({ name }) => name), ...changed])].toSorted();
+  // By its labels a node may come to another pool than those of the intent.
+  const labelled = labels === undefined ? [] : [...labels.keys()];
+  return [...new Set([...held.map(({ name }) => name), ...labelled, ...changed])].toSorted();
 }
 
 function withPools(view: View, pools: readonly NodePool[]): NodePool[] {

@@ -43,6 +43,15 @@ export function stillThere(cannot: string): NodepoolError {
   );
 }
 
+/** Of a pool that was to be deleted. */
+export function remade(pool: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `nodepool ${pool} was deleted and made anew by somebody else meanwhile; the new one is left as it is`,
+    'run the command again if that one is to be deleted, too',
+  );
+}
+
 /** The answer is the same as for a pool that does not exist; this one was found when it was read. */
 export function noStatusSubresource(pool: string): NodepoolError {
   return new NodepoolError(

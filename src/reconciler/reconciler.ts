@@ -6,12 +6,14 @@
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
 
+import type { Limiter } from '../controller/limiter.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
+import { remade } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import type { NodeMove } from './node-writer.ts';
 import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
@@ -27,6 +29,8 @@ export interface ReconcilerOptions extends PoolNodesOptions {
   dryRun: boolean;
   /** Caches keep the view current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
+  /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
+  deleted?: ReadonlyMap<string, string>;
   /** Told of node writes in place of their events. */
   onMoves?: (moves: readonly NodeMove[]) => void;
   /** Pods on a node that have not ended, where they are counted. */
@@ -59,26 +63,43 @@ export interface PoolOutcome {
   warnings: string[];
 }
 
+/** Once the signal is aborted no write begins: this ends what was about to send one. */
+class Interrupted extends Error {}
+
 export class Reconciler {
+  /** Its limiter begins nothing once the signal is aborted. */
   readonly #options: ReconcilerOptions;
+  /** Events of what was written are sent in any case. */
+  readonly #eventLimit: Limiter;
   readonly #nodes: PoolNodes;
   readonly #pace: WritePace;
 
   constructor(options: ReconcilerOptions) {
-    this.#options = options;
+    const { limit, signal } = options;
+    const begin: Limiter = work =>
+      limit(async () => {
+        if (signal?.aborted) throw new Interrupted();
+        return work();
+      });
+    this.#options = { ...options, limit: begin };
+    this.#eventLimit = limit;
     this.#pace = options.pace ?? new WritePace(options.clock);
     this.#nodes = new PoolNodes({ ...options, pace: this.#pace });
   }
 
   /** Throws NodepoolError when the pool itself cannot be read, or not be given what a pool has before its nodes. */
   async reconcile(name: string): Promise<PoolOutcome> {
-    return this.#reconcile(name).finally(() => this.#nodes.gonePools.forget(name));
+    const pending = () => ({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
+    return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() =>
+      this.#nodes.gonePools.forget(name),
+    );
   }
 
   async #reconcile(name: string): Promise<PoolOutcome> {
     const { view, limit } = this.#options;
-    if (this.#isInterrupted()) return this.#interrupted({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
     const pool = view.pool(name);
+    const uid = this.#options.deleted?.get(name);
+    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (view.specErrors(name).length > 0) return this.#settle(pool, false);
@@ -87,18 +108,36 @@ export class Reconciler {
     return this.#settle(held, true);
   }
 
+  /** @param outcome what was done until then */
+  async #untilInterrupted(outcome: () => PoolOutcome, work: () => Promise<PoolOutcome>): Promise<PoolOutcome> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return this.#interrupted(outcome());
+    }
+  }
+
   /** @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended */
   async #settle(pool: NodePool, valid: boolean): Promise<PoolOutcome> {
-    const { view, limit, podsOn } = this.#options;
     const name = pool.metadata.name;
     const outcome = nothingDone(name);
+    return this.#untilInterrupted(
+      () => outcome,
+      () => this.#settleInto(outcome, pool, valid),
+    );
+  }
+
+  async #settleInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
+    const { view, limit, podsOn } = this.#options;
+    const { name } = pool.metadata;
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     if (valid) {
       await this.#settleRuntimeClass(pool, outcome);
     }
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     await this.#nodes.settle(name, outcome);
-    if (this.#isInterrupted()) return this.#interrupted(outcome, runtimeClassEvents(pool, outcome.runtimeClass));
+    if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
     if (due.length > 0) {
       const others = due.filter(node => !this.#nodes.isMeant(node));
@@ -127,20 +166,30 @@ export class Reconciler {
     );
     if (outcome.status !== undefined) return outcome;
     // Deleted while its nodes were written: what it was given after somebody released it is let go again.
-    const again = await this.#reconcile(name);
+    const again = await this.#untilInterrupted(
+      () => nothingDone(name),
+      () => this.#reconcile(name),
+    );
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
   }
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
-    const { limit } = this.#options;
     const { name, uid } = pool.metadata;
     // One that was made anew under the name since holds the nodes now.
     if ((await this.#askForPool(name)) && this.#options.view.pool(name)?.metadata.uid !== uid)
       return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
-    await this.#nodes.settle(name, outcome);
-    if (this.#isInterrupted()) return this.#interrupted(outcome);
+    return this.#untilInterrupted(
+      () => outcome,
+      () => this.#finalizeInto(outcome, pool),
+    );
+  }
+
+  async #finalizeInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
+    const { limit } = this.#options;
+    await this.#nodes.settle(outcome.pool, outcome);
+    if (outcome.unwritten > 0) throw new Interrupted();
     await this.#settleRuntimeClass(pool, outcome);
     const events = [...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)];
     if (outcome.failures.length > 0) {
@@ -150,8 +199,14 @@ export class Reconciler {
       ]);
     }
     await this.#tell(events, outcome);
-    if (outcome.failures.length === 0) await limit(() => dropFinalizer(pool, this.#options));
-    return outcome;
+    if (outcome.failures.length > 0) return outcome;
+    try {
+      await attempt(outcome.failures, () => limit(() => dropFinalizer(pool, this.#options)));
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return { ...outcome, kind: 'interrupted' };
+    }
   }
 
   /** The pool is gone without its finalizer having been honoured, or never had one. */
@@ -160,17 +215,15 @@ export class Reconciler {
     if ((await this.#askForPool(name)) && this.#options.view.pool(name) !== undefined) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
-    if (this.#isInterrupted()) return this.#interrupted(outcome);
+    if (outcome.unwritten > 0) return this.#interrupted(outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
   }
 
-  #isInterrupted(): boolean {
-    return this.#options.signal?.aborted === true;
-  }
-
   /** Nothing more is written, but what was is reported as Events. */
-  async #interrupted(outcome: PoolOutcome, events: (readonly [NodePool, PoolEvent])[] = []): Promise<PoolOutcome> {
+  async #interrupted(outcome: PoolOutcome): Promise<PoolOutcome> {
+    const pool = this.#options.view.pool(outcome.pool);
+    const events = pool === undefined ? [] : runtimeClassEvents(pool, outcome.runtimeClass);
     await this.#tell([...this.#moveEvents(outcome), ...events], outcome);
     return { ...outcome, kind: 'interrupted' };
   }
@@ -204,11 +257,10 @@ export class Reconciler {
   }
 
   async #tell(events: (readonly [NodePool, PoolEvent])[], outcome: PoolOutcome): Promise<void> {
-    const { cluster, limit } = this.#options;
+    const { cluster } = this.#options;
     const failures: WriteFailure[] = [];
-    await Promise.all(
-      events.map(([pool, event]) => attempt(failures, () => limit(() => cluster.createEvent(pool, event)))),
-    );
+    const send = (pool: NodePool, event: PoolEvent) => this.#eventLimit(() => cluster.createEvent(pool, event));
+    await Promise.all(events.map(([pool, event]) => attempt(failures, () => send(pool, event))));
     outcome.warnings.push(...messagesOf(failures));
   }
 }

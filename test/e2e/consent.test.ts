@@ -2,8 +2,10 @@
  * What a person agreed to is what is written: the cluster changes while the question is on the screen. Each command asks
  * on a real terminal, about pods that are on the nodes without a scheduler.
  */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../src/controller/clock.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import { openTerminal } from './terminal.ts';
@@ -145,6 +147,16 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
+    title: "create asks about another pool's taint that its labels bring to a node, and again when a pod has come",
+    args: ['create', 'fresh', '--node-selector', 'team=a', '--node-selector', 'extra=1', '--nodes', 'a'],
+    prepare: async () => {
+      await busy('a');
+      await world.pool('b', { nodeSelector: { team: 'a' }, taints: STRICT });
+    },
+    meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
     title: 'adopt asks again when a pool would set another label',
     args: ['adopt', '--label', 'team', '--create'],
     prepare: () => world.nodes({ name: 'a', labels: { team: 'red' } }, { name: 'b', labels: { team: 'blue' } }),
@@ -161,6 +173,19 @@ const rows: Row[] = [
     },
     meanwhile: () => relabel('b', role('p')),
     isAskedAgain: true,
+  },
+  {
+    title: 'delete --detach-nodes asks about the plan that it carries out',
+    args: ['delete', 'p', '--detach-nodes'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await world.pool('p', { labels: { tier: 'p' } });
+      await world.pool('b', { nodeSelector: role('p'), taints: STRICT }, { younger: true });
+      await world.reconcile();
+    },
+    meanwhile: async () => {},
+    // Without its label the node goes to no other pool: no pod is evicted.
+    ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [[]]) },
   },
   {
     title: 'delete goes on when a node has left',
@@ -223,7 +248,7 @@ test('a node that changes between the plan and its write gets no taint that nobo
   );
   assert.ok(agreed);
   await relabel('a', { 'node-role.kubernetes.io/p': null, kind: 'strict' });
-  const deps = { ...connection, now: () => new Date(), sleep: async () => {}, warn: () => {} };
+  const deps = { ...connection, now: () => new Date(), clock: systemClock, sleep: async () => {}, warn: () => {} };
   const options = { concurrency: 4, dryRun: false, consent: agreed.consent };
   const summaries = await reconcile(agreed.proposal, options, deps);
   const failures = summaries.flatMap(({ outcome }) => outcome?.failures ?? []);

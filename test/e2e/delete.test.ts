@@ -1,7 +1,9 @@
 /** Deleting pools while others delete, make and refuse things too. The verb's own words: verbs-delete.test.ts. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
 import type { Connection } from '../../src/kube/connect.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
@@ -26,7 +28,13 @@ async function deleteWith(
   { detachNodes = false, dryRun = false, meanwhile = async () => {} } = {},
 ) {
   const connection = { ...(await world.connection({ dryRun })), ...over };
-  const deps = { ...connection, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn: () => {} };
+  const deps = {
+    ...connection,
+    now: () => new Date(),
+    clock: systemClock,
+    sleep: (ms: number) => sleep(ms),
+    warn: () => {},
+  };
   const pools = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.pools);
   await meanwhile();
   const results = await deletePools({ pools, detachNodes, concurrency: 8, dryRun }, deps);

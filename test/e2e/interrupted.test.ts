@@ -86,3 +86,17 @@ test('reconcile, move and delete stop between two writes, say what is left, and 
   assert.equal((await cli(cluster(), ['delete', 'q'])).code, 0);
   assert.equal(await withRecord('q'), 0);
 });
+
+test('of many pools, those that are still to get a RuntimeClass get none', { timeout: TEST_MS }, async () => {
+  const pools = Array.from({ length: 40 }, (_, at) => `w${at}`);
+  await world.nodes(...pools.map(name => ({ name, labels: role(name) })));
+  for (const name of pools) await world.pool(name, { handler: 'runc', labels: { tier: 'w' } });
+  const classes = async () => (await Promise.all(pools.map(world.runtimeClass))).filter(found => found !== undefined);
+  const { code, stderr } = await interrupted(['reconcile'], async () => (await classes()).length >= 2);
+  assert.equal(code, 130, stderr);
+  const created = (await classes()).length;
+  assert.ok(created < pools.length * 0.75, `${created} RuntimeClasses`);
+  assert.match(stderr, /interrupted: \d+ nodes? written, \d+ nodes left; run the command again to finish\n$/);
+  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal((await classes()).length, pools.length);
+});

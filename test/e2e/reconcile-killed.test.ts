@@ -2,9 +2,11 @@
  * Killed after any write: the next run ends where a run without a fault ends, and creates and deletes no more. The kill
  * is the process's, not the server's: after the Nth answer to a write nothing more is sent.
  */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
@@ -34,7 +36,7 @@ async function killAfter(writes: number, counts: Record<string, number>): Promis
 }
 
 async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
-  const deps = { cluster, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn: () => {} };
+  const deps = { cluster, now: () => new Date(), clock: systemClock, sleep: (ms: number) => sleep(ms), warn: () => {} };
   try {
     await reconcile(await proposeReconcile([], deps), { concurrency: 1, dryRun: false }, deps);
     return 'done';

@@ -2,11 +2,13 @@
  * A control plane with the NodePool resource, and short words for what the tests of reconciling do to it. Reconciling
  * goes through the product's own operation and Kubernetes client, in this process; what is looked at is read raw.
  */
+
 import assert from 'node:assert/strict';
 import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readDefinition } from '../../src/cli/manifests.ts';
+import { systemClock } from '../../src/controller/clock.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import {
   API_VERSION,
@@ -91,6 +93,7 @@ export function useWorld(options: ControlPlaneOptions = {}): World {
   const deps = async (dryRun: boolean): Promise<ApplyDeps & Connection> => ({
     ...(await connection({ dryRun })),
     now: () => new Date(),
+    clock: systemClock,
     sleep: ms => sleep(ms),
     warn: said => void warnings.push(...said),
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePool, NodePoolSpec, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { deletionMayEvict, editMayEvict, evictionsOf, previewEvictions } from '../../../src/operations/evictions.ts';
+import type { NodePoolSpec, NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { evictionsOf, mayEvict, previewEvictions } from '../../../src/operations/evictions.ts';
 import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 
@@ -82,35 +82,18 @@ test('a yes covers each taint of a node, and each pod with its time', () => {
   assert.deepEqual(evictionsOf(preview), ['n1 x=1:NoExecute', 'n1 a/b', 'n1 a/c after 30s']);
 });
 
-test('a deletion may evict by what the pools displaced, and by what the next owner sets', () => {
+test('pods may be evicted by a taint that a pool sets, strips, or had in a spec that not all nodes have left', () => {
   const applied = (observedGeneration: number) =>
     ({ conditions: [{ type: 'Applied', status: 'True', observedGeneration }] }) as unknown as NodePoolStatus;
-  const pool = (name: string, spec: NodePoolSpec = {}, generation = 1) => ({
-    ...aPool(spec, { name, generation }),
+  const pool = (spec: NodePoolSpec = {}, generation = 1) => ({
+    ...aPool(spec, { generation }),
     status: applied(1),
   });
   const strict = { taints: [taint('x:NoExecute')] };
-  const may = (...pools: NodePool[]) => deletionMayEvict(['p'], pools);
-  assert.equal(may(pool('p', { taints: [taint('x:NoSchedule')] }), pool('q')), false);
-  assert.equal(may(pool('p', strict), pool('q')), true, 'it has one');
-  assert.equal(may(pool('p'), pool('q', strict)), true, 'another pool has one');
-  assert.equal(may(pool('p', { unmanaged: 'Remove' })), true, 'it may have stripped one');
-  assert.equal(may(pool('p', {}, 2)), true, 'an earlier spec may have had one');
-  assert.equal(may(aPool({}, { name: 'p' })), true, 'it was never wholly applied');
-  assert.equal(may(pool('q')), true, 'it is gone');
-});
-
-test('an edit may evict where it touches such taints, who is a member, or the labels of a strict pool', () => {
-  const { taints = [] } = { taints: [taint('y=ours:NoExecute'), taint('z:NoSchedule')] };
-  const before = aPool({ taints }, { name: 'p' });
-  const strict = aPool({ nodeSelector: { tier: 'gold' }, taints: [taint('x:NoExecute')] }, { name: 'strict' });
-  const may = (spec: NodePoolSpec, ...others: NodePool[]) => editMayEvict(before, { ...before, spec }, others);
-  assert.equal(may({ taints, labels: { a: 'b' }, handler: 'runc', unmanaged: 'Keep' }), false);
-  assert.equal(may({ taints: taints.slice(0, 1) }), false);
-  assert.equal(may({}), true);
-  assert.equal(may({ taints, nodeSelector: { a: 'b' } }), true);
-  assert.equal(may({ taints: [...taints, taint('x:NoExecute')] }), true);
-  assert.equal(may({ taints, unmanaged: 'Remove' }), true);
-  assert.equal(may({ taints, labels: { other: 'gold' } }, strict), false);
-  assert.equal(may({ taints, labels: { tier: 'gold' } }, strict), true);
+  assert.equal(mayEvict([pool({ taints: [taint('x:NoSchedule')], labels: { a: 'b' } }), pool()]), false);
+  assert.equal(mayEvict([pool(), pool(strict)]), true, 'it sets one');
+  assert.equal(mayEvict([pool()], [aPool(strict, {})]), true, 'it is to set one');
+  assert.equal(mayEvict([pool({ unmanaged: 'Remove' })]), true, 'it may have stripped one');
+  assert.equal(mayEvict([pool({}, 2)]), true, 'an earlier spec may have had one');
+  assert.equal(mayEvict([aPool({}, { generation: 1 })]), false, 'its only spec has none');
 });

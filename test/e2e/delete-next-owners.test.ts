@@ -1,7 +1,9 @@
 /** What becomes of other pools that match the nodes of one that is deleted. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { deletePools } from '../../src/operations/delete.ts';
 import { findPools } from '../../src/operations/propose-deletion.ts';
@@ -87,10 +89,17 @@ async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers'
   };
   const cluster: ClusterPort = { ...connection.cluster, [call]: fail };
   const warn = (said: string[]) => void world.warnings.push(...said);
-  const deps = { ...connection, cluster, now: () => new Date(), sleep: (ms: number) => sleep(ms), warn };
+  const deps = {
+    ...connection,
+    cluster,
+    now: () => new Date(),
+    clock: systemClock,
+    sleep: (ms: number) => sleep(ms),
+    warn,
+  };
   const pools = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.pools);
   const [result] = await deletePools({ pools, detachNodes: false, concurrency: 8, dryRun: false }, deps);
-  return result?.error?.message ?? result?.outcome?.kind;
+  return result?.error?.message ?? result?.outcome?.failures[0]?.message ?? result?.outcome?.kind;
 }
 
 test('a status of theirs that cannot be written is told of, and the pool is deleted all the same', async () => {
