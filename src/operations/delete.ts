@@ -10,7 +10,7 @@ import { addFinalizer } from '../reconciler/finalizer.ts';
 import { type Intent, stateBefore } from '../reconciler/intent.ts';
 import { stillThere } from '../reconciler/live-reads.ts';
 import type { MembershipChange, MembershipChanges } from '../reconciler/membership-change.ts';
-import type { NodeMove } from '../reconciler/node-writer.ts';
+import type { NodeMove } from '../reconciler/node-move.ts';
 import { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { loadView } from './load-view.ts';

@@ -17,8 +17,6 @@ import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
 import { WritePace } from './write-pace.ts';
 
-export type { NodeMove };
-
 export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
