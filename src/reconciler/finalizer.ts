@@ -3,6 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
+import { notDeleted } from './gone-pools.ts';
 import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
 import type { PoolWrite } from './ports.ts';
 
@@ -25,10 +26,11 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
   });
 }
 
-/** Lets a deleted pool go. */
-export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
+/** Lets a deleted pool go. @param deps `dryRun`: it is marked in the view alone */
+export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRun: boolean }): Promise<void> {
   await editPool(pool, deps, current => {
-    const { finalizers = [] } = current.metadata;
+    const { finalizers = [], deletionTimestamp } = current.metadata;
+    if (deletionTimestamp === undefined && !deps.dryRun) throw notDeleted(current);
     if (!finalizers.includes(FINALIZER)) return undefined;
     const others = finalizers.filter(finalizer => finalizer !== FINALIZER);
     return () => setFinalizers(current, others, deps);

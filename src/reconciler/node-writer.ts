@@ -21,6 +21,8 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
   sleep: (ms: number) => Promise<void>;
+  /** See GonePoolsDeps. */
+  dryRun?: boolean;
   clock: Pick<Clock, 'now'>;
   /** Shared with other writers of the same run; else one of its own. */
   pace?: WritePace;

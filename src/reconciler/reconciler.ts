@@ -133,11 +133,11 @@ export class Reconciler {
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
-    const { limit } = this.#options;
+    const { limit, view } = this.#options;
     const { name, uid } = pool.metadata;
-    // One that was made anew under the name since holds the nodes now.
-    if ((await this.#askForPool(name)) && this.#options.view.pool(name)?.metadata.uid !== uid)
-      return this.#reconcile(name);
+    // One that was made anew under the name since, or that a restored etcd has unmarked, holds the nodes now.
+    const isAsked = await this.#askForPool(name);
+    if (isAsked && (view.pool(name)?.metadata.uid !== uid || view.isStaying(name))) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.settle(name, outcome);
     if (this.#isInterrupted()) return this.#interrupted(outcome);
