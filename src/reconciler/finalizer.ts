@@ -72,14 +72,15 @@ export async function editPool(
 async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
   const write = await cluster.setFinalizers(pool, finalizers);
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
-  if (isAltered) throw alteredError(pool.metadata.name);
+  if (isAltered) throw poolAlteredError(`the finalizers of nodepool ${pool.metadata.name} were`);
   return write;
 }
 
-function alteredError(pool: string): NodepoolError {
+/** @param what what the write sent, as `the finalizers of nodepool a were` */
+export function poolAlteredError(what: string): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `the finalizers of nodepool ${pool} were changed by an admission policy or webhook while they were written`,
+    `${what} changed by an admission policy or webhook during the write`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
   );
 }
