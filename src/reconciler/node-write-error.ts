@@ -22,6 +22,13 @@ export class NodeWriteError extends NodepoolError {
   }
 }
 
+/** The error without its move: one that other callers get as well would have it counted again. */
+export function withoutMove(error: unknown): unknown {
+  return error instanceof NodeWriteError && error.move !== undefined
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack })
+    : error;
+}
+
 /** Those that are named. */
 const MOST_NAMED = 3;
 

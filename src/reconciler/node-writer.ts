@@ -11,7 +11,7 @@ import { readNode, stillThere } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
 import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
-import { limitError, NodeWriteError } from './node-write-error.ts';
+import { limitError, NodeWriteError, withoutMove } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
@@ -73,7 +73,9 @@ export class NodeWriter {
   async settle(name: string): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
-      await running;
+      await running.catch(error => {
+        throw withoutMove(error);
+      });
       return undefined;
     }
     const write = this.#write(name).finally(() => this.#inFlight.delete(name));
