@@ -146,13 +146,13 @@ export class PoolNodes {
   }
 }
 
-/** The pool is looked at again when it may be written. */
+/** What was written all the same is told; the pool is looked at again when it may be written. */
 export function holdBack(
   { retryAfterMs, move }: NodeWriteError,
   outcome: Pick<NodeOutcome, 'moves' | 'retryAfterMs'>,
 ): void {
   if (move !== undefined) outcome.moves.push(move);
-  outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
+  if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }
 
 function byMessage(a: WriteFailure, b: WriteFailure): number {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { type NodeOutcome, PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
@@ -49,4 +50,46 @@ test('two pools wait for one write that the server alters: both have the failure
   assert.deepEqual([first.failures.length, second.failures.length], [1, 1]);
   assert.deepEqual([told(first), told(second)], [['n1: a to b'], []]);
   assert.ok(first.retryAfterMs !== undefined && first.retryAfterMs === second.retryAfterMs);
+});
+
+/** What pool b is to be after the first write, so that another is due. */
+function edit(view: View): void {
+  view.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
+}
+
+test('a write that a later attempt’s error follows is told with the error, which stays as it is', async () => {
+  const refusal = new NodepoolError('cluster', 'cannot patch Node: forbidden', 'ask', {
+    items: ['x'],
+    isTransient: true,
+  });
+  const { nodes, outcome } = begin((stored, attempt, view) => {
+    if (attempt > 1) throw refusal;
+    edit(view);
+    return stored;
+  });
+  const result = outcome();
+  await nodes.settle('b', result);
+  assert.deepEqual(told(result), ['n1: a to b']);
+  assert.deepEqual(
+    result.moves[0]?.changes.map(({ key, to }) => [key, to]),
+    [['tier', 'b']],
+  );
+  assert.deepEqual(result.failures, [{ message: refusal.oneLine, next: 'ask', node: 'n1' }]);
+  assert.equal(result.retryAfterMs, undefined);
+});
+
+test('so is one before a write that the server alters', async () => {
+  const { nodes, outcome } = begin((stored, attempt, view) => {
+    if (attempt === 1) edit(view);
+    return attempt === 1 ? stored : { ...stored, labels: { ...stored.labels, more: 'y' } };
+  });
+  const result = outcome();
+  await nodes.settle('b', result);
+  assert.deepEqual(told(result), ['n1: a to b']);
+  assert.deepEqual(
+    result.moves[0]?.changes.map(({ key, to }) => [key, to]),
+    [['tier', 'b']],
+  );
+  assert.equal(result.failures.length, 1);
+  assert.ok(result.retryAfterMs);
 });
