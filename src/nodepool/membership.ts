@@ -92,17 +92,21 @@ export class PoolIndex {
     return { record, owner, losers: able.length < 2 ? NONE : able.filter(name => name !== owner) };
   }
 
-  /** One that has records and no mark was taken over by a version that set none: all that it held is recorded. */
+  /**
+   * One without a mark that has a record on a node it matches was reconciled by this program: all that it held is
+   * recorded. Any one record counts, since the other answer would remove what others set on nodes that joined later.
+   */
   #inheritedOf(pools: NodePool[], nodes: Iterable<Node>): Set<string> {
     const inherited = pools.filter(isInherited);
     const names = new Set(inherited.map(({ metadata }) => metadata.name));
-    const unmarked = new Set(
-      inherited.filter(pool => takeoverOf(pool) === undefined).map(({ metadata }) => metadata.name),
+    const unmarked = new Map(
+      inherited.filter(pool => takeoverOf(pool) === undefined).map(pool => [pool.metadata.name, pool]),
     );
     if (unmarked.size === 0) return names;
     for (const node of nodes) {
       const holder = node.record === undefined ? undefined : this.#records.read(node.record)?.pool;
-      if (holder !== undefined && unmarked.has(holder)) names.delete(holder);
+      const pool = holder === undefined ? undefined : unmarked.get(holder);
+      if (pool !== undefined && matchesLabels(membershipSelector(pool), node.labels)) names.delete(pool.metadata.name);
     }
     return names;
   }

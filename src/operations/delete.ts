@@ -7,7 +7,7 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import { remade, stillThere } from '../reconciler/live-reads.ts';
-import type { NodeMove } from '../reconciler/node-writer.ts';
+import type { NodeMove } from '../reconciler/node-move.ts';
 import { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';

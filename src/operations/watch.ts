@@ -91,10 +91,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
   const moves = new MoveRecorder({
     clock,
-    tell: (name, event) => {
-      const pool = view.pool(name);
-      if (pool !== undefined) record(pool, event);
-    },
+    poolOf: name => view.pool(name),
+    tell: record,
   });
 
   const logLacking = lackingLog(log);

@@ -7,7 +7,7 @@ import { ellipsize } from '../nodepool/cut-bytes.ts';
 import type { Change } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
-import type { NodeMove } from './node-writer.ts';
+import type { NodeMove } from './node-move.ts';
 import type { PoolEvent } from './ports.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 

@@ -3,6 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
+import { notDeleted } from './gone-pools.ts';
 import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
 import type { PoolWrite } from './ports.ts';
 
@@ -25,10 +26,11 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
   });
 }
 
-/** Lets a deleted pool go. */
-export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
+/** Lets a deleted pool go. @param deps `dryRun`: it is marked in the view alone */
+export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRun: boolean }): Promise<void> {
   await editPool(pool, deps, current => {
-    const { finalizers = [] } = current.metadata;
+    const { finalizers = [], deletionTimestamp } = current.metadata;
+    if (deletionTimestamp === undefined && !deps.dryRun) throw notDeleted(current);
     if (!finalizers.includes(FINALIZER)) return undefined;
     const others = finalizers.filter(finalizer => finalizer !== FINALIZER);
     return () => setFinalizers(current, others, deps);
@@ -70,14 +72,15 @@ export async function editPool(
 async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
   const write = await cluster.setFinalizers(pool, finalizers);
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
-  if (isAltered) throw alteredError(pool.metadata.name);
+  if (isAltered) throw poolAlteredError(`the finalizers of nodepool ${pool.metadata.name} were`);
   return write;
 }
 
-function alteredError(pool: string): NodepoolError {
+/** @param what what the write sent, as `the finalizers of nodepool a were` */
+export function poolAlteredError(what: string): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `the finalizers of nodepool ${pool} were changed by an admission policy or webhook while they were written`,
+    `${what} changed by an admission policy or webhook during the write`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
   );
 }

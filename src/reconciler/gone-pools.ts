@@ -4,9 +4,15 @@
  * An answer holds for the nodes as the view had them when the server was asked: if somebody has made the pool anew and
  * given it such a node since, the node has another resourceVersion, and the patch that releases it meets a conflict.
  */
+import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
-import type { Node } from '../nodepool/types.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
 import type { LiveReadDeps } from './live-reads.ts';
+
+export interface GonePoolsDeps extends LiveReadDeps {
+  /** Deletions are dry: they mark pools in the view alone. */
+  dryRun?: boolean;
+}
 
 interface Asked {
   /** Those that carried the pool's record then. */
@@ -15,11 +21,11 @@ interface Asked {
 }
 
 export class GonePools {
-  readonly #deps: LiveReadDeps;
+  readonly #deps: GonePoolsDeps;
   /** By the pool's name. */
   readonly #asked = new Map<string, Asked>();
 
-  constructor(deps: LiveReadDeps) {
+  constructor(deps: GonePoolsDeps) {
     this.#deps = deps;
   }
 
@@ -50,16 +56,27 @@ export class GonePools {
   }
 
   async #isGone(name: string): Promise<boolean> {
-    const { cluster, view } = this.#deps;
+    const { cluster, view, dryRun } = this.#deps;
     const [known, asked] = [view.pool(name)?.metadata.uid, view.moment()];
     const pool = await cluster.getPool(name);
     if (pool === undefined) {
       view.removePool(name, known);
       return true;
     }
-    // It was seen to be marked, which nobody can take back; a dry run marks it in the view alone.
-    if (pool.metadata.uid === known) return true;
+    if (dryRun === true && pool.metadata.uid === known) return true;
     view.setPool(pool, asked);
-    return pool.metadata.deletionTimestamp !== undefined;
+    if (pool.metadata.deletionTimestamp !== undefined) return true;
+    // The view does not go back to an older resourceVersion: planned on what it has, the nodes would be released.
+    if (pool.metadata.uid === known && !view.isStaying(name)) throw notDeleted(pool);
+    return false;
   }
+}
+
+/** The pool was seen with a deletionTimestamp, which only a restored etcd takes back. */
+export function notDeleted({ metadata: { name } }: NodePool): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `nodepool ${name} is not being deleted any more: it had a deletionTimestamp, and the server now has it without one (etcd was restored)`,
+    `run \`kubectl nodepool reconcile ${name}\`, or delete it again`,
+  );
 }

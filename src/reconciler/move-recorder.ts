@@ -5,6 +5,7 @@
  * Not guaranteed: what a second holds back is lost when the process is killed in it. flush() tells it.
  */
 import type { Clock } from '../controller/clock.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { moveEvents } from './events.ts';
 import type { NodeMove } from './node-move.ts';
 import type { PoolEvent } from './ports.ts';
@@ -13,13 +14,15 @@ const WINDOW_MS = 1_000;
 
 export interface MoveRecorderOptions {
   clock: Pick<Clock, 'after'>;
-  tell: (pool: string, event: PoolEvent) => void;
+  /** Undefined when there is none: nothing is told of it. */
+  poolOf: (name: string) => NodePool | undefined;
+  tell: (pool: NodePool, event: PoolEvent) => void;
 }
 
 export class MoveRecorder {
   readonly #options: MoveRecorderOptions;
   /** By what is told less than a second ago: what came since. */
-  readonly #waiting = new Map<string, { pool: string; moves: NodeMove[] }>();
+  readonly #waiting = new Map<string, { pool: NodePool; moves: NodeMove[] }>();
 
   constructor(options: MoveRecorderOptions) {
     this.#options = options;
@@ -27,7 +30,11 @@ export class MoveRecorder {
 
   add(moves: readonly NodeMove[]): void {
     const concerns = moves.flatMap(move =>
-      concernsOf(move).map(([what, pool]) => ({ key: `${what} ${pool}`, pool, move })),
+      concernsOf(move).flatMap(([what, name]) => {
+        // Now: it may be deleted before the second is over.
+        const pool = this.#options.poolOf(name);
+        return pool === undefined ? [] : [{ key: `${what} ${name} ${pool.metadata.uid}`, pool, move }];
+      }),
     );
     for (const [key, group] of Map.groupBy(concerns, concern => concern.key)) {
       const waiting = this.#waiting.get(key);
@@ -42,9 +49,9 @@ export class MoveRecorder {
     for (const { pool, moves } of this.#waiting.values()) this.#write(pool, moves.splice(0));
   }
 
-  #tell(key: string, pool: string, moves: NodeMove[]): void {
+  #tell(key: string, pool: NodePool, moves: NodeMove[]): void {
     this.#write(pool, moves);
-    const waiting = { pool, moves: [] };
+    const waiting: { pool: NodePool; moves: NodeMove[] } = { pool, moves: [] };
     this.#waiting.set(key, waiting);
     this.#options.clock.after(WINDOW_MS, () => {
       if (waiting.moves.length > 0) this.#tell(key, pool, waiting.moves);
@@ -52,8 +59,8 @@ export class MoveRecorder {
     });
   }
 
-  #write(pool: string, moves: NodeMove[]): void {
-    for (const event of moveEvents(moves).get(pool) ?? []) this.#options.tell(pool, event);
+  #write(pool: NodePool, moves: NodeMove[]): void {
+    for (const event of moveEvents(moves).get(pool.metadata.name) ?? []) this.#options.tell(pool, event);
   }
 }
 

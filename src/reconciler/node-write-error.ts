@@ -1,4 +1,4 @@
-/** Why a node is not as its pool wants it, where trying again at once would make it worse. */
+/** Why a node is not as its pool wants it, where it was written before or trying again at once would make it worse. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
@@ -6,20 +6,39 @@ import type { ClusterPort } from './ports.ts';
 import { MOST_WRITES } from './write-pace.ts';
 
 export class NodeWriteError extends NodepoolError {
-  readonly retryAfterMs: number;
+  /** Undefined where it may be tried at any time. */
+  readonly retryAfterMs: number | undefined;
   readonly isHeldBack: boolean;
-  /** What the write did all the same. */
+  /** What was written all the same. */
   readonly move: NodeMove | undefined;
 
   constructor(
-    { message, next }: NodepoolError,
-    options: { retryAfterMs: number; isHeldBack: boolean; move?: NodeMove | undefined },
+    error: NodepoolError,
+    options: { retryAfterMs: number | undefined; isHeldBack: boolean; move?: NodeMove | undefined },
   ) {
-    super('cluster', message, next);
+    const { kind, lines, next, isGeneral, isTransient } = error;
+    const [message = '', ...items] = lines;
+    super(kind, message, next, { items, isGeneral, isTransient, cause: error });
     this.retryAfterMs = options.retryAfterMs;
     this.isHeldBack = options.isHeldBack;
     this.move = options.move;
   }
+}
+
+/** The error with what was written before it; one that has a move already has all of it. */
+export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
+  if (!(error instanceof NodeWriteError))
+    return new NodeWriteError(error, { retryAfterMs: undefined, isHeldBack: false, move });
+  return error.move === undefined
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack, move })
+    : error;
+}
+
+/** The error without its move: one that other callers get as well would have it counted again. */
+export function withoutMove(error: unknown): unknown {
+  return error instanceof NodeWriteError && error.move !== undefined
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack })
+    : error;
 }
 
 /** Those that are named. */

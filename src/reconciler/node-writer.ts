@@ -11,18 +11,18 @@ import { readNode, stillThere } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
 import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
-import { limitError, NodeWriteError } from './node-write-error.ts';
+import { limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import type { View } from './view.ts';
 import { WritePace } from './write-pace.ts';
 
-export type { NodeMove };
-
 export interface NodeWriterDeps {
   cluster: ClusterPort;
   view: View;
   sleep: (ms: number) => Promise<void>;
+  /** See GonePoolsDeps. */
+  dryRun?: boolean;
   clock: Pick<Clock, 'now'>;
   /** Shared with other writers of the same run; else one of its own. */
   pace?: WritePace;
@@ -33,6 +33,11 @@ export interface NodeWriterDeps {
 
 /** A node that somebody else changes between every read and write of ours, this many times in a row, is an error. */
 const MOST_ATTEMPTS = 50;
+
+/** What a call has written so far. */
+interface Written {
+  move: NodeMove | undefined;
+}
 
 export class NodeWriter {
   /** Asked before a node is released for want of its pool. */
@@ -73,7 +78,9 @@ export class NodeWriter {
   async settle(name: string): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
-      await running;
+      await running.catch(error => {
+        throw withoutMove(error);
+      });
       return undefined;
     }
     const write = this.#write(name).finally(() => this.#inFlight.delete(name));
@@ -81,10 +88,20 @@ export class NodeWriter {
     return write;
   }
 
-  /** Until nothing is left to write. */
+  /** Until nothing is left to write. What was written before an error goes with the error. */
   async #write(name: string): Promise<NodeMove | undefined> {
+    const written: Written = { move: undefined };
+    try {
+      await this.#writeAll(name, written);
+      return written.move;
+    } catch (error) {
+      if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
+      throw withMove(error, written.move);
+    }
+  }
+
+  async #writeAll(name: string, written: Written): Promise<void> {
     const { cluster, view, sleep } = this.#deps;
-    let move: NodeMove | undefined;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
       const plan = change === undefined ? planOf(view, name) : planMembershipChange(view, name, change);
@@ -97,7 +114,7 @@ export class NodeWriter {
         this.#changes.delete(name);
         continue;
       }
-      if (plan?.patch === undefined || uid === undefined) return move;
+      if (plan?.patch === undefined || uid === undefined) return;
       await this.#assertFree(name, uid, plan.changes);
       const owner = this.#unpreparedOwner(plan);
       if (owner !== undefined) {
@@ -111,8 +128,9 @@ export class NodeWriter {
         view.setNode(write.node);
         this.#changes.delete(name);
         this.#pace.written(uid, plan.changes);
-        move = moveOf(plan, move);
-        this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move);
+        const move = moveOf(plan, written.move);
+        this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move, written.move);
+        written.move = move;
         continue;
       }
       await sleep(conflictDelay(attempt, Math.random()));
@@ -139,7 +157,13 @@ export class NodeWriter {
   }
 
   /** Throws NodeWriteError when the server stored something else than it was sent. */
-  #assertUnaltered(plan: NodePlan & { patch: NodePatch }, answer: Node, uid: string, move: NodeMove): void {
+  #assertUnaltered(
+    plan: NodePlan & { patch: NodePatch },
+    answer: Node,
+    uid: string,
+    move: NodeMove,
+    before: NodeMove | undefined,
+  ): void {
     const next = () => planOf(this.#deps.view, plan.node.name);
     const altered = alteredSlots(plan, answer, next);
     if (altered.length === 0) {
@@ -153,7 +177,7 @@ export class NodeWriter {
     throw new NodeWriteError(error, {
       retryAfterMs,
       isHeldBack: false,
-      move: isMoved ? { ...move, changes: [] } : undefined,
+      move: isMoved ? { ...move, changes: before?.changes ?? [] } : undefined,
     });
   }
 

@@ -4,9 +4,10 @@ import type { Limiter } from '../controller/limiter.ts';
 import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
+import type { NodeMove } from './node-move.ts';
 import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
-import { type NodeMove, NodeWriter } from './node-writer.ts';
+import { NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
 import type { View } from './view.ts';
 import type { WritePace } from './write-pace.ts';
@@ -23,6 +24,8 @@ export interface PoolNodesOptions {
   /** Bounds the requests under way, over all pools together. */
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
+  /** See GonePoolsDeps. */
+  dryRun?: boolean;
   clock: Pick<Clock, 'now'>;
   /** See NodeWriter. */
   pace?: WritePace;
@@ -143,13 +146,13 @@ export class PoolNodes {
   }
 }
 
-/** The pool is looked at again when it may be written. */
+/** What was written all the same is told; the pool is looked at again when it may be written. */
 export function holdBack(
   { retryAfterMs, move }: NodeWriteError,
   outcome: Pick<NodeOutcome, 'moves' | 'retryAfterMs'>,
 ): void {
   if (move !== undefined) outcome.moves.push(move);
-  outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
+  if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }
 
 function byMessage(a: WriteFailure, b: WriteFailure): number {

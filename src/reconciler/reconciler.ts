@@ -14,8 +14,8 @@ import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { remade } from './live-reads.ts';
+import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
-import type { NodeMove } from './node-writer.ts';
 import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
@@ -175,10 +175,11 @@ export class Reconciler {
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
+    const { view } = this.#options;
     const { name, uid } = pool.metadata;
-    // One that was made anew under the name since holds the nodes now.
-    if ((await this.#askForPool(name)) && this.#options.view.pool(name)?.metadata.uid !== uid)
-      return this.#reconcile(name);
+    // One that was made anew under the name since, or that a restored etcd has unmarked, holds the nodes now.
+    const isAsked = await this.#askForPool(name);
+    if (isAsked && (view.pool(name)?.metadata.uid !== uid || view.isStaying(name))) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     return this.#untilInterrupted(
       () => outcome,

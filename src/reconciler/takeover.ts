@@ -5,7 +5,8 @@
  */
 import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
-import { addFinalizer, editPool, type PoolEditDeps } from './finalizer.ts';
+import { addFinalizer, editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
+import type { PoolWrite } from './ports.ts';
 import type { View } from './view.ts';
 
 /** Whether nodes may be written for the pool. */
@@ -42,6 +43,14 @@ export async function finishTakeover(
 function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<NodePool | undefined> {
   return editPool(pool, deps, current => {
     const isDone = takeoverOf(current) === value || current.metadata.deletionTimestamp !== undefined;
-    return isDone ? undefined : () => deps.cluster.annotatePool(current, TAKEOVER_ANNOTATION, value);
+    return isDone ? undefined : () => annotate(current, value, deps);
   });
+}
+
+/** Throws NodepoolError when the server stored another value: the pool would be marked again before every node. */
+async function annotate(pool: NodePool, value: Takeover, { cluster }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.annotatePool(pool, TAKEOVER_ANNOTATION, value);
+  if (write.kind === 'written' && takeoverOf(write.pool) !== value)
+    throw poolAlteredError(`annotation ${TAKEOVER_ANNOTATION} of nodepool ${pool.metadata.name} was`);
+  return write;
 }

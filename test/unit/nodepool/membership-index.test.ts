@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PoolIndex, sameClaims } from '../../../src/nodepool/membership.ts';
-import { FINALIZER } from '../../../src/nodepool/types.ts';
-import { aNode, aPool, taint } from './fixtures.ts';
+import { FINALIZER, TAKEOVER_ANNOTATION } from '../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
 const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:00Z' });
 const gpu = aPool({ nodeSelector: { gpu: 'yes' } }, { name: 'gpu', creationTimestamp: '2026-01-01T00:00:00Z' });
@@ -51,6 +51,20 @@ test('a pool is inherited only with the finalizer and a status, and not where a 
   assert.equal(recordBy({ finalizers: ['other'], status }), undefined);
   assert.equal(recordBy({ status }), undefined);
   assert.equal(recordBy({ finalizers: [FINALIZER], status }, 'not json'), undefined);
+});
+
+test('a record ends the inheritance of an unmarked pool only on a node that the pool matches', () => {
+  const role = { 'node-role.kubernetes.io/worker': '' };
+  const pool = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
+  const started = { ...pool, metadata: { ...pool.metadata, annotations: { [TAKEOVER_ANNOTATION]: 'started' } } };
+  const recorded = (labels: Record<string, string>) =>
+    aNode({ name: 'forged', labels, record: recordOf({ pool: 'worker' }) });
+  const other = aNode({ name: 'other', labels: { ...role, tier: 'gold' } });
+  const isInherited = (of: typeof pool, node: ReturnType<typeof aNode>) =>
+    new PoolIndex([of], [node, other]).isInherited('worker');
+  assert.equal(isInherited(pool, recorded({})), true, 'a node that is no member changes nothing for others');
+  assert.equal(isInherited(pool, recorded(role)), false);
+  assert.equal(isInherited(started, recorded(role)), true, 'nor does any node once the pool is marked');
 });
 
 test('a pool that was never stored is older than all that were', () => {

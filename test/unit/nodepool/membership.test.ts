@@ -95,7 +95,7 @@ test('a pool of the earlier operator holds what equals its spec', () => {
   const marked = (takeover: string) => {
     return { ...inherited, metadata: { ...inherited.metadata, annotations: { [TAKEOVER_ANNOTATION]: takeover } } };
   };
-  const recorded = [node, aNode({ name: 'b', record: recordOf({ pool: 'worker' }) })];
+  const recorded = [node, aNode({ name: 'b', labels, record: recordOf({ pool: 'worker' }) })];
   assert.equal(new PoolIndex([marked('finished')]).claim(node).record, undefined);
   assert.equal(new PoolIndex([inherited], recorded).claim(node).record, undefined, 'one with records has all it held');
   assert.ok(new PoolIndex([marked('started')], recorded).claim(node).record, 'unless it was stopped half-way');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../src/nodepool/plan.ts';
 import { moveEvents } from '../../../src/reconciler/events.ts';
-import type { NodeMove } from '../../../src/reconciler/node-writer.ts';
+import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 
 const change = { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' } as const;
 

@@ -3,14 +3,20 @@ import { test } from 'node:test';
 import { MoveRecorder } from '../../../src/reconciler/move-recorder.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
+import { aPool } from '../nodepool/fixtures.ts';
 
 const move = (node: string, from: string | undefined, to: string): NodeMove => ({ node, from, to, changes: [] });
 
 function create() {
   const clock = new FakeClock();
   const told: string[] = [];
-  const recorder = new MoveRecorder({ clock, tell: (pool, { note }) => told.push(`${pool}: ${note}`) });
-  return { clock, told, recorder };
+  const gone = new Set<string>();
+  const recorder = new MoveRecorder({
+    clock,
+    poolOf: name => (gone.has(name) ? undefined : aPool({}, { name })),
+    tell: ({ metadata: { name } }, { note }) => told.push(`${name}: ${note}`),
+  });
+  return { clock, told, recorder, gone };
 }
 
 test('what reconciles of many pools do to one is told at once, and then once a second', async () => {
@@ -41,4 +47,15 @@ test('flush tells what waits, once', async () => {
   assert.deepEqual(told, ['p: 1 node joined: a', 'p: 2 nodes joined: b, c']);
   await clock.advance(5_000);
   assert.equal(told.length, 2);
+});
+
+test('what waits is told of a pool that is deleted meanwhile; of one that was gone before, nothing is', async () => {
+  const { clock, told, recorder, gone } = create();
+  recorder.add([move('a', undefined, 'p')]);
+  recorder.add([move('b', undefined, 'p')]);
+  gone.add('p');
+  recorder.add([move('c', 'p', 'q')]);
+  await clock.advance(5_000);
+  assert.deepEqual(told, ['p: 1 node joined: a', 'q: 1 node joined: c', 'p: 1 node joined: b']);
+  assert.equal(clock.pending, 0);
 });

@@ -1,0 +1,95 @@
+/** What a write that fails in the end did before: it is told, and told once. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLimiter } from '../../../src/controller/limiter.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
+import { type NodeOutcome, PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const a = aPool({ labels: { tier: 'a' } }, { name: 'a', uid: 'a', finalizers: [FINALIZER] });
+const b = aPool({ labels: { tier: 'b' } }, { name: 'b', uid: 'b', finalizers: [FINALIZER] });
+/** Leaves pool a for pool b. */
+const node = aNode({
+  labels: { 'node-role.kubernetes.io/b': '', tier: 'a' },
+  record: recordOf({ pool: 'a', labels: { tier: 'a' } }),
+});
+
+/** @param answer to the patch, after `stored` of what it asks for */
+function begin(answer: (stored: Node, attempt: number, view: View) => Node) {
+  const view = new View([a, b], [node], []);
+  let attempt = 0;
+  const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
+    await new Promise(setImmediate);
+    const stored = patchedNode(view.node(name) ?? assert.fail(), patch);
+    attempt++;
+    return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, view) };
+  };
+  const cluster = { patchNode } as ClusterPort;
+  const nodes = new PoolNodes({
+    cluster,
+    view,
+    limit: createLimiter(4),
+    sleep: async () => {},
+    clock: new FakeClock(),
+  });
+  const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });
+  return { nodes, outcome };
+}
+
+const told = ({ moves }: NodeOutcome) => moves.map(({ node, from, to }) => `${node}: ${from} to ${to}`);
+
+test('two pools wait for one write that the server alters: both have the failure, one has the move', async () => {
+  const { nodes, outcome } = begin(stored => ({ ...stored, labels: { ...stored.labels, tier: 'x' } }));
+  const [first, second] = [outcome(), outcome()];
+  await Promise.all([nodes.settle('a', first), nodes.settle('b', second)]);
+  assert.deepEqual([first.failures.length, second.failures.length], [1, 1]);
+  assert.deepEqual([told(first), told(second)], [['n1: a to b'], []]);
+  assert.ok(first.retryAfterMs !== undefined && first.retryAfterMs === second.retryAfterMs);
+});
+
+/** What pool b is to be after the first write, so that another is due. */
+function edit(view: View): void {
+  view.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
+}
+
+test('a write that a later attempt’s error follows is told with the error, which stays as it is', async () => {
+  const refusal = new NodepoolError('cluster', 'cannot patch Node: forbidden', 'ask', {
+    items: ['x'],
+    isTransient: true,
+  });
+  const { nodes, outcome } = begin((stored, attempt, view) => {
+    if (attempt > 1) throw refusal;
+    edit(view);
+    return stored;
+  });
+  const result = outcome();
+  await nodes.settle('b', result);
+  assert.deepEqual(told(result), ['n1: a to b']);
+  assert.deepEqual(
+    result.moves[0]?.changes.map(({ key, to }) => [key, to]),
+    [['tier', 'b']],
+  );
+  assert.deepEqual(result.failures, [{ message: refusal.oneLine, next: 'ask', node: 'n1' }]);
+  assert.equal(result.retryAfterMs, undefined);
+});
+
+test('so is one before a write that the server alters', async () => {
+  const { nodes, outcome } = begin((stored, attempt, view) => {
+    if (attempt === 1) edit(view);
+    return attempt === 1 ? stored : { ...stored, labels: { ...stored.labels, more: 'y' } };
+  });
+  const result = outcome();
+  await nodes.settle('b', result);
+  assert.deepEqual(told(result), ['n1: a to b']);
+  assert.deepEqual(
+    result.moves[0]?.changes.map(({ key, to }) => [key, to]),
+    [['tier', 'b']],
+  );
+  assert.equal(result.failures.length, 1);
+  assert.ok(result.retryAfterMs);
+});
