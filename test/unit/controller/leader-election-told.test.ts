@@ -174,6 +174,44 @@ describe('a candidate', () => {
     assert.equal(await Promise.race([stopped, settle()]), true);
   });
 
+  for (const network of ['down', 'silent', 'answers are lost'] as const) {
+    test(`whose network is ${network} starts nothing`, async () => {
+      const clock = new FakeClock();
+      const { elector, state, told, events, run } = candidate(new FakeLease(), clock);
+      state.network = network;
+      run();
+      for (let second = 0; second < 30; second++) {
+        await clock.advance(1_000);
+        assert.equal(elector.isLeader(), false, `after ${second + 1} s`);
+      }
+      assert.deepEqual([told, events], [[false], []]);
+    });
+  }
+
+  test('that has lost its lease does not take it back when the network returns in the last second', async () => {
+    const clock = new FakeClock();
+    const server = new FakeLease();
+    const { elector, state, run } = candidate(server, clock);
+    const end = run();
+    await settle();
+    state.network = 'down';
+    await clock.advance(9_000);
+    state.network = 'up';
+    await clock.advance(1_000);
+    assert.equal(elector.isLeader(), false);
+    assert.deepEqual([await end, server.writes], ['lost', ['a@1']]);
+  });
+
+  test('hands over nothing, and says nothing, when somebody has deleted the lease', async () => {
+    const server = new FakeLease();
+    const { elector, log, run } = candidate(server, new FakeClock());
+    run();
+    await settle();
+    server.remove();
+    await elector.stop({ release: true });
+    assert.deepEqual([server.lease, log], [undefined, ['info: a leads']]);
+  });
+
   test('that is told to stop before its first answer never leads', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();

@@ -138,6 +138,15 @@ describe('the work queue', () => {
     assert.deepEqual(seen, ['added', 'depth 1', 'waited 2', 'depth 0', 'worked 0.5', 'retried']);
   });
 
+  test('waiting counts from the add, whenever that was', async () => {
+    const { clock, queue, seen } = create();
+    await clock.advance(5_000);
+    queue.add('a');
+    await clock.advance(1_500);
+    await take(queue);
+    assert.deepEqual(seen, ['added', 'depth 1', 'waited 1.5', 'depth 0']);
+  });
+
   test('a key that is added while a worker has it counts as waiting from then on', async () => {
     const { queue, seen } = create();
     queue.add('a');
