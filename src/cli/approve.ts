@@ -3,6 +3,8 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
 import type { EvictionPreview } from '../operations/evictions.ts';
 import type { NodeAccess } from '../operations/node-access-port.ts';
+import { noExecuteOf } from '../reconciler/node-plan.ts';
+import { sanitizeLine } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
 import { warningLine } from './error-line.ts';
 import type { Io } from './io.ts';
@@ -49,15 +51,20 @@ export function approver({ yes, dryRun }: Approval, io: Io, access: Pick<NodeAcc
       return undefined;
     });
     const { evictionsOf } = await import('../operations/evictions.ts');
-    const evictions = preview === undefined ? [] : evictionsOf(preview);
-    if (preview === undefined || !grew(evictions)) return asks ? answer : 'waived';
+    const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
+    const covers = [...taints, ...(preview === undefined ? [] : evictionsOf(preview))];
+    // A taint that evicts no pod is not asked about, unless others were: then it is one that was not shown.
+    const isDue = preview !== undefined || agreed.size > 0;
+    if (!isDue || !grew(covers)) return asks ? answer : 'waived';
     const { evictionsSentence, renderEvictions } = await import('../render/evictions.ts');
     sayWhyAgain();
-    io.err(renderEvictions(preview, io.columns));
-    if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(evictionsSentence(preview))))) {
+    const sentence =
+      preview === undefined ? notShown(taints.filter(taint => !agreed.has(taint))) : evictionsSentence(preview);
+    io.err(preview === undefined ? `${sentence}.` : renderEvictions(preview, io.columns));
+    if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(sentence)))) {
       throw new NodepoolError('input', 'nothing was changed');
     }
-    agree(evictions);
+    agree(covers);
     return asks ? 'asked' : 'waived';
   };
   return async proposal => {
@@ -72,6 +79,13 @@ async function look(plan: Proposal['plan'], access: Pick<NodeAccess, 'podsOn'>):
   if (plan.nodes.length === 0) return undefined;
   const { previewEvictions } = await import('../operations/evictions.ts');
   return previewEvictions(plan.nodes, access);
+}
+
+/** @param taints each as `node taint` */
+function notShown(taints: readonly string[]): string {
+  const [first = '', ...others] = taints.map(taint => taint.replace(' ', ' would get the taint '));
+  const more = others.length > 0 ? `, and ${others.length} more` : '';
+  return sanitizeLine(`node ${first}, which was not shown${more}`);
 }
 
 function notKnown(cause: NodepoolError): NodepoolError {

@@ -1,7 +1,6 @@
 /** Which pods go when taints with the effect NoExecute arrive on their nodes. */
 
 import type { NodePlan } from '../nodepool/plan.ts';
-import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
 import type { NodePool, Taint } from '../nodepool/types.ts';
 import type { NodeAccess, PlacedPod } from './node-access-port.ts';
@@ -74,10 +73,9 @@ export async function previewEvictions(
   };
 }
 
-/** What a yes to the preview covers: each taint of a node, and each pod with the time at which it is evicted. */
+/** What a yes to the preview covers beside the taints: each pod with the time at which it is evicted. */
 export function evictionsOf({ nodes }: EvictionPreview): string[] {
-  return nodes.flatMap(({ node, taints, now, later }) => [
-    ...taints.map(taint => `${node} ${formatTaint(taint)}`),
+  return nodes.flatMap(({ node, now, later }) => [
     ...now.map(pod => `${node} ${pod}`),
     ...later.map(({ pod, seconds }) => `${node} ${pod} after ${seconds}s`),
   ]);

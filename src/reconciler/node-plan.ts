@@ -8,7 +8,7 @@ import type { Claim } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
-import { taintId } from '../nodepool/taint.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute } from '../nodepool/toleration.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { View } from './view.ts';
@@ -124,13 +124,11 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
   };
 }
 
-/** The taints with the effect NoExecute that the plans bring to nodes, each as `node taint=value`. */
+/** The taints with the effect NoExecute that the plans bring to nodes, each as `node key=value:NoExecute`. */
 export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch'>[]): Set<string> {
   return new Set(
     plans.flatMap(({ node, patch }) =>
-      arrivingNoExecute(node.taints, patch?.taints ?? []).map(
-        taint => `${node.name} ${taintId(taint)}=${taint.value ?? ''}`,
-      ),
+      arrivingNoExecute(node.taints, patch?.taints ?? []).map(taint => `${node.name} ${formatTaint(taint)}`),
     ),
   );
 }

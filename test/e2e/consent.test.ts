@@ -102,6 +102,17 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
+    title: 'move asks again when another node would get the taint, even if no pod is on it',
+    args: ['move', '-l', 'pick=1', '--to', 'p'],
+    prepare: async () => {
+      await busy('a', { pick: '1' });
+      await world.nodes({ name: 'empty' });
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => relabel('empty', { pick: '1' }),
+    isAskedAgain: true,
+  },
+  {
     title: 'remove asks again when another pool has got a taint that the node would get',
     args: ['remove', 'p', 'a'],
     prepare: async () => {

@@ -33,7 +33,7 @@ test('a reconcile plans the nodes of its pools, and what a pool that is gone lef
     ['c', [taint('y=theirs:NoExecute')]],
   ]);
   const { nodes: plans } = planCluster(view, { pools: ['strict', 'mild', 'p'] });
-  assert.deepEqual([...noExecuteOf(plans)], ['a x:NoExecute=', 'c y:NoExecute=theirs']);
+  assert.deepEqual([...noExecuteOf(plans)], ['a x:NoExecute', 'c y=theirs:NoExecute']);
 });
 
 test('a deletion restores what was displaced, and gives nodes to the pool that lost them', () => {

@@ -232,16 +232,16 @@ test('pools that would hand the node to each other for ever: it says so, and wri
 test('a NoExecute taint that was not agreed to is not set, one that was is', async () => {
   const evicting = aPool({ taints: [taint('evict=now:NoExecute')] }, { finalizers: [FINALIZER] });
   const refused = begin(fresh, [evicting], {
-    consent: new Set(['n1 evict:NoExecute=later', 'n2 evict:NoExecute=now']),
+    consent: new Set(['n1 evict=later:NoExecute', 'n2 evict=now:NoExecute']),
   });
   await assert.rejects(refused.writer.settle('n1'), {
     kind: 'cluster',
     next: 'run the command again to see which pods that would evict',
-    message: /^node n1 was changed meanwhile and would now get the taint evict:NoExecute=now, which was not agreed to/,
+    message: /^node n1 was changed meanwhile and would now get the taint evict=now:NoExecute, which was not agreed to/,
   });
   assert.deepEqual(refused.server.requests, []);
 
-  const agreed = begin(fresh, [evicting], { consent: new Set(['n1 evict:NoExecute=now']) });
+  const agreed = begin(fresh, [evicting], { consent: new Set(['n1 evict=now:NoExecute']) });
   assert.equal((await agreed.writer.settle('n1'))?.to, 'worker');
   const unasked = begin(fresh, [evicting]);
   assert.equal((await unasked.writer.settle('n1'))?.to, 'worker');
