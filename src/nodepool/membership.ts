@@ -1,4 +1,5 @@
 /** Which node belongs to which pool. One node, one pool. */
+import { deepEqual } from './merge-patch.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
@@ -134,7 +135,9 @@ export function sameClaims(before: NodePool, after: NodePool): boolean {
     before.metadata.uid === after.metadata.uid &&
     before.metadata.generation === after.metadata.generation &&
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
-    isInherited(before) === isInherited(after)
+    isInherited(before) === isInherited(after) &&
+    // What the server shows of a spec can change without a write: with the CRD.
+    deepEqual(before.dropped, after.dropped)
   );
 }
 

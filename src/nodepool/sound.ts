@@ -3,6 +3,7 @@
  * type is left out where pools are read, and remembered: all that comes after relies on the types, and a pool with
  * something left out is invalid, whatever the rest of it says (validation.ts).
  */
+import { droppedFields } from './dropped-fields.ts';
 import type { FieldError } from './field-error.ts';
 import { isObject } from './json.ts';
 import { CONDITION_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
@@ -14,12 +15,17 @@ export function soundPool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
   const spec = read(raw.spec ?? {}, SPEC_SCHEMA, 'spec', errors) ?? {};
   const { status: _status, ...rest } = raw;
+  const dropped = droppedFields(raw);
+  errors.push(
+    ...dropped.map(field => ({ field: `spec.${field}`, message: 'is dropped by the CRD that is installed' })),
+  );
   const status = soundStatus(raw.status);
   return {
     ...rest,
     spec: spec as NodePoolSpec,
     ...(status === undefined ? {} : { status }),
     ...(errors.length === 0 ? {} : { unreadable: errors }),
+    ...(dropped.length === 0 ? {} : { dropped }),
   } as P;
 }
 

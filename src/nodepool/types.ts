@@ -92,6 +92,8 @@ export interface NodePool {
   status?: NodePoolStatus;
   /** What of the spec had another type than the API's, and was left out when it was read (see sound.ts). Never sent. */
   unreadable?: FieldError[];
+  /** Fields of the spec that the CRD which is installed drops (see dropped-fields.ts). Never sent. */
+  dropped?: string[];
 }
 
 /** What is kept of a v1 Node: never the 11 kB object. */

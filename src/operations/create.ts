@@ -74,9 +74,8 @@ export async function createPools(options: CreateOptions, connect: () => Promise
 
 /** What a reconcile of the new pools would do. Nodes are read only where that may evict pods. */
 async function planCreate(options: CreateOptions, nodes: Node[], cluster: ClusterPort): Promise<ClusterPlan> {
-  // Without labels, a new pool that evicts nothing itself moves no node to another one.
-  const isAlone = nodes.length === 0 && options.pools.every(({ spec }) => spec.labels === undefined);
-  if (isAlone && !mayEvict([], options.pools)) return NO_CHANGE;
+  // The labels of --nodes may bring a node to another pool; a member stays its pool's whatever labels that sets.
+  if (nodes.length === 0 && !mayEvict([], options.pools)) return NO_CHANGE;
   const existing = await cluster.listPools();
   if (!mayEvict(existing, options.pools)) return NO_CHANGE;
   return planCluster(new View(existing, await cluster.listNodes(), []), {

@@ -1,5 +1,6 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
 
+import { droppedError } from '../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
@@ -8,11 +9,11 @@ import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import { noExecuteOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
-import { mayEvict } from './evictions.ts';
 import { poolNotFound } from './not-found.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 
@@ -63,11 +64,18 @@ export async function editByFlags(
 
 /** Flags change what is there; on a field of another type they would say nothing, or drop it. */
 function assertReadable(pool: RawPool): void {
+  assertWhole(pool);
   const { unreadable, metadata } = soundPool(pool);
   if (unreadable === undefined) return;
   const next = `mend it in your editor: kubectl nodepool edit ${metadata.name}`;
   const errors = unreadable.map(error => ({ ...error, next }));
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
+}
+
+/** A write would lose what the CRD drops. */
+function assertWhole(pool: RawPool): void {
+  const { dropped, metadata } = soundPool(pool);
+  if (dropped !== undefined) throw droppedError(metadata.name, dropped);
 }
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
@@ -96,6 +104,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
   const { pools, editor } = deps;
   const original = await pools.get(name);
   if (original === undefined) throw poolNotFound([name]);
+  assertWhole(original);
   const before = editable(original);
   let body = deps.print(before);
   let problem: NodepoolError | undefined;
@@ -158,20 +167,26 @@ async function patchUnlessEdited(
   }
 }
 
-/** What a reconcile of the edited pool would do. Nodes are read only where that may evict pods. */
+/**
+ * Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. Pools and nodes are
+ * read only where it touches what decides on that.
+ */
 async function planEdit(before: NodePool, after: NodePool, cluster: EditDeps['cluster']): Promise<ClusterPlan> {
   const [was, is] = [soundPool(before), soundPool(after)];
-  if (deepEqual(ofNodes(was), ofNodes(is))) return NO_CHANGE;
-  const pools = await cluster.listPools();
-  if (!mayEvict([...pools, was], [is])) return NO_CHANGE;
-  const view = new View(pools, await cluster.listNodes(), []);
-  return planCluster(view, { pools: [after.metadata.name], specs: [is] });
+  if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
+  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  const view = new View(pools, nodes, []);
+  const named = [after.metadata.name];
+  const due = noExecuteOf(planCluster(view, { pools: named }).nodes);
+  const plan = planCluster(view, { pools: named, specs: [is] });
+  return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
 }
 
-/** What of a spec reaches the nodes: all but the handler, unless that made it invalid. */
-function ofNodes(pool: NodePool): object {
-  const { handler: _handler, ...spec } = pool.spec;
-  return { spec, isValid: validatePool(pool).length === 0 };
+/** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */
+function deciding(pool: NodePool): object {
+  const { taints = [], nodeSelector, unmanaged = 'Keep' } = pool.spec;
+  const isValid = validatePool(pool).length === 0;
+  return { taints: taints.filter(({ effect }) => effect === 'NoExecute'), nodeSelector, unmanaged, isValid };
 }
 
 function withoutFinalizers(pool: RawPool): Record<string, unknown> {

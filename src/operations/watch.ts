@@ -140,7 +140,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     async reconcile(name): Promise<ReconcileResult> {
       // One that has the server's word is enough: etcd goes back for all of them.
       if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
-      const outcome = await reconciler.reconcile(name);
+      const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
+        const dropped = view.pool(name)?.dropped;
+        if (dropped === undefined) throw error;
+        logLacking(dropped.map(field => `spec.${field}`));
+        return undefined;
+      });
+      if (outcome === undefined) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);

@@ -7,13 +7,14 @@
  */
 
 import type { Limiter } from '../controller/limiter.ts';
+import { droppedError } from '../nodepool/dropped-fields.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
-import { remade } from './live-reads.ts';
+import { readPool, remade } from './live-reads.ts';
 import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
@@ -97,7 +98,10 @@ export class Reconciler {
 
   async #reconcile(name: string): Promise<PoolOutcome> {
     const { view, limit } = this.#options;
-    const pool = view.pool(name);
+    const known = view.pool(name);
+    // A new CRD changes what is read of a pool, and no event tells of it.
+    const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
+    if (pool?.dropped !== undefined) throw droppedError(name, pool.dropped);
     const uid = this.#options.deleted?.get(name);
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
     if (pool === undefined) return this.#releaseOrphans(name);

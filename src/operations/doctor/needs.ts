@@ -48,7 +48,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'create with NoExecute': [...LOOK, ...PODS],
   adopt: LOOK,
   'adopt --create': [...LOOK, `create ${POOLS}`],
-  edit: [`get,list,patch ${POOLS}`],
+  edit: [`get,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   add: RECONCILE,
   'add with NoExecute': PODS,

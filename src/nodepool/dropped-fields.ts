@@ -1,0 +1,33 @@
+/**
+ * Fields of a spec that the CRD which is installed does not have: another version's was put in the place of ours. The
+ * server leaves them out when it reads the pool, and whoever writes the pool then loses them for good. That somebody set
+ * them is still told by managedFields, which no schema prunes.
+ */
+import { NodepoolError } from './errors.ts';
+import { isObject } from './json.ts';
+import { SPEC_SCHEMA } from './schema.ts';
+import type { NodePool } from './types.ts';
+
+/** Names of fields of the spec, as the API server gave the pool, managedFields included. */
+export function droppedFields({ metadata, spec }: NodePool): string[] {
+  const { managedFields } = metadata as { managedFields?: unknown };
+  const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
+  const set = new Set(
+    entries.flatMap(({ subresource, fieldsV1 }) => {
+      const owned = subresource === undefined && isObject(fieldsV1) ? fieldsV1['f:spec'] : undefined;
+      return isObject(owned) ? Object.keys(owned) : [];
+    }),
+  );
+  const known = SPEC_SCHEMA.type === 'object' ? Object.keys(SPEC_SCHEMA.fields) : [];
+  return known.filter(field => set.has(`f:${field}`) && !(isObject(spec) && Object.hasOwn(spec, field)));
+}
+
+/** Of a pool that must not be written. */
+export function droppedError(pool: string, fields: readonly string[]): NodepoolError {
+  const named = fields.map(field => `spec.${field}`).join(', ');
+  return new NodepoolError(
+    'cluster',
+    `nodepool ${pool} is left as it is: the CRD that is installed drops ${named}, and any write would lose it`,
+    'run `kubectl nodepool install`, which brings it back',
+  );
+}

@@ -1,0 +1,60 @@
+/** A CRD of an earlier version in the place of ours, which drops spec.nodeSelector of pools that have one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cli } from '../cluster/harness.ts';
+import { useCrd } from './earlier-crd.ts';
+import { stateOf, verbsOf } from './verbs.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const world = useWorld();
+const { cluster } = world;
+const { refused } = verbsOf(cluster);
+const SAYS =
+  /nodepool p is left as it is: the CRD that is installed drops spec\.nodeSelector, and any write would lose it; next: run `kubectl nodepool install`/;
+
+/** Pool p of node a; node b has the label by which p would select without its nodeSelector. */
+async function prepare(): Promise<void> {
+  await world.nodes({ name: 'a', labels: { kind: 'big' } }, { name: 'b', labels: role('p') });
+  await world.pool('p', { nodeSelector: { kind: 'big' }, taints: [{ key: 'big', effect: 'NoSchedule' }] });
+  await world.reconcile();
+}
+
+const taints = async () => [taintsOf(await world.node('a')), taintsOf(await world.node('b'))];
+
+test('no node and no pool is written while the CRD drops a field, and install brings it back', async t => {
+  await prepare();
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  const before = await stateOf(cluster());
+  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 1);
+  assert.match(stderr, SAYS);
+  assert.deepEqual(await stateOf(cluster()), before);
+  await refused(['edit', 'p', '--label', 'tier=x'], 1, SAYS);
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.deepEqual((await world.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+});
+
+test('a watch that starts then leaves nodes and pool alone, and goes on after install', {
+  timeout: 120_000,
+}, async t => {
+  await prepare();
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  const watching = await startWatching(t, cluster());
+  await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
+  await sleep(2_000);
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  await world.edit('p', { spec: { labels: { tier: 'gold' } } });
+  await eventually('it reconciles', async () => (await world.node('a')).metadata.labels.tier === 'gold');
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+  assert.equal(await watching.end(), 0);
+});
