@@ -176,4 +176,90 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       ],
     },
   ],
+  'src/controller/leader-election.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'const outcomes = {};',
+        'const outcomes = { late: false, stopped: true };',
+        'if (this.isLeader() && true && (await this.#write(signal, this.#observed.lease)))',
+        'return false;',
+        'if (false) return false;',
+        'if (signal.aborted) return true;',
+        'const holder = (lease ?? this.#observed?.lease)?.record.holder ?? "Stryker was here!";',
+        'this.#observed = { lease, at: isNews || false ? this.#options.clock.now() : before.at };',
+      ],
+    },
+    { why: UNREACHABLE, mutants: ["if ((await this.#vacate(this.#observed.lease)) === 'conflict')"] },
+  ],
+  'src/controller/work-queue.ts': [
+    { why: UNREACHABLE, mutants: ["resolve(key === undefined ? { kind: 'shutdown' } : this.#take(key));"] },
+  ],
+  'src/reconciler/membership-change.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'if (node === undefined && claim === undefined) return undefined;',
+        'if (false || claim === undefined) return undefined;',
+        'if (node === undefined || false) return undefined;',
+        '...(false ? {} : { record }),',
+        'const isRelabelled = true;',
+        'const isRelabelled = Object.keys(labels).length >= 0;',
+        'const rivals = [owner, ...losers].flatMap(rival => (false ? [] : (poolOf(view, rival) ?? [])));',
+        'return false ? undefined : view.pool(name);',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: [
+        'const rivals = [owner, ...losers].flatMap(rival => (rival === to ? [] : (poolOf(view, rival) ?? ["Stryker was here"])));',
+      ],
+    },
+  ],
+  'src/reconciler/node-plan.ts': [
+    {
+      why: SPEED,
+      mutants: [
+        'if (false) {',
+        'if (view.upToDate.has(claim)) {}',
+        'if (false) view.upToDate.add(claim);',
+        'if (plan.patch === undefined && plan.circle === undefined) ;',
+        'const rivals = false ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);',
+        'return false ? steps[0] : composed(steps[0], all);',
+      ],
+    },
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'if (node === undefined && claim === undefined) return undefined;',
+        'if (false || claim === undefined) return undefined;',
+        'if (node === undefined || false) return undefined;',
+        'const owner = false ? undefined : view.pool(claim.owner);',
+        'const frozen = true && view.specErrors(claim.owner).length > 0;',
+        'let last = steps.at(+1) ?? steps[0];',
+        'if (true) patch.labels = { ...patch.labels, ...labels };',
+        `const byKey = Map.groupBy(changes, ({ kind, key, effect = "Stryker was here!" }) => \`\${kind} \${key}:\${effect}\`);`,
+        'arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: [
+        'const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? ["Stryker was here"]);',
+        'const owner = steps.at(-1).owner;',
+        'if (first === undefined || last === undefined) return first === undefined ? ["Stryker was here"] : [first];',
+        'if (false || last === undefined) return first === undefined ? [] : [first];',
+        'if (first === undefined || last === undefined) return false ? [] : [first];',
+      ],
+    },
+  ],
+  'src/reconciler/node-writer.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'if (plan?.patch === undefined || false) return move;',
+        'const pool = false ? undefined : this.#deps.view.pool(owner);',
+      ],
+    },
+  ],
 };

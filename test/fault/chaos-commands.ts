@@ -37,7 +37,7 @@ const COMMANDS: [weight: number, make: Make][] = [
   [2, createFromFile],
   [8, edit],
   [6, reconcile],
-  [6, random => ({ args: ['delete', pick(random, POOLS), '--yes', ...maybe(random, 0.3, '--detach-nodes')] })],
+  [3, random => ({ args: ['delete', pick(random, POOLS), '--yes', ...maybe(random, 0.3, '--detach-nodes')] })],
   [6, (random, nodes) => ({ args: ['add', pick(random, POOLS), ...some(random, nodes), '--yes'] })],
   [4, (random, nodes) => ({ args: ['remove', pick(random, POOLS), ...some(random, nodes), '--yes'] })],
   [5, (random, nodes) => ({ args: ['move', ...some(random, nodes), '--to', pick(random, POOLS), '--yes'] })],

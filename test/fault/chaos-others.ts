@@ -2,7 +2,7 @@
  * Those beside the product who write to the same nodes and pools: people with kubectl, kubelets, an autoscaler. What they
  * set for themselves is remembered in the model, and has to be there in the end.
  */
-import type { Taint } from '../../src/nodepool/types.ts';
+import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
 import { role } from '../e2e/world.ts';
 import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
 import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
@@ -25,8 +25,10 @@ export class Others {
     this.names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
   }
 
+  /** Nodes, and most of the pools. */
   async prepare(): Promise<void> {
     for (const name of this.names) await this.#birth(name);
+    for (const pool of NAMES.slice(0, -GROUPS.length)) await this.#replacePool(pool);
   }
 
   /** One change. Says what it was. */
@@ -43,8 +45,8 @@ export class Others {
       [3, () => this.#untaint(node, pool)],
       [5, () => this.#unjudged(node, { ...off(other), ...(isOn ? role(pool) : {}) })],
       [2, () => this.#unjudged(node, { group: isOn ? group : null })],
-      [4, () => this.#replaceNode(node)],
-      [3, () => this.#replacePool(pool)],
+      [1, () => this.#replaceNode(node)],
+      [2, () => this.#replacePool(pool)],
       [4, () => this.#heartbeat(node)],
     ];
     return weighted(random, choices)();
@@ -98,9 +100,16 @@ export class Others {
   /** As `kubectl delete --wait=false` and `kubectl create`: the old one may not have gone yet, and then there is none. */
   async #replacePool(name: string): Promise<string> {
     const { client } = this.#model;
-    const spec = { labels: { tier: `${name}-new`, [`only-${name}`]: `${name}-new` } };
+    const random = this.#random;
+    const value = `${name}-v${this.made}`;
+    const [hasTeam, hasTaint, hasHandler] = [random() < 0.5, random() < 0.7, random() < 0.5];
+    const spec: NodePoolSpec = {
+      labels: { tier: value, [`only-${name}`]: value, ...(hasTeam ? { team: name } : {}) },
+      ...(hasTaint ? { taints: [{ key: name, value, effect: 'NoSchedule' }] } : {}),
+      ...(hasHandler ? { handler: 'runc' } : {}),
+    };
     const deleted = await client.request('DELETE', `${POOLS}/${name}`);
-    const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec };
+    const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec };
     const created = await client.request('POST', POOLS, pool);
     return `replace pool ${name}: ${deleted.status}, ${created.status}`;
   }

@@ -1,6 +1,7 @@
 /**
- * Random commands beside up to three `reconcile --watch`, both killed at random, while others write to the same nodes and
- * pools; then all of them end, one `reconcile` follows, and the oracle judges. The same seed makes the same choices.
+ * Rounds of random commands beside up to three `reconcile --watch`, both killed at random, while others write to the same
+ * nodes and pools. After each round all of them end, one `reconcile` follows, and the oracle judges. The same seed makes the
+ * same choices.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -37,7 +38,11 @@ export interface ChaosCounts {
 const LANES = 2;
 const WATCHERS = 3;
 const LONGEST_LIFE_MS = 8_000;
-const OTHERS_PAUSE_MS = 150;
+const LONGEST_START_MS = 2_000;
+const LONGEST_PAUSE_MS = 2_000;
+const POLL_MS = 20;
+const OTHERS_PAUSE_MS = 250;
+const ROUND_MS = 30_000;
 const MINUTE_MS = 60_000;
 /** A command that is at work for so long hangs. */
 const COMMAND_MS = 120_000;
@@ -72,24 +77,32 @@ class Chaos {
   async run(): Promise<ChaosCounts> {
     const { seconds, seed, tell } = this.#options;
     await this.#others.prepare();
-    const end = performance.now() + seconds * 1000;
-    const isOver = () => performance.now() >= end;
+    // A series for each: how long one takes does not change what another chooses.
+    const lanes = Array.from({ length: LANES }, (_, lane) => seeded(seed + 1 + lane));
+    const watches = Array.from({ length: WATCHERS }, (_, slot) => seeded(seed + 100 + slot));
     const ticker = setInterval(() => tell(this.#summary()), MINUTE_MS);
     try {
-      // A series for each: how long one takes does not change what another chooses.
-      const actors = [
-        this.#change(isOver),
-        ...Array.from({ length: LANES }, (_, lane) => this.#command(seeded(seed + 1 + lane), isOver)),
-        ...Array.from({ length: WATCHERS }, (_, slot) => this.#watch(slot, seeded(seed + 100 + slot), isOver)),
-      ];
-      const failed = (await Promise.allSettled(actors)).find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected') throw failed.reason;
+      for (let left = seconds * 1000; left > 0; left -= ROUND_MS) {
+        await this.#round(Math.min(left, ROUND_MS), lanes, watches);
+        await this.#judge();
+      }
     } finally {
       clearInterval(ticker);
     }
-    await this.#judge();
     tell(this.#summary());
     return this.#counts;
+  }
+
+  async #round(ms: number, lanes: readonly Random[], watches: readonly Random[]): Promise<void> {
+    const end = performance.now() + ms;
+    const isOver = () => performance.now() >= end;
+    const actors = [
+      this.#change(isOver),
+      ...lanes.map(random => this.#command(random, isOver)),
+      ...watches.map((random, slot) => this.#watch(slot, random, isOver)),
+    ];
+    const failed = (await Promise.allSettled(actors)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   }
 
   async #change(isOver: () => boolean): Promise<void> {
@@ -140,15 +153,18 @@ class Chaos {
     return true;
   }
 
-  /** One after the other in its place, each for a random time, with a random time between. */
+  /** One after the other in its place. Every other one is killed while it starts, the rest some time after that. */
   async #watch(slot: number, random: Random, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      await sleep(random() * LONGEST_LIFE_MS * 0.3);
+      const [pause, startsWhole, life] = [random() * LONGEST_PAUSE_MS, random() < 0.5, random()];
+      await sleep(pause);
       const child = new Child(this.#cluster.kubeconfig, []);
       this.#note(`watch ${slot} begins`);
-      const until = performance.now() + random() * LONGEST_LIFE_MS;
-      while (child.isAlive && performance.now() < until && !isOver()) await sleep(20);
-      const isAlive = child.isAlive;
+      const hasSynced = () => child.log().includes('caches have synced');
+      while (startsWhole && child.isAlive && !hasSynced() && !isOver()) await sleep(POLL_MS);
+      const until = performance.now() + life * (startsWhole ? LONGEST_LIFE_MS : LONGEST_START_MS);
+      while (child.isAlive && performance.now() < until && !isOver()) await sleep(POLL_MS);
+      const { isAlive } = child;
       await child.end('SIGKILL');
       this.#note(`watch ${slot} killed; ${child.log().trim().replaceAll('\n', ' / ')}`);
       assert.ok(isAlive, `reconcile --watch has ended:\n${child.log()}`);
@@ -158,8 +174,8 @@ class Chaos {
 
   async #judge(): Promise<void> {
     const last = await cli(this.#cluster, ['reconcile', '--yes']);
-    this.#note(`the last reconcile: ${last.code}; ${last.stderr.trim().replaceAll('\n', ' / ')}`);
-    assert.ok(last.code === 0 || last.code === 3, `the last reconcile: ${last.code}\n${last.stderr}`);
+    this.#note(`reconcile after the round: ${last.code}; ${last.stderr.trim().replaceAll('\n', ' / ')}`);
+    assert.ok(last.code === 0 || last.code === 3, `reconcile after the round: ${last.code}\n${last.stderr}`);
     const wrong = disorder(await readLive(this.#model), this.#model.nodes);
     assert.deepEqual(wrong, [], `${wrong.join('\n')}\n${this.#historyOf(wrong)}`);
     const mark = await auditMark(this.#cluster);
