@@ -17,6 +17,7 @@ import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
+import { eventually } from './watching.ts';
 
 describe('the transport', () => {
   const cluster = useCluster();
@@ -145,6 +146,13 @@ describe('the transport', () => {
     });
     const log: string[] = [];
     const crowd = await open(t, await kubeconfigFor(cluster(), 'crowd'), log);
+    // The server learns of a binding a moment later.
+    const isBound = () =>
+      crowd.cluster.listNodes().then(
+        () => true,
+        () => false,
+      );
+    await eventually('the role is bound', isBound);
     const answers = (status: number) => log.filter(line => line.includes(` ${status} in `)).length;
     // With no seats but the one that is always there, requests at the same time are turned away.
     for (let round = 0; round < 50 && answers(429) === 0; round++) {

@@ -200,7 +200,7 @@ test('the first Ctrl-C waits for the writes under way, the second ends it at onc
   // The change has come when it wakes up, and nobody answers its write.
   watching.child.kill('SIGSTOP');
   await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
-  await sleep(500);
+  await sleep(2_000);
   process.kill(apiserver, 'SIGSTOP');
   t.after(() => process.kill(apiserver, 'SIGCONT'));
   watching.child.kill('SIGCONT');
