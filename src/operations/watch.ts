@@ -9,10 +9,12 @@ import type { Log } from '../controller/log.ts';
 import { Manager } from '../controller/manager.ts';
 import { Recorder } from '../controller/recorder.ts';
 import { Reflector } from '../controller/reflector.ts';
+import { startResync } from '../controller/resync.ts';
 import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
 import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
@@ -109,7 +111,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     },
   });
   const onRestored = () => manager.restored();
-  const pools = cache('nodepools', deps.watch.pools, deps, onRestored);
+  const pools = cache('nodepools', deps.watch.pools, deps, onRestored, new Store<NodePool>({}, deepEqual), true);
   const nodes = cache('nodes', deps.watch.nodes, deps, onRestored);
   const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps, onRestored);
   const pods = options.podCounts ? podCache(deps, feed, onRestored) : undefined;
@@ -138,8 +140,9 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
-      // One that has the server's word is enough: etcd goes back for all of them.
-      if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
+      // One that has the server's word is enough: etcd goes back for all of them. A pool may be read otherwise by now.
+      const isUnconfirmed = pools.needsList || caches.every(({ isConfirmed }) => !isConfirmed);
+      if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
         const dropped = view.pool(name)?.dropped;
         if (dropped === undefined) throw error;
@@ -161,9 +164,17 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });
+  /** All pools at the start. At each resync what was missed is put right: the caches are listed anew for it. */
+  const begin = () => {
+    feed.start();
+    return startResync({ everyMs: options.resyncMs, clock, wall: now }, () => {
+      for (const each of [pools, nodes, runtimeClasses]) each.relist();
+      feed.enqueueAll();
+    });
+  };
   const manager = new Manager({
     caches,
-    controllers: [starting(controller, () => resync(feed, options.resyncMs, clock))],
+    controllers: [starting(controller, begin)],
     recorder: {
       flush(ms) {
         moves.flush();
@@ -216,8 +227,9 @@ function cache<T>(
   { clock, random, log }: WatchDeps,
   onRestored: () => void,
   store = new Store<T>(),
+  isCustomResource = false,
 ): Reflector<T> {
-  return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
+  return new Reflector({ name, source, transform, store, clock, random, log, onRestored, isCustomResource });
 }
 
 /** Pods by their node. One that only changes is no news: it stays where it is. */
@@ -229,20 +241,6 @@ function podCache(deps: WatchDeps, feed: Feed, onRestored: () => void): Reflecto
     if (event.type === 'deleted') feed.pod(event.tombstone.item.object.node);
   });
   return pods;
-}
-
-/** All pools at the start, and every `ms` again: whatever was missed is put right then. */
-function resync(feed: Feed, ms: number, clock: Clock): () => void {
-  feed.start();
-  let cancel = () => {};
-  const next = () => {
-    cancel = clock.after(ms, () => {
-      feed.enqueueAll();
-      next();
-    });
-  };
-  next();
-  return () => cancel();
 }
 
 /** The controller, with something that begins when it starts and ends before it stops. */

@@ -58,3 +58,23 @@ test('a watch that starts then leaves nodes and pool alone, and goes on after in
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
   assert.equal(await watching.end(), 0);
 });
+
+test('a watch that is running leaves nodes and pool alone as soon as the CRD is replaced, and goes on after install', {
+  timeout: 120_000,
+}, async t => {
+  await prepare();
+  t.after(() => useCrd(cluster(), 'ours'));
+  const watching = await startWatching(t, cluster());
+  await useCrd(cluster(), 'earlier schema');
+  await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
+  // Members that change would have the status written, and with it the pool as the server reads it now.
+  await world.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
+  await sleep(2_000);
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  await eventually('c is reconciled', async () => taintsOf(await world.node('c'))[0] === 'big:NoSchedule');
+  assert.deepEqual((await world.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+  assert.equal(await watching.end(), 0);
+});

@@ -112,6 +112,36 @@ for (const [how, changes] of [
 row(
   {
     fault: FAULT,
+    how: 'while the process is stopped (SIGSTOP), and the server has caught up with what was seen when it goes on',
+    holds: 'noticed as soon as it goes on',
+  },
+  async t => {
+    const [proxy, model] = [await world.proxy(t), world.model()];
+    await prepare(model);
+    const child = startChild(t, proxy);
+    await child.synced();
+    await settled(model, proxy);
+    const restore = await backUp(model);
+    await settled(model, proxy);
+    await loseFuture(model);
+    await settled(model, proxy);
+
+    child.signal('SIGSTOP');
+    const before = await restore();
+    for (let change = 0; change < 300; change++) await before.label('stays', { change: String(change) });
+    await before.drift('drifts', { tier: 'drifted' });
+    const mark = await auditMark(world.cluster());
+    child.signal('SIGCONT');
+    await eventually('it notices', () => child.lines(/all that was known is dropped/).length > 0, 60_000);
+    await settled(before, proxy);
+    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+    assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: FAULT,
     how: 'with leader election, the Lease goes back too: who led has to end, the other one leads',
     holds: 'who leads afterwards has listed everything anew',
   },

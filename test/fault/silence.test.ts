@@ -86,7 +86,8 @@ row(
   {
     fault: 'silent hang',
     how: 'watches, and writes of each kind that are under way, are never heard of again',
-    holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
+    holds:
+      'watches: noticed within 45 s, no list but of pools; writes: end after 30 s and are done again, nothing twice',
   },
   async (t, facts) => {
     const { proxy, model, child, mark } = await watched(world, t, { also: ofOneThing });
@@ -114,7 +115,9 @@ row(
 
     const unsent = [...hung].flatMap(([name, asked]) => (WRITES[name] === hang ? [asked] : []));
     const again = unsent.map(asked => sentAgainAfter(proxy, asked));
-    assert.equal(proxy.requests.slice(begun).filter(isList).length, 0, 'no list');
+    // That a CRD was not changed meanwhile only a list can tell.
+    const lists = proxy.requests.slice(begun).filter(asked => isList(asked) && asked.path !== POOLS);
+    assert.deepEqual(lists, [], 'no list');
     assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
       ...CREATES_AND_DELETES,
       'create runtimeclasses node-pool-class-only': 1,
@@ -157,8 +160,11 @@ row(
     await child.synced(60_000);
     await settled(model, proxy);
     const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
-    const why = /: (the list did not get on|the server \S+ gave no answer within 30 s).*next attempt in/;
-    assert.equal(child.lines(why).length, again.length, child.log());
+    // The page is sent again without a word where another list found the connections dead a moment before its own deadline.
+    for (const name of ['nodes', 'nodepools']) {
+      const why = new RegExp(` ${name}: the list did not get on.*next attempt in`);
+      assert.equal(child.lines(why).length, 1, child.log());
+    }
     assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);

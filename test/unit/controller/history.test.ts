@@ -75,6 +75,18 @@ test('a watch that tells nothing until its end is looked behind; one with a book
   assert.deepEqual(told, ['restored']);
 });
 
+test('a restored server that has caught up with what was seen is noticed at the resync', async () => {
+  const { reflector, source, told, log, last } = await create();
+  source.newest = '120';
+  reflector.relist();
+  await settle();
+  // `b` was written anew in the time that had been followed, in the history that is gone.
+  last().send(added('a', 50), added('b', 80), initialEnd(120));
+  await settle();
+  assert.match(log.at(-1) ?? '', /restored from a backup: b is back at resourceVersion 80/);
+  assert.deepEqual(told, ['restored', 'updated b@80']);
+});
+
 for (const [what, newest] of [
   ['refuses to tell its newest version', refused(500)],
   ['tells a version that is no older', '100'],

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startResync } from '../../../src/controller/resync.ts';
+import { FakeClock } from './fake-clock.ts';
+
+function create() {
+  const clock = new FakeClock();
+  const due: number[] = [];
+  let offset = 0;
+  const wall = () => new Date(clock.wall().getTime() + offset);
+  const stop = startResync({ everyMs: 600_000, clock, wall }, () => due.push(clock.now()));
+  /** Sets the time of day, and not the clock that only grows. */
+  const setWall = (ms: number) => {
+    offset += ms;
+  };
+  return { clock, due, stop, setWall };
+}
+
+test('is due every so often', async () => {
+  const { clock, due, stop } = create();
+  await clock.advance(1_800_000);
+  assert.deepEqual(due, [600_000, 1_200_000, 1_800_000]);
+  stop();
+  assert.equal(clock.pending, 0);
+});
+
+test('is due as soon as a process that did not run goes on, and counts from then', async () => {
+  const { clock, due } = create();
+  await clock.advance(10_000);
+  clock.freeze(20_000);
+  await clock.advance(600_000);
+  assert.deepEqual(due, [30_000, 630_000]);
+});
+
+test('is due after a sleep of the machine in which its clock stood still', async () => {
+  const { clock, due, setWall } = create();
+  await clock.advance(10_000);
+  setWall(3_600_000);
+  await clock.advance(2_000);
+  assert.deepEqual(due, [11_000]);
+});
+
+test('a tick that is a little late, and a time of day that is set back, are no pause', async () => {
+  const { clock, due, setWall } = create();
+  await clock.advance(10_500);
+  clock.freeze(4_000);
+  setWall(-3_600_000);
+  await clock.advance(10_000);
+  assert.deepEqual(due, []);
+});
