@@ -13,8 +13,6 @@
  * - 410 Gone, as an answer or in the stream, costs one list; what was deleted meanwhile is told as deleted.
  * - 429 and 503 with Retry-After are asked again after that time, at least a second, without a list.
  * - relist() compares the store with the server: a restore that no watch could tell of is noticed then.
- * - A custom resource is listed anew when its watch did not end at its time: the server ends the watches of a resource
- *   when its CRD is changed, and with the CRD what is read of an object that nobody wrote.
  * - A server that falls silent is noticed within 40 s, whatever the sockets look like: the server is asked to end each
  *   watch after 28 to 34 s, and one that is still there 5 s later is dead. Bookmarks alone would not do: they come
  *   every 60 s. Going on costs one small request from where the watch was, which the bookmark that the server sends
@@ -56,8 +54,6 @@ export interface ReflectorOptions<T> {
   /** From 0 up to, not including, 1. */
   random: () => number;
   log: Log;
-  /** Its CRD may be changed. Give it a store that compares objects of one resourceVersion too. */
-  isCustomResource?: boolean;
   /** Called as soon as it is known that etcd was restored from a backup: what was learned until now may never have been. */
   onRestored?: () => void;
 }
@@ -121,11 +117,6 @@ export class Reflector<T> {
     return this.#history.isConfirmed;
   }
 
-  /** Whether it is about to be listed: the server may read what is in the store otherwise by now. */
-  get needsList(): boolean {
-    return this.#needsList;
-  }
-
   /** Lists everything anew; a watch that is under way ends for it. */
   relist(): void {
     this.#needsList = true;
@@ -185,14 +176,14 @@ export class Reflector<T> {
   }
 
   async #watch(signal: AbortSignal): Promise<Outcome> {
-    const { source, clock, random, isCustomResource = false } = this.#options;
+    const { source, clock, random } = this.#options;
     const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
     const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
     this.#log('debug', `watching from resourceVersion ${this.#history.version}, for ${timeoutSeconds} s`);
     const start = clock.now();
     const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
     this.#history.begins();
-    const outcome = await attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
+    return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
       this.#endWatch = () => inner.end({ kind: 'fine' });
       let lines = 0;
       const options = {
@@ -213,9 +204,6 @@ export class Reflector<T> {
       const useful = lines > 0 || clock.now() - start >= SHORTEST_USEFUL_MS;
       return useful ? { kind: 'fine' } : broken('the watch ended at once');
     });
-    const isInTime = outcome.kind === 'fine' && clock.now() - start >= (timeoutSeconds - 1) * 1000;
-    if (isCustomResource && !isInTime && outcome.kind !== 'refused') this.#needsList = true;
-    return outcome;
   }
 
   /** One line of a watch. Gives the outcome when the line ends it. */

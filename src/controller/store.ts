@@ -36,11 +36,7 @@ export class Store<T> {
   readonly #items = new Map<string, Item<T>>();
   readonly #indices: Map<string, { valuesOf: IndexFunction<T>; keys: Map<string, Set<string>> }>;
 
-  readonly #isAlike: (a: T, b: T) => boolean;
-
-  /** @param isAlike of two readings of one resourceVersion: those of a custom resource differ when its CRD is changed */
-  constructor(indices: Record<string, IndexFunction<T>> = {}, isAlike: (a: T, b: T) => boolean = () => true) {
-    this.#isAlike = isAlike;
+  constructor(indices: Record<string, IndexFunction<T>> = {}) {
     this.#indices = new Map(
       Object.entries(indices).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map<string, Set<string>>() }]),
     );
@@ -75,9 +71,7 @@ export class Store<T> {
       this.#put(item);
       return [{ type: 'added', item }];
     }
-    if (item.resourceVersion === old.resourceVersion && item.uid === old.uid) {
-      return this.#isAlike(old.object, item.object) ? [] : this.#change(old, item);
-    }
+    if (item.resourceVersion === old.resourceVersion && item.uid === old.uid) return [];
     return isOlder(item.resourceVersion, old.resourceVersion) ? [] : this.#change(old, item);
   }
 

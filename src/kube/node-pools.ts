@@ -7,6 +7,9 @@ import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched } from './
 import type { Query } from './request.ts';
 import { NODE_POOLS } from './resource.ts';
 
+/** Fields of the spec that an earlier CRD drops. */
+const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
+
 /** What the reconciler writes of a pool: status, finalizers, an annotation. */
 export class NodePools {
   readonly #api: Api;
@@ -35,12 +38,16 @@ export class NodePools {
   }
 
   /** Replaces it whole: a merge patch would keep keys of maps that are gone. The resourceVersion makes the server compare it. */
-  async patchStatus({ metadata }: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
+  async patchStatus({ metadata, spec, unreadable }: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
+    // With another CRD the server may read less of the spec than is known here, and would store what it reads. Of one that
+    // is unreadable, what is known here is not what the server has.
+    const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
     return poolWrite(
       await this.#api.patch<NodePool>(NODE_POOLS, metadata.name, {
         contentType: JSON_PATCH,
         body: [
           { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+          ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
           { op: 'add', path: '/status', value: status },
         ],
         query: this.#writeQuery,

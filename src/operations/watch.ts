@@ -14,7 +14,6 @@ import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { deepEqual } from '../nodepool/merge-patch.ts';
 import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
@@ -111,7 +110,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     },
   });
   const onRestored = () => manager.restored();
-  const pools = cache('nodepools', deps.watch.pools, deps, onRestored, new Store<NodePool>({}, deepEqual), true);
+  const pools = cache('nodepools', deps.watch.pools, deps, onRestored);
   const nodes = cache('nodes', deps.watch.nodes, deps, onRestored);
   const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps, onRestored);
   const pods = options.podCounts ? podCache(deps, feed, onRestored) : undefined;
@@ -140,9 +139,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
-      // One that has the server's word is enough: etcd goes back for all of them. A pool may be read otherwise by now.
-      const isUnconfirmed = pools.needsList || caches.every(({ isConfirmed }) => !isConfirmed);
-      if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
+      // One that has the server's word is enough: etcd goes back for all of them.
+      if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
         const dropped = view.pool(name)?.dropped;
         if (dropped === undefined) throw error;
@@ -227,9 +225,8 @@ function cache<T>(
   { clock, random, log }: WatchDeps,
   onRestored: () => void,
   store = new Store<T>(),
-  isCustomResource = false,
 ): Reflector<T> {
-  return new Reflector({ name, source, transform, store, clock, random, log, onRestored, isCustomResource });
+  return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
 }
 
 /** Pods by their node. One that only changes is no news: it stays where it is. */

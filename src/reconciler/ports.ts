@@ -36,7 +36,7 @@ export interface ClusterPort {
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
   /** Sets one annotation, guarded by the pool's resourceVersion. */
   annotatePool(pool: NodePool, key: string, value: string): Promise<PoolWrite>;
-  /** Replaces the status, guarded by the pool's resourceVersion. `gone`, too, where no status subresource is served. */
+  /** Replaces the status, guarded by the pool's resourceVersion and fields of its spec. `gone`, too, where no status subresource is served. */
   patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
 
   getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;

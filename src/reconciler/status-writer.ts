@@ -1,5 +1,6 @@
 /** Writes the status of a pool: replaced as a whole, guarded by the pool's resourceVersion, and only where it differs. */
 import type { Limiter } from '../controller/limiter.ts';
+import { droppedError } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
@@ -70,7 +71,9 @@ async function write(
       return isSame(pool, await read()) ? status : undefined;
     }
     view.expectStatus(name, status);
-    const write = await limit(() => cluster.patchStatus(current, status));
+    const write = await limit(() => cluster.patchStatus(current, status)).catch(async (error: unknown) => {
+      throw (await droppedSince(error, read)) ?? error;
+    });
     outcome.statusWritten = write.kind === 'written';
     if (write.kind === 'written') {
       view.setPool(write.pool);
@@ -89,6 +92,16 @@ async function write(
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
+}
+
+/** Why the server refused the patch, where it reads less of the pool's spec than was known: its CRD was replaced. */
+async function droppedSince(
+  error: unknown,
+  read: () => Promise<NodePool | undefined>,
+): Promise<NodepoolError | undefined> {
+  if (!(error instanceof NodepoolError) || error.isTransient || error.isGeneral) return undefined;
+  const latest = await read().catch(() => undefined);
+  return latest?.dropped === undefined ? undefined : droppedError(latest.metadata.name, latest.dropped);
 }
 
 /** Whether the pool that was read now is the one that was reconciled, and not being deleted. */

@@ -162,7 +162,7 @@ export class View {
     const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
     this.#pools.set(name, pool);
     if (moves) this.#claims.poolsChanged();
-    if (this.#observer === undefined || (!moves && isSame(before?.metadata, pool.metadata))) return;
+    if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
     const expected = this.#expected.get(name);
     if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
     this.#observer.concerned(neighbours);

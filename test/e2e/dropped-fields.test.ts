@@ -66,9 +66,9 @@ test('a watch that is running leaves nodes and pool alone as soon as the CRD is 
   t.after(() => useCrd(cluster(), 'ours'));
   const watching = await startWatching(t, cluster());
   await useCrd(cluster(), 'earlier schema');
-  await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
   // Members that change would have the status written, and with it the pool as the server reads it now.
   await world.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
+  await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
   await sleep(2_000);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 

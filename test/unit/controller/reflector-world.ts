@@ -10,7 +10,7 @@ interface Thing {
 }
 
 /** Back-off without jitter: 0.8 s first. Watches last 30 s. */
-export function create(random = () => 0, isCustomResource = false) {
+export function create(random = () => 0) {
   const clock = new FakeClock();
   const source = new FakeSource();
   const [told, log]: [string[], string[]] = [[], []];
@@ -23,7 +23,6 @@ export function create(random = () => 0, isCustomResource = false) {
       return { name: metadata.name };
     },
     store: new Store<Thing>(),
-    isCustomResource,
     clock,
     random,
     log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`),
@@ -42,8 +41,8 @@ export function create(random = () => 0, isCustomResource = false) {
 }
 
 /** One that has synced with `a` at version 10, and watches: that is watch 1. */
-export async function createSynced(random?: () => number, isCustomResource?: boolean) {
-  const world = create(random, isCustomResource);
+export async function createSynced(random?: () => number) {
+  const world = create(random);
   await settle();
   world.nth(0).send(added('a', 5), initialEnd(10));
   await settle();

@@ -114,34 +114,6 @@ describe('the watch', () => {
     });
   }
 
-  for (const [how, end, isListed] of [
-    ['ends before its time', (watch: AskedWatch) => watch.end(ENDED), true],
-    ['breaks', (watch: AskedWatch) => watch.end(BROKEN), true],
-    ['is refused', (watch: AskedWatch) => watch.end(refused(429)), false],
-  ] as const) {
-    test(`a watch of a custom resource that ${how} is followed by a list: ${isListed}`, async () => {
-      const { clock, source, reflector, nth } = await createSynced(undefined, true);
-      await clock.advance(2_000);
-      end(nth(1));
-      await settle();
-      assert.equal(reflector.needsList, isListed);
-      await clock.advance(1_000);
-      assert.equal(source.watches.at(-1)?.options.initialEvents, isListed);
-      if (isListed) source.watches.at(-1)?.send(added('a', 5), initialEnd(10));
-      await settle();
-      assert.equal(reflector.needsList, false);
-    });
-  }
-
-  test('a watch of a custom resource that ends at its time is followed by the next watch', async () => {
-    const { clock, source, nth } = await createSynced(undefined, true);
-    await clock.advance(28_000);
-    nth(1).send(bookmark(11));
-    nth(1).end(ENDED);
-    await settle();
-    assert.equal(source.watches.at(-1)?.options.resourceVersion, '11');
-  });
-
   test('relist() ends the watch and lists at once; what no watch told is noticed', async () => {
     const { source, reflector, told, nth } = await createSynced();
     reflector.relist();

@@ -36,14 +36,6 @@ describe('the store', () => {
     assert.equal(store.size, 0);
   });
 
-  test('an object that is read otherwise at the same resourceVersion is news where readings are compared', () => {
-    const store = new Store<Fruit>({}, (a, b) => a.colors.length === b.colors.length);
-    store.set(item('a', 1, 'a', ['red']));
-    assert.deepEqual(told(store.replace([item('a', 1, 'a', ['red'])])), []);
-    assert.deepEqual(told(store.replace([item('a', 1)])), ['updated a@1->1']);
-    assert.deepEqual(store.get('a')?.object.colors, []);
-  });
-
   test('the same state again, an older one and the deletion of what is not there are no news', () => {
     const store = create();
     store.set(item('a', 5));
