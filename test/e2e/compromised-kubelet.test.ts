@@ -128,6 +128,33 @@ test('60,000 resource names, and names that are none, neither grow the status no
   assert.equal(find('quantities').details[0], `one: ${odd}`);
 });
 
+test('a quantity that is too long neither makes its pool abnormal nor is written or printed whole', async () => {
+  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
+  await world.pool('one');
+  const huge = '9'.repeat(509);
+  const large = '9999999999999999999999999999E';
+  const allocatable = { 'example.com/x': huge, 'example.com/y': '1e20000', memory: huge, cpu: large };
+  assert.equal((await kubelet('a').report({ allocatable })).status, 200, 'the server takes it');
+  await world.reconcile();
+  const pool = await world.getPool('one');
+  assert.equal(pool?.status?.status, 200);
+  const sums = pool?.status?.allocatable ?? {};
+  assert.deepEqual(
+    [sums.cpu, sums.memory, 'example.com/x' in sums, 'example.com/y' in sums],
+    ['9999999999999999999999999999000000000000000004', '3064520Ki', false, false],
+  );
+  const cut = `node a: 3 resources with a quantity of more than 500 digits, such as example.com/x "${'9'.repeat(57)}…"`;
+  assert.equal(condition(pool, 'ResourcesOmitted').message, `left out of allocatable: ${cut}`);
+  for (const args of [['get'], ['describe', 'one'], ['top', '--resources', 'all'], ['nodes', '-o', 'json']]) {
+    const { code, stdout, stderr } = await cli(cluster(), args);
+    assert.equal(code, 0);
+    assert.ok(!/e\+|9{60}/.test(stdout + stderr), `${args.join(' ')}: ${stdout}${stderr}`);
+  }
+  const { find } = await doctorOf(cluster)();
+  assert.deepEqual([find('quantities').status, find('quantities').details], ['warning', [`one: left out: ${cut}`]]);
+  assert.equal((await kubelet('a').report({ allocatable: { 'example.com/x': '1' } })).status, 200);
+});
+
 test('a forged record changes nothing on other nodes', async () => {
   await world.nodes(...['a', 'b'].map(name => ({ name, labels: role('one') })), { name: 'c' });
   await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT] });

@@ -151,10 +151,11 @@ test('pools that a kubelet could join for restricted labels or leave for its tai
 });
 
 test('resources that are left out of the sums are a warning', () => {
-  const omittedResources = { unqualified: 2, example: 'a b', excess: 3 };
+  const omittedResources = { unqualified: 2, example: 'a b', oversized: 1, oversizedExample: 'cpu "1e501"', excess: 3 };
   assert.deepEqual(find('quantities', [worker()], [node('a', { omittedResources })]), [
     'warning',
     'worker: left out: node a: 2 resources without a qualified name, such as "a b"',
+    'worker: left out: node a: 1 resource with a quantity of more than 500 digits, such as cpu "1e501"',
     'worker: left out: node a: 3 resources beyond the first 128',
   ]);
 });
