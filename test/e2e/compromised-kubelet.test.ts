@@ -234,6 +234,19 @@ test('a new node may register with the labels of a pool, unless the pool gives r
     /may not register a node into pool pci, which gives labels of node-restriction.kubernetes.io; register it without the label eks.amazonaws.com\/nodegroup, or allow/,
   );
   await world.edit('pci', { metadata: { annotations: ALLOW } });
+  await world.pool('edge', {
+    nodeSelector: { [GROUP]: 'ingress' },
+    labels: { 'node-role.kubernetes.io/ingress': 'yes' },
+    taints: [TAINT],
+  });
+  assert.equal((await kubelet('n4').register({ [GROUP]: 'ingress' })).status, 201, 'as node groups rely on');
+  await world.reconcile();
+  assert.equal((await world.node('n4')).metadata.labels['node-role.kubernetes.io/ingress'], 'yes');
+  const { status, details } = (await doctorOf(cluster)()).find('membership');
+  assert.equal(status, 'warning', 'doctor does not say that all is well');
+  assert.deepEqual(details, [
+    `edge selects by ${GROUP}, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
+  ]);
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
 });
 
