@@ -2,6 +2,7 @@
  * Which labels a kubelet may set on its own node, and what a pool that selects by these gives away. Source of the rule:
  * Kubernetes' admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
  */
+import { noun } from './plural.ts';
 import { membershipSelector } from './selector.ts';
 import { formatTaint } from './syntax.ts';
 import type { NodePool } from './types.ts';
@@ -77,8 +78,8 @@ export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): stri
 /** What a node gets that a kubelet registers into the pool; goes on after the pool's name. */
 export function kubeletRegistrationText({ keys, gains }: KubeletRisk, { spec }: NodePool): string {
   const taints = (spec.taints ?? []).map(formatTaint);
-  const more = taints.length === 0 ? '' : `, and the ${taints.length === 1 ? 'taint' : 'taints'} ${taints.join(', ')}`;
-  return `selects by ${keys.join(', ')}, with which a kubelet may register a new node: it gets the ${gains.length === 1 ? 'label' : 'labels'} ${gains.join(', ')}${more}`;
+  const more = taints.length === 0 ? '' : `, and the ${noun(taints.length, 'taint')} ${taints.join(', ')}`;
+  return `selects by ${keys.join(', ')}, with which a kubelet may register a new node: it gets the ${noun(gains.length, 'label')} ${gains.join(', ')}${more}`;
 }
 
 /** Imperative, without a full stop. */

@@ -3,8 +3,7 @@
  * their names, nor their number, nor how large a quantity is.
  */
 import { plural } from './plural.ts';
-import { quoteQuantity } from './quantity.ts';
-import { isBeyondLimits, MOST_DIGITS } from './quantity-parse.ts';
+import { isBeyondLimits, MOST_DIGITS, quoteQuantity } from './quantity-parse.ts';
 import { keyProblem } from './syntax.ts';
 import type { Node, OmittedResources, ResourceList } from './types.ts';
 

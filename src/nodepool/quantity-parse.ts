@@ -3,6 +3,8 @@
  * are kept, since what the API server accepts and prints comes from there.
  */
 
+import { ellipsize } from './cut-bytes.ts';
+
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 /** The value is `unscaled * 10 ** exponent`, exactly. */
@@ -66,6 +68,8 @@ const LONGEST_TEXT = 512;
 export const MOST_DIGITS = 500;
 /** Without an exponent, what is as short is never beyond the limits. */
 const SHORT_TEXT = 32;
+/** Bytes of a quantity in a message. */
+const LONGEST_SHOWN = 60;
 const EXPONENT = /[eE][-+]?[0-9]/;
 
 /** @throws QuantityError with Go's message, or QuantityLimitError */
@@ -98,6 +102,11 @@ export function isBeyondLimits(text: string): boolean {
   } catch (error) {
     return error instanceof QuantityLimitError;
   }
+}
+
+/** For messages: a text that is no quantity may have a megabyte. */
+export function quoteQuantity(text: string): string {
+  return JSON.stringify(ellipsize(text, LONGEST_SHOWN));
 }
 
 type Sign = (magnitude: bigint) => bigint;

@@ -2,7 +2,6 @@
  * Kubernetes quantities ("7910m", "6129040Ki"): exact, and with the very results of Go's resource.Quantity.
  * One difference: Go prints 1000E as "1", for want of a suffix; here it stays "1000E".
  */
-import { ellipsize } from './cut-bytes.ts';
 import { own } from './json.ts';
 import {
   BINARY_SUFFIXES,
@@ -11,13 +10,11 @@ import {
   type Quantity,
   QuantityError,
   type QuantityFormat,
+  quoteQuantity,
 } from './quantity-parse.ts';
 import type { ResourceList } from './types.ts';
 
-export { parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
-
-/** Bytes of a quantity in a message. */
-const LONGEST_SHOWN = 60;
+export { parseQuantity, type Quantity, QuantityError, quoteQuantity } from './quantity-parse.ts';
 
 /** a + b as Go's Add: in the format of a, or of b when a is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
@@ -102,11 +99,6 @@ export function addResourceLists(
     place += 1;
   }
   return new Map([...sums].map(([name, sum]) => [name, sum.total()]));
-}
-
-/** For messages: a text that is no quantity may have a megabyte. */
-export function quoteQuantity(text: string): string {
-  return JSON.stringify(ellipsize(text, LONGEST_SHOWN));
 }
 
 function tryToAdd(sum: Sum, text: string): string | undefined {
