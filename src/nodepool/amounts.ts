@@ -1,5 +1,5 @@
 /** Exact amounts by resource, and how they are added up. */
-import { addQuantities, compareQuantities, parseQuantity, type Quantity } from './quantity.ts';
+import { addInAnyOrder, addQuantities, compareQuantities, parseQuantity, type Quantity } from './quantity.ts';
 import type { ResourceList } from './types.ts';
 
 export type Amounts = Map<string, Quantity>;
@@ -54,7 +54,7 @@ export function raiseToList(total: Amounts, list: ResourceList | undefined, read
 
 function addOne(total: Amounts, name: string, quantity: Quantity): void {
   const before = total.get(name);
-  total.set(name, before === undefined ? quantity : addQuantities(before, quantity));
+  total.set(name, before === undefined ? quantity : addInAnyOrder(before, quantity));
 }
 
 function raiseOne(total: Amounts, name: string, quantity: Quantity): void {

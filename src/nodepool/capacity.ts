@@ -1,7 +1,14 @@
 /** What nodes offer, what their pods ask for, and what is free: of one node, or of many together. Exact. */
 import { type Amounts, leftOf, type ReadQuantity, ZERO } from './amounts.ts';
 import { own } from './json.ts';
-import { addQuantities, type Quantity, QuantityError, quantityToNumber, sumResourceLists } from './quantity.ts';
+import {
+  addInAnyOrder,
+  addResourceLists,
+  type Quantity,
+  QuantityError,
+  quantityToNumber,
+  quoteQuantity,
+} from './quantity.ts';
 import type { Node, ResourceList } from './types.ts';
 
 /** Of one resource. What is not known is undefined: without pods only `allocatable` is. */
@@ -55,7 +62,7 @@ export function figuresOf(resource: string, { node, load, used }: NodeFacts, { r
       return read(text);
     } catch (error) {
       if (!(error instanceof QuantityError)) throw error;
-      onProblem(`node ${node.name}: ${what} ${resource} ${JSON.stringify(text)}: ${error.message}`);
+      onProblem(`node ${node.name}: ${what} ${resource} ${quoteQuantity(text)}: ${error.message}`);
       return undefined;
     }
   };
@@ -79,9 +86,9 @@ function requestedOf(resource: string, { pods, requests }: NodeLoad): Quantity {
 /** Both together; what only one knows is that one's. */
 export function addFigures(a: Figures, b: Figures): Figures {
   const sum = (x: Quantity | undefined, y: Quantity | undefined) =>
-    x === undefined || y === undefined ? (x ?? y) : addQuantities(x, y);
+    x === undefined || y === undefined ? (x ?? y) : addInAnyOrder(x, y);
   return {
-    allocatable: addQuantities(a.allocatable, b.allocatable),
+    allocatable: addInAnyOrder(a.allocatable, b.allocatable),
     requested: sum(a.requested, b.requested),
     limits: sum(a.limits, b.limits),
     used: sum(a.used, b.used),
@@ -119,14 +126,14 @@ export class Tally {
   }
 
   /** Where nothing else is known: what thousands of nodes offer, much quicker than one by one. */
-  addOffers(nodes: readonly Node[], { read, onProblem }: Reading): void {
+  addOffers(nodes: readonly Node[], { onProblem }: Pick<Reading, 'onProblem'>): void {
     this.nodes += nodes.length;
     for (const node of nodes) if (takesPods(node)) this.schedulable += 1;
     const lists = nodes.map(({ allocatable }) => allocatable);
     const tell = (place: number, problem: string) => onProblem(`node ${nodes[place]?.name}: ${problem}`);
-    const sums = sumResourceLists(lists, tell, [...this.figures.keys()]);
+    const sums = addResourceLists(lists, tell, [...this.figures.keys()]);
     for (const [resource, before] of this.figures) {
-      const allocatable = addQuantities(before.allocatable, read(own(sums, resource) ?? '0'));
+      const allocatable = addInAnyOrder(before.allocatable, sums.get(resource) ?? ZERO);
       this.figures.set(resource, { ...before, allocatable });
     }
   }

@@ -2,7 +2,9 @@
  * Which labels a kubelet may set on its own node, and what a pool that selects by these gives away. Source of the rule:
  * Kubernetes' admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
  */
+import { noun } from './plural.ts';
 import { membershipSelector } from './selector.ts';
+import { formatTaint } from './syntax.ts';
 import type { NodePool } from './types.ts';
 
 /** On a pool: `Allow` says that its members are meant to be those that kubelets say; manifests/protect-membership.yaml heeds it. */
@@ -21,13 +23,15 @@ const KUBELET_LABELS = [
   'failure-domain.beta.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/region',
 ];
+/** A kubelet may set none of these, however it is set up. */
+const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
 const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
 
 export function isKubeletSettable(key: string): boolean {
   const slash = key.indexOf('/');
   const domain = slash < 0 ? '' : key.slice(0, slash);
-  if (isWithin(domain, ['node-restriction.kubernetes.io'])) return false;
+  if (isWithin(domain, [RESTRICTED_DOMAIN])) return false;
   return KUBELET_LABELS.includes(key) || isWithin(domain, KUBELET_DOMAINS) || !isWithin(domain, KUBERNETES_DOMAINS);
 }
 
@@ -36,6 +40,11 @@ export interface KubeletRisk {
   keys: string[];
   /** Labels of the pool that a kubelet may not set, and gets by joining; sorted. */
   gains: string[];
+  /**
+   * Whether it gets them, too, by registering a new node where manifests/protect-membership.yaml is in force. That refuses it
+   * for labels of node-restriction.kubernetes.io alone: clouds have kubelets register the nodes of their groups.
+   */
+  canRegister: boolean;
   /** Whether the pool has taints, which a node loses by leaving. */
   shedsTaints: boolean;
 }
@@ -51,8 +60,10 @@ export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
   if (keys.length === 0) return undefined;
   const labels = Object.keys(pool.spec.labels ?? {});
   const gains = keys.length === selector.length ? labels.filter(key => !isKubeletSettable(key)).toSorted() : [];
+  const isRestricted = (key: string) => isWithin(key.split('/', 1)[0] ?? '', [RESTRICTED_DOMAIN]);
+  const canRegister = gains.length > 0 && !gains.some(isRestricted);
   const shedsTaints = (pool.spec.taints ?? []).length > 0;
-  return gains.length > 0 || shedsTaints ? { keys, gains, shedsTaints } : undefined;
+  return gains.length > 0 || shedsTaints ? { keys, gains, canRegister, shedsTaints } : undefined;
 }
 
 /** Goes on after the pool's name. */
@@ -63,6 +74,16 @@ export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): stri
   ];
   return `selects by ${keys.join(', ')}, which a kubelet may set on its own node: a compromised one can ${effects.join(', and ')}`;
 }
+
+/** What a node gets that a kubelet registers into the pool; goes on after the pool's name. */
+export function kubeletRegistrationText({ keys, gains }: KubeletRisk, { spec }: NodePool): string {
+  const taints = (spec.taints ?? []).map(formatTaint);
+  const more = taints.length === 0 ? '' : `, and the ${noun(taints.length, 'taint')} ${taints.join(', ')}`;
+  return `selects by ${keys.join(', ')}, with which a kubelet may register a new node: it gets the ${noun(gains.length, 'label')} ${gains.join(', ')}${more}`;
+}
+
+/** Imperative, without a full stop. */
+export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED_DOMAIN}/, which no kubelet may set, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
 
 /** Imperative, without a full stop. */
 export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, apply manifests/protect-membership.yaml as install --controller does, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;

@@ -1,8 +1,9 @@
 /**
- * Which resources of a node's status are read. A kubelet chooses their names, and the API server validates none: neither
- * their form nor their number.
+ * Which resources of a node's status are read. A kubelet chooses them, and the API server validates neither the form of
+ * their names, nor their number, nor how large a quantity is.
  */
 import { plural } from './plural.ts';
+import { isBeyondLimits, MOST_DIGITS, quoteQuantity } from './quantity-parse.ts';
 import { keyProblem } from './syntax.ts';
 import type { Node, OmittedResources, ResourceList } from './types.ts';
 
@@ -23,20 +24,28 @@ export interface NodeResources {
   omitted: OmittedResources | undefined;
 }
 
-/** Those with a qualified name, at most MAX_RESOURCES: native ones first, then by name. The rest is counted. */
+/**
+ * Those with a qualified name and a quantity that can be read, at most MAX_RESOURCES: native ones first, then by name. The
+ * rest is counted. What is no quantity at all is not: no API server takes it.
+ */
 export function readResources(list: ResourceList): NodeResources {
   const names = Object.keys(list);
   const valid = names.filter(isQualifiedName);
-  if (valid.length === names.length && valid.length <= MAX_RESOURCES) return { allocatable: list, omitted: undefined };
-  const kept = valid.toSorted(byImportance).slice(0, MAX_RESOURCES);
+  const readable = valid.filter(name => !isBeyondLimits(list[name] ?? '0'));
+  if (readable.length === names.length && names.length <= MAX_RESOURCES)
+    return { allocatable: list, omitted: undefined };
+  const kept = readable.toSorted(byImportance).slice(0, MAX_RESOURCES);
   // The smallest, so that the same status gives the same text whatever the order of the map.
   const [example = ''] = names.filter(name => !isQualifiedName(name)).toSorted();
+  const [oversized] = valid.filter(name => isBeyondLimits(list[name] ?? '0')).toSorted();
   return {
     allocatable: Object.fromEntries(kept.map(name => [name, list[name] ?? '0'])),
     omitted: {
       unqualified: names.length - valid.length,
       example: example.slice(0, LONGEST_EXAMPLE),
-      excess: valid.length - kept.length,
+      oversized: valid.length - readable.length,
+      oversizedExample: oversized === undefined ? '' : `${oversized} ${quoteQuantity(list[oversized] ?? '0')}`,
+      excess: readable.length - kept.length,
     },
   };
 }
@@ -44,12 +53,17 @@ export function readResources(list: ResourceList): NodeResources {
 /** What of the node was left out, each a sentence. */
 export function omittedTexts({ name, omittedResources }: Node): string[] {
   if (omittedResources === undefined) return [];
-  const { unqualified, example, excess } = omittedResources;
+  const { unqualified, example, oversized, oversizedExample, excess } = omittedResources;
   return [
     ...(unqualified === 0
       ? []
       : [
           `node ${name}: ${plural(unqualified, 'resource')} without a qualified name, such as ${JSON.stringify(example)}`,
+        ]),
+    ...(oversized === 0
+      ? []
+      : [
+          `node ${name}: ${plural(oversized, 'resource')} with a quantity of more than ${MOST_DIGITS} digits, such as ${oversizedExample}`,
         ]),
     ...(excess === 0 ? [] : [`node ${name}: ${plural(excess, 'resource')} beyond the first ${MAX_RESOURCES}`]),
   ];

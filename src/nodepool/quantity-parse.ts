@@ -3,6 +3,8 @@
  * are kept, since what the API server accepts and prints comes from there.
  */
 
+import { ellipsize } from './cut-bytes.ts';
+
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 /** The value is `unscaled * 10 ** exponent`, exactly. */
@@ -18,6 +20,9 @@ export class QuantityError extends Error {
     this.name = 'QuantityError';
   }
 }
+
+/** The text may be a quantity, of more characters or digits than are read. */
+export class QuantityLimitError extends QuantityError {}
 
 const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_NUMBER = 'unable to parse numeric part of quantity';
@@ -60,11 +65,16 @@ const NANO = -9;
  */
 const LONGEST_TEXT = 512;
 /** Before the point. */
-const MOST_DIGITS = 500;
+export const MOST_DIGITS = 500;
+/** Without an exponent, what is as short is never beyond the limits. */
+const SHORT_TEXT = 32;
+/** Bytes of a quantity in a message. */
+const LONGEST_SHOWN = 60;
+const EXPONENT = /[eE][-+]?[0-9]/;
 
-/** @throws QuantityError with Go's message */
+/** @throws QuantityError with Go's message, or QuantityLimitError */
 export function parseQuantity(text: string): Quantity {
-  if (text.length > LONGEST_TEXT) throw new QuantityError(`quantities have at most ${LONGEST_TEXT} characters`);
+  if (text.length > LONGEST_TEXT) throw new QuantityLimitError(`quantities have at most ${LONGEST_TEXT} characters`);
   const [number = '', sign, zeros = '', integer = '', fraction = ''] = NUMBER.exec(text) ?? [];
   const suffix = text.slice(number.length);
   if (text === '' || !SUFFIX.test(suffix)) throw new QuantityError(WRONG_FORMAT);
@@ -74,13 +84,29 @@ export function parseQuantity(text: string): Quantity {
   const binary = format === 'BinarySI';
   const exponent = (binary ? 0 : power) - fraction.length;
   if (!binary && integer.length + power > MOST_DIGITS) {
-    throw new QuantityError(`quantities have at most ${MOST_DIGITS} digits before the point`);
+    throw new QuantityLimitError(`quantities have at most ${MOST_DIGITS} digits before the point`);
   }
   // Go reads "Ki" as 0, but not what is beyond its int64 form.
   const large = binary ? power >= 50 : exponent < NANO;
   if (large && zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);
   if (binary) return binaryQuantity(BigInt(digits) << BigInt(power), exponent, signed);
   return { ...roundedToNano(BigInt(digits), exponent, signed), format };
+}
+
+/** Whether parseQuantity() throws a QuantityLimitError. */
+export function isBeyondLimits(text: string): boolean {
+  if (text.length <= SHORT_TEXT && !EXPONENT.test(text)) return false;
+  try {
+    parseQuantity(text);
+    return false;
+  } catch (error) {
+    return error instanceof QuantityLimitError;
+  }
+}
+
+/** For messages: a text that is no quantity may have a megabyte. */
+export function quoteQuantity(text: string): string {
+  return JSON.stringify(ellipsize(text, LONGEST_SHOWN));
 }
 
 type Sign = (magnitude: bigint) => bigint;

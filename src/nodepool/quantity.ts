@@ -3,18 +3,37 @@
  * One difference: Go prints 1000E as "1", for want of a suffix; here it stays "1000E".
  */
 import { own } from './json.ts';
-import { BINARY_SUFFIXES, DECIMAL_SUFFIXES, parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
+import {
+  BINARY_SUFFIXES,
+  DECIMAL_SUFFIXES,
+  parseQuantity,
+  type Quantity,
+  QuantityError,
+  type QuantityFormat,
+  quoteQuantity,
+} from './quantity-parse.ts';
 import type { ResourceList } from './types.ts';
 
-export { parseQuantity, type Quantity, QuantityError } from './quantity-parse.ts';
+export { parseQuantity, type Quantity, QuantityError, quoteQuantity } from './quantity-parse.ts';
 
-/** a + b, in the format of a, or of b when a is zero. */
+/** a + b as Go's Add: in the format of a, or of b when a is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   const format = a.unscaled === 0n ? b.format : a.format;
   if (b.unscaled === 0n) return { unscaled: a.unscaled, exponent: a.exponent, format };
   if (a.unscaled === 0n) return { unscaled: b.unscaled, exponent: b.exponent, format };
   const exponent = Math.min(a.exponent, b.exponent);
   return { unscaled: at(a, exponent) + at(b, exponent), exponent, format };
+}
+
+/**
+ * a + b in a format that does not depend on the order in which quantities are added, as long as none is negative: BinarySI
+ * if one that is not zero has it, else DecimalSI likewise, else DecimalExponent.
+ */
+export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
+  const sum = addQuantities(a, b);
+  const isEither = (format: QuantityFormat) => a.format === format || b.format === format;
+  if (a.unscaled === 0n || b.unscaled === 0n || a.format === b.format) return sum;
+  return { ...sum, format: isEither('BinarySI') ? 'BinarySI' : 'DecimalSI' };
 }
 
 /** Below, equal to or above zero as a is below, equal to or above b. */
@@ -39,22 +58,30 @@ export function quantityToNumber(quantity: Quantity): number {
 
 /** The sum, as Go's `Add` in this order gives it; "0" for none. @throws QuantityError */
 export function sumQuantities(texts: readonly string[]): string {
-  const sum = new Sum();
+  const sum = new Sum(addQuantities);
   for (const text of texts) sum.add(text);
-  return sum.format();
+  return formatQuantity(sum.total());
+}
+
+/** As addResourceLists(), in canonical form. */
+export function sumResourceLists(
+  lists: Iterable<ResourceList>,
+  onProblem: (place: number, problem: string) => void,
+): ResourceList {
+  return Object.fromEntries([...addResourceLists(lists, onProblem)].map(([name, sum]) => [name, formatQuantity(sum)]));
 }
 
 /**
- * The sums by resource. What is no quantity is left out.
+ * The sums by resource, the same in any order of the lists. What is no quantity is left out.
  *
  * @param onProblem told of that: the list's place among the lists, and a sentence that names the resource and the value
  * @param only the resources that are meant; else all
  */
-export function sumResourceLists(
+export function addResourceLists(
   lists: Iterable<ResourceList>,
   onProblem: (place: number, problem: string) => void,
   only?: readonly string[],
-): ResourceList {
+): Map<string, Quantity> {
   const sums = new Map<string, Sum>();
   let place = 0;
   for (const list of lists) {
@@ -63,15 +90,15 @@ export function sumResourceLists(
       if (text === undefined) continue;
       let sum = sums.get(name);
       if (sum === undefined) {
-        sum = new Sum();
+        sum = new Sum(addInAnyOrder);
         sums.set(name, sum);
       }
       const problem = tryToAdd(sum, text);
-      if (problem !== undefined) onProblem(place, `allocatable ${name} ${JSON.stringify(text)}: ${problem}`);
+      if (problem !== undefined) onProblem(place, `allocatable ${name} ${quoteQuantity(text)}: ${problem}`);
     }
     place += 1;
   }
-  return Object.fromEntries([...sums].map(([name, sum]) => [name, sum.format()]));
+  return new Map([...sums].map(([name, sum]) => [name, sum.total()]));
 }
 
 function tryToAdd(sum: Sum, text: string): string | undefined {
@@ -86,11 +113,16 @@ function tryToAdd(sum: Sum, text: string): string | undefined {
 
 /** A running sum. Equal short suffixes, as nodes have them, are added as numbers while these are exact. */
 class Sum {
+  readonly #add: typeof addQuantities;
   /** The sum while every term was a small count of the same suffix. */
   #count: number | undefined;
   #suffix = '';
   /** The sum otherwise. */
   #exact: Quantity | undefined;
+
+  constructor(add: typeof addQuantities) {
+    this.#add = add;
+  }
 
   add(text: string): void {
     const suffix = simpleSuffix(text);
@@ -109,12 +141,11 @@ class Sum {
     }
     const current = this.#current();
     const term = parseQuantity(text);
-    this.#exact = current === undefined ? term : addQuantities(current, term);
+    this.#exact = current === undefined ? term : this.#add(current, term);
   }
 
-  format(): string {
-    const current = this.#current();
-    return current === undefined ? '0' : formatQuantity(current);
+  total(): Quantity {
+    return this.#current() ?? { unscaled: 0n, exponent: 0, format: 'DecimalSI' };
   }
 
   #current(): Quantity | undefined {

@@ -1,6 +1,7 @@
 /** Keeps a pool's status small, whatever its nodes report: etcd refuses objects of 1.5 MB, and every watch gets them. */
 import { ellipsize } from './cut-bytes.ts';
-import { MAX_RESOURCES, NATIVE_RESOURCES } from './node-resources.ts';
+import { byReports } from './most-reported.ts';
+import { MAX_RESOURCES } from './node-resources.ts';
 import type { Node, ResourceList } from './types.ts';
 
 /** Of the whole status, as JSON. */
@@ -19,7 +20,8 @@ export function fitSums(sums: ResourceList, members: readonly Node[], room: numb
   if (names.length <= MAX_RESOURCES && jsonBytes(sums) <= room) return sums;
   const kept: [string, string][] = [];
   let bytes = jsonBytes({});
-  for (const name of byReports(names, members).slice(0, MAX_RESOURCES)) {
+  const lists = members.map(({ allocatable }) => Object.keys(allocatable));
+  for (const name of byReports(names, lists).slice(0, MAX_RESOURCES)) {
     const sum = sums[name] ?? '0';
     // With the colon and the comma.
     bytes += jsonBytes(name) + jsonBytes(sum) + 2;
@@ -40,17 +42,4 @@ export function fitMessage(message: string): string {
 
 export function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
-}
-
-function byReports(names: string[], members: readonly Node[]): string[] {
-  const reports = new Map<string, number>();
-  for (const { allocatable } of members) {
-    for (const name of Object.keys(allocatable)) reports.set(name, (reports.get(name) ?? 0) + 1);
-  }
-  const rank = (name: string) => (NATIVE_RESOURCES.includes(name) ? Infinity : (reports.get(name) ?? 0));
-  return names.toSorted((a, b) => {
-    const [first, second] = [rank(a), rank(b)];
-    if (first !== second) return first > second ? -1 : 1;
-    return a < b ? -1 : 1;
-  });
 }

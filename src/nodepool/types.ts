@@ -72,7 +72,7 @@ export interface Condition {
 export type ResourceList = Record<string, string>;
 
 export interface NodePoolStatus {
-  /** 200 = normal; 409 conflict, 422 invalid spec, 500 writes failing or unreadable quantities, 503 no member is Ready. */
+  /** 200 = normal; 409 conflict, 422 invalid spec, 500 writes failing or quantities that no API server takes, 503 no member is Ready. */
   status: number;
   nodeCount: number;
   readyNodeCount?: number;
@@ -119,6 +119,10 @@ export interface OmittedResources {
   unqualified: number;
   /** One of these names, cut; empty when there is none. */
   example: string;
+  /** How many have a quantity of more characters or digits than are read. */
+  oversized: number;
+  /** One of these with its quantity, cut; empty when there is none. */
+  oversizedExample: string;
   /** How many there are beyond the most that are read. */
   excess: number;
 }

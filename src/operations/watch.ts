@@ -23,6 +23,7 @@ import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
+import { StatusPace } from '../reconciler/status-pace.ts';
 import { View } from '../reconciler/view.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
@@ -128,6 +129,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     dryRun: false,
     isFollowed: true,
+    statusPace: new StatusPace(clock),
     onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
@@ -157,7 +159,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
       if (failure === undefined)
         return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
-      // Nodes that are held back have their own time, before which the pool is in vain, and after which it is due.
+      // What is held back has its own time, before which the pool is in vain, and after which it is due.
       if (retryAfterMs !== undefined) queue.addAfter(name, retryAfterMs);
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },

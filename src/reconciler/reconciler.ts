@@ -20,6 +20,7 @@ import { NodeWriteError } from './node-write-error.ts';
 import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
+import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
 import { finishTakeover, prepare } from './takeover.ts';
 import { WritePace } from './write-pace.ts';
@@ -32,6 +33,8 @@ export interface ReconcilerOptions extends PoolNodesOptions {
   isFollowed?: boolean;
   /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
   deleted?: ReadonlyMap<string, string>;
+  /** See StatusPace; without it every status is written at once. */
+  statusPace?: StatusPace;
   /** Told of node writes in place of their events. */
   onMoves?: (moves: readonly NodeMove[]) => void;
   /** Pods on a node that have not ended, where they are counted. */
@@ -45,7 +48,7 @@ export interface PoolOutcome {
    * stopped before all of it was written.
    */
   kind: 'reconciled' | 'released' | 'interrupted';
-  /** With a failure to write it among the failures: as it would be. */
+  /** With a failure to write it among the failures: as it would be. Undefined, too, where the pace held it back. */
   status: NodePoolStatus | undefined;
   /** What the CRD that is installed lacks, and `kubectl nodepool install` adds: paths, as `status.conditions`. */
   lacking: string[];
@@ -58,7 +61,7 @@ export interface PoolOutcome {
   failures: WriteFailure[];
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
-  /** Milliseconds until the first of the nodes that are held back may be written. */
+  /** Milliseconds until the first of the nodes that are held back, or the status, may be written. */
   retryAfterMs?: number;
   /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
   warnings: string[];
@@ -158,7 +161,7 @@ export class Reconciler {
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     const written = await writeStatus(pool, observed, outcome, this.#options);
-    if (written)
+    if (written === 'written')
       await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)));
     await this.#tell(
       [
@@ -168,7 +171,7 @@ export class Reconciler {
       ],
       outcome,
     );
-    if (outcome.status !== undefined) return outcome;
+    if (outcome.status !== undefined || written === 'held') return outcome;
     // Deleted while its nodes were written: what it was given after somebody released it is let go again.
     const again = await this.#untilInterrupted(
       () => nothingDone(name),

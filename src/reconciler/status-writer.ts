@@ -10,12 +10,15 @@ import { conflictDelay } from './conflict-delay.ts';
 import { attempt, type WriteFailure } from './failure.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
+import type { StatusPace } from './status-pace.ts';
 
 interface StatusDeps extends LiveReadDeps {
   limit: Limiter;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
   isFollowed?: boolean;
+  /** Undefined: every status is written at once. */
+  statusPace?: StatusPace;
 }
 
 /** What is told of it. */
@@ -25,27 +28,32 @@ interface StatusOutcome {
   lacking: string[];
   readonly moves: readonly unknown[];
   failures: WriteFailure[];
+  retryAfterMs?: number;
 }
+
+/** `held`: the pace allows no write now, and the outcome says when it does. */
+export type StatusWrite = 'written' | 'failed' | 'held';
 
 const MOST_ATTEMPTS = 10;
 
 /**
  * Puts into the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now;
- * what the CRD lacks for it; and where it could not be written, that as a failure. False then.
+ * what the CRD lacks for it; and where it could not be written, that as a failure.
  */
 export async function writeStatus(
   pool: NodePool,
   observed: Observation,
   outcome: StatusOutcome,
   deps: StatusDeps,
-): Promise<boolean> {
+): Promise<StatusWrite> {
+  let result: StatusWrite = 'failed';
   const refused = await attempt(outcome.failures, async () => {
-    outcome.status = await write(pool, observed, outcome, deps);
+    result = await write(pool, observed, outcome, deps);
   });
-  if (refused === undefined) return true;
+  if (refused === undefined) return result;
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
-  return false;
+  return 'failed';
 }
 
 /**
@@ -57,18 +65,29 @@ async function write(
   observed: Observation,
   outcome: StatusOutcome,
   deps: StatusDeps,
-): Promise<NodePoolStatus | undefined> {
-  const { cluster, view, limit, now, sleep, isFollowed = false } = deps;
+): Promise<'written' | 'held'> {
+  const { cluster, view, limit, now, sleep, isFollowed = false, statusPace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
+  const done = (status: NodePoolStatus | undefined) => {
+    outcome.status = status;
+    return 'written' as const;
+  };
   let current = pool;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     // What was observed belongs to the spec that was read; the conditions of others to the status as it is now.
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
     if (deepEqual(current.status, status)) {
-      if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return status;
-      return isSame(pool, await read()) ? status : undefined;
+      if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return done(status);
+      return done(isSame(pool, await read()) ? status : undefined);
+    }
+    // A spec changes as often as somebody may write pools: they wait for this status.
+    const isForSpec = status.observedGeneration !== current.status?.observedGeneration;
+    const waitMs = isForSpec ? 0 : (statusPace?.wait(name) ?? 0);
+    if (waitMs > 0) {
+      outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
+      return 'held';
     }
     view.expectStatus(name, status);
     const write = await limit(() => cluster.patchStatus(current, status)).catch(async (error: unknown) => {
@@ -76,19 +95,20 @@ async function write(
     });
     outcome.statusWritten = write.kind === 'written';
     if (write.kind === 'written') {
+      statusPace?.written(name);
       view.setPool(write.pool);
       outcome.lacking = lackingFields(status, write.pool.status);
-      return isSame(pool, write.pool) ? status : undefined;
+      return done(isSame(pool, write.pool) ? status : undefined);
     }
     await sleep(conflictDelay(attempt, Math.random()));
     const latest = await read();
-    if (latest === undefined || !isSame(pool, latest)) return undefined;
+    if (latest === undefined || !isSame(pool, latest)) return done(undefined);
     if (write.kind === 'gone') {
       outcome.lacking = [STATUS_SUBRESOURCE];
       throw noStatusSubresource(name);
     }
     // Another process has reconciled a later spec: its word stands.
-    if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return latest.status;
+    if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);

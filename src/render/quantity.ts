@@ -3,10 +3,13 @@ import { parseQuantity, QuantityError, quantityToNumber } from '../nodepool/quan
 
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** The quantity as is right for its resource; text that is no quantity, or beyond all numbers, is given back. */
+/** From here on JavaScript prints numbers as `1e+46`, which is no quantity. */
+const LARGEST = 1e21;
+
+/** The quantity as is right for its resource; text that is no quantity, or of a number that is too large, is given back. */
 export function displayQuantity(resource: string, quantity: string): string {
   const value = numberOf(quantity);
-  if (value === undefined || !Number.isFinite(value)) return quantity;
+  if (value === undefined || Math.abs(value) >= LARGEST) return quantity;
   return isBytes(resource) ? displayBytes(value) : decimals(value, 2);
 }
 

@@ -123,9 +123,38 @@ test('60,000 resource names, and names that are none, neither grow the status no
   const top = await cli(cluster(), ['top', ...all, '--no-pods']);
   assert.deepEqual([top.code, top.stdout.includes('reboot')], [0, false]);
   assert.ok(top.stderr.includes(`warning: ${odd}`), top.stderr);
+  assert.equal(top.stdout.trimEnd().split('\n').length, 1 + 128, 'a header and 128 resources');
+  assert.match(top.stderr, /^warning: \d+ more resources of nodes and pods are not shown; show them by name: /m);
   const { find } = await doctorOf(cluster)();
   assert.equal(find('quantities').status, 'warning');
   assert.equal(find('quantities').details[0], `one: ${odd}`);
+});
+
+test('a quantity that is too long neither makes its pool abnormal nor is written or printed whole', async () => {
+  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
+  await world.pool('one');
+  const huge = '9'.repeat(509);
+  const large = '9999999999999999999999999999E';
+  const allocatable = { 'example.com/x': huge, 'example.com/y': '1e20000', memory: huge, cpu: large };
+  assert.equal((await kubelet('a').report({ allocatable })).status, 200, 'the server takes it');
+  await world.reconcile();
+  const pool = await world.getPool('one');
+  assert.equal(pool?.status?.status, 200);
+  const sums = pool?.status?.allocatable ?? {};
+  assert.deepEqual(
+    [sums.cpu, sums.memory, 'example.com/x' in sums, 'example.com/y' in sums],
+    ['9999999999999999999999999999000000000000000004', '3064520Ki', false, false],
+  );
+  const cut = `node a: 3 resources with a quantity of more than 500 digits, such as example.com/x "${'9'.repeat(57)}…"`;
+  assert.equal(condition(pool, 'ResourcesOmitted').message, `left out of allocatable: ${cut}`);
+  for (const args of [['get'], ['describe', 'one'], ['top', '--resources', 'all'], ['nodes', '-o', 'json']]) {
+    const { code, stdout, stderr } = await cli(cluster(), args);
+    assert.equal(code, 0);
+    assert.ok(!/e\+|9{60}/.test(stdout + stderr), `${args.join(' ')}: ${stdout}${stderr}`);
+  }
+  const { find } = await doctorOf(cluster)();
+  assert.deepEqual([find('quantities').status, find('quantities').details], ['warning', [`one: left out: ${cut}`]]);
+  assert.equal((await kubelet('a').report({ allocatable: { 'example.com/x': '1' } })).status, 200);
 });
 
 test('a forged record changes nothing on other nodes', async () => {
@@ -207,6 +236,19 @@ test('a new node may register with the labels of a pool, unless the pool gives r
     /may not register a node into pool pci, which gives labels of node-restriction.kubernetes.io; register it without the label eks.amazonaws.com\/nodegroup, or allow/,
   );
   await world.edit('pci', { metadata: { annotations: ALLOW } });
+  await world.pool('edge', {
+    nodeSelector: { [GROUP]: 'ingress' },
+    labels: { 'node-role.kubernetes.io/ingress': 'yes' },
+    taints: [TAINT],
+  });
+  assert.equal((await kubelet('n4').register({ [GROUP]: 'ingress' })).status, 201, 'as node groups rely on');
+  await world.reconcile();
+  assert.equal((await world.node('n4')).metadata.labels['node-role.kubernetes.io/ingress'], 'yes');
+  const { status, details } = (await doctorOf(cluster)()).find('membership');
+  assert.equal(status, 'warning', 'doctor does not say that all is well');
+  assert.deepEqual(details, [
+    `edge selects by ${GROUP}, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
+  ]);
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
 });
 

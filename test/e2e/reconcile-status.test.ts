@@ -1,9 +1,10 @@
-/** The status of a pool cannot be written, or not all of it is kept: what was done stands, and what is wrong is said. */
+/** The status of a pool: how often it is written, that it cannot be written, or that not all of it is kept. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';
+import { setReady } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { useCrd } from './earlier-crd.ts';
@@ -157,4 +158,32 @@ test('without the permission for nodepools/status the nodes are joined, and even
   );
   assert.equal(await tierOf('a'), 'gold');
   assert.deepEqual(await reasons('w'), ['NodeJoined', 'ReconcileFailed']);
+});
+
+test('a kubelet that flips Ready 15 times a second: few writes of the status, and the last state is written', {
+  timeout: 90_000,
+}, async t => {
+  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
+  await world.pool('one');
+  const status = async () => (await world.getPool('one'))?.status;
+  await startWatching(t, world.cluster());
+  await eventually('it is reconciled', async () => (await status())?.readyNodeCount === 2);
+  const mark = await auditMark(world.cluster());
+  const seconds = 10;
+  const start = performance.now();
+  for (let flip = 1; flip <= 15 * seconds; flip++) {
+    await setReady(world.cluster(), 'a', flip % 2 === 0);
+    await sleep(Math.max(0, start + (flip * 1000) / 15 - performance.now()));
+  }
+  await setReady(world.cluster(), 'a', false);
+  const took = (performance.now() - start) / 1000;
+  await eventually('the last state is written', async () => (await status())?.readyNodeCount === 1, 5_000);
+  const { 'patch nodepools/status one': written = 0 } = await writes(world.cluster(), mark);
+  assert.ok(written >= 10, `${written} writes: it is told while it goes on`);
+  assert.ok(written <= 20 + Math.ceil((took + 5) / 2), `${written} writes in ${took} s`);
+
+  const { generation = 0 } = (await world.getPool('one'))?.metadata ?? {};
+  await world.edit('one', { spec: { labels: { tier: 'gold' } } });
+  const observed = async () => (await status())?.observedGeneration === generation + 1;
+  await eventually('a new spec has its status', observed, 5_000);
 });

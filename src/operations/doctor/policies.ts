@@ -1,5 +1,11 @@
 /** Whether kubelets are kept from what pools rely on, and what they could get where they are not. */
-import { KUBELET_RISK_REMEDY, kubeletRisk, kubeletRiskText } from '../../nodepool/kubelet-labels.ts';
+import {
+  KUBELET_REGISTRATION_REMEDY,
+  KUBELET_RISK_REMEDY,
+  kubeletRegistrationText,
+  kubeletRisk,
+  kubeletRiskText,
+} from '../../nodepool/kubelet-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { isWithin } from '../install.ts';
 import type { ManifestObject, ManifestsPort } from '../ports.ts';
@@ -29,12 +35,21 @@ export function checkPolicies(off: readonly string[], isInstalled: boolean): Fin
 
 /** @param off undefined where nobody could look */
 export function checkMembership(pools: readonly NodePool[], off: readonly string[] | undefined): Finding {
-  const details = pools.flatMap(pool => {
+  const risks = pools.flatMap(pool => {
     const risk = kubeletRisk(pool);
-    return risk === undefined ? [] : [`${pool.metadata.name} ${kubeletRiskText(risk)}`];
+    return risk === undefined ? [] : [{ pool, risk }];
   });
+  const details = risks.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRiskText(risk)}`);
   if (details.length === 0) return ok('no pool gives a kubelet anything for changing the labels of its node');
   if (off !== undefined && !off.includes(MEMBERSHIP)) {
+    const open = risks.filter(({ risk }) => risk.canRegister);
+    if (open.length > 0) {
+      return warning(
+        'a kubelet that registers a new node can join pools, and get what it may not set itself; the admission policy only keeps it from changing labels',
+        KUBELET_REGISTRATION_REMEDY,
+        open.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRegistrationText(risk, pool)}`),
+      );
+    }
     return ok(
       'pools select by labels that a kubelet may set; the admission policy keeps it from changing them',
       details,

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isKubeletSettable, kubeletRisk, kubeletRiskText } from '../../../src/nodepool/kubelet-labels.ts';
+import {
+  isKubeletSettable,
+  kubeletRegistrationText,
+  kubeletRisk,
+  kubeletRiskText,
+} from '../../../src/nodepool/kubelet-labels.ts';
 import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aPool } from './fixtures.ts';
 
@@ -41,6 +46,20 @@ for (const [title, spec, want] of cases) {
     assert.equal(kubeletRisk(aPool(spec, { annotations })), undefined);
   });
 }
+
+test('under the policy a kubelet can register for labels of the cluster, but for none of node-restriction', () => {
+  const canRegister = (spec: NodePoolSpec) => kubeletRisk(aPool({ nodeSelector: { a: 'b' }, ...spec }))?.canRegister;
+  const other = { 'node-role.kubernetes.io/ingress': '', 'x.k8s.io/y': '' };
+  assert.equal(canRegister({ labels: other }), true);
+  assert.equal(canRegister({ labels: { ...other, 'a.node-restriction.kubernetes.io/x': '' } }), false);
+  assert.equal(canRegister({ labels: RESTRICTED }), false);
+  assert.equal(canRegister({ taints: TAINTS }), false);
+  const pool = aPool({ nodeSelector: { a: 'b' }, labels: other, taints: TAINTS });
+  assert.equal(
+    kubeletRegistrationText(kubeletRisk(pool) ?? assert.fail(), pool),
+    'selects by a, with which a kubelet may register a new node: it gets the labels node-role.kubernetes.io/ingress, x.k8s.io/y, and the taint a:NoSchedule',
+  );
+});
 
 test('the text names the labels and what a kubelet gets', () => {
   const risk = kubeletRisk(aPool({ nodeSelector: { b: '', a: '' }, labels: RESTRICTED, taints: TAINTS }));

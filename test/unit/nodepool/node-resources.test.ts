@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Tally } from '../../../src/nodepool/capacity.ts';
 import { omittedTexts, readResources } from '../../../src/nodepool/node-resources.ts';
+import { formatQuantity } from '../../../src/nodepool/quantity.ts';
 import { computeStatus, type Observation } from '../../../src/nodepool/status.ts';
 import type { Condition, ResourceList } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from './fixtures.ts';
 
 const NATIVE = { cpu: '4', memory: '1Gi', 'ephemeral-storage': '1Gi', pods: '110' };
+const NONE_OMITTED = { unqualified: 0, example: '', oversized: 0, oversizedExample: '', excess: 0 };
 const NOW = '2026-03-01T00:00:00Z';
 const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
 
@@ -30,9 +33,45 @@ test('names that are no qualified names are left out, and counted', () => {
   const list = { ...NATIVE, ...Object.fromEntries(bad.map(name => [name, '1'])) };
   const { allocatable, omitted } = readResources(list);
   assert.deepEqual(allocatable, NATIVE);
-  assert.deepEqual(omitted, { unqualified: bad.length, example: '', excess: 0 });
+  assert.deepEqual(omitted, { ...NONE_OMITTED, unqualified: bad.length });
   const node = memberOf('n', { ...NATIVE, 'y z': '1', 'a b': '1' });
   assert.deepEqual(omittedTexts(node), ['node n: 2 resources without a qualified name, such as "a b"']);
+});
+
+test('quantities of more digits than are read are left out, and one is named, cut; the status of the pool stays 200', () => {
+  const digits = '9'.repeat(509);
+  const list = {
+    ...NATIVE,
+    'a.example.com/e': '1e501',
+    cpu: digits,
+    'b.example.com/x': '1e9999999',
+    pods: '9'.repeat(500),
+  };
+  const evil = memberOf('evil', list);
+  assert.deepEqual(Object.keys(evil.allocatable).toSorted(), ['ephemeral-storage', 'memory', 'pods']);
+  assert.deepEqual(evil.omittedResources, {
+    ...NONE_OMITTED,
+    oversized: 3,
+    oversizedExample: 'a.example.com/e "1e501"',
+  });
+  const other = memberOf('other', { ...NATIVE, cpu: digits });
+  const members = [evil, other, memberOf('good', NATIVE)];
+  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  assert.deepEqual([status.status, status.allocatable?.cpu, status.allocatable?.memory], [200, '4', '3Gi']);
+  assert.equal(
+    status.conditions?.find(({ type }) => type === 'ResourcesOmitted')?.message,
+    'left out of allocatable: node evil: 3 resources with a quantity of more than 500 digits, such as a.example.com/e "1e501"; ' +
+      `node other: 1 resource with a quantity of more than 500 digits, such as cpu "${'9'.repeat(57)}…"`,
+  );
+});
+
+test('the sums of the largest quantities that are read can be added up again', () => {
+  const members = ['a', 'b'].map(name => memberOf(name, { cpu: '9'.repeat(500) }));
+  const tally = new Tally(['cpu'], false);
+  const onProblem = (problem: string) => assert.fail(problem);
+  tally.addOffers(members, { onProblem });
+  tally.addAll(tally);
+  assert.match(formatQuantity(tally.figures.get('cpu')?.allocatable ?? assert.fail()), /^39{498,}6$/);
 });
 
 test('of 60,000 names 128 are kept, native ones among them, the same in any order of the map', () => {
@@ -40,7 +79,7 @@ test('of 60,000 names 128 are kept, native ones among them, the same in any orde
   const { allocatable, omitted } = readResources(list);
   assert.equal(Object.keys(allocatable).length, 128);
   for (const name of Object.keys(NATIVE)) assert.ok(name in allocatable, name);
-  assert.deepEqual(omitted, { unqualified: 0, example: '', excess: 60_004 - 128 });
+  assert.deepEqual(omitted, { ...NONE_OMITTED, excess: 60_004 - 128 });
   const reversed = Object.fromEntries(Object.entries(list).toReversed());
   assert.deepEqual(readResources(reversed), { allocatable, omitted });
 });

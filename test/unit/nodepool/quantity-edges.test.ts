@@ -1,7 +1,7 @@
 /** Where a quantity stops being one, and what the quick sum of plain counts leaves to the whole parser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQuantity, sumQuantities, sumResourceLists } from '../../../src/nodepool/quantity.ts';
+import { addResourceLists, parseQuantity, sumQuantities, sumResourceLists } from '../../../src/nodepool/quantity.ts';
 
 const sums: [string[], string][] = [
   [['-1Ki'], '-1Ki'],
@@ -47,7 +47,10 @@ test('a binary quantity is one from 1 on, and 0 is one too', () => {
 
 test('sums only the resources that are asked for', () => {
   const lists = [{ cpu: '1', memory: '1Ki' }, { cpu: '2', pods: 'no number' }, {}];
-  assert.deepEqual(sumResourceLists(lists, fail, ['cpu', 'nvidia.com/gpu', 'constructor']), { cpu: '3' });
+  assert.deepEqual(
+    addResourceLists(lists, fail, ['cpu', 'nvidia.com/gpu', 'constructor']),
+    new Map([['cpu', parseQuantity('3')]]),
+  );
 });
 
 test('an empty text is no quantity, even in front', () => {

@@ -103,6 +103,44 @@ test('the sum of counts of one suffix is what adding them one by one gives', () 
   }
 });
 
+test('the format of sums of nodes does not depend on their order; zeros have none', () => {
+  const orders = [
+    ['1Gi', '1G', '0'],
+    ['0', '1G', '1Gi'],
+    ['1G', '0', '1Gi'],
+  ];
+  const sums = orders.map(
+    order =>
+      sumResourceLists(
+        order.map(memory => ({ memory })),
+        fail,
+      ).memory,
+  );
+  assert.deepEqual([...new Set(sums)], ['2073741824']);
+  const kibi = [
+    ['1Ki', '1024'],
+    ['1024', '1Ki'],
+  ].map(
+    order =>
+      sumResourceLists(
+        order.map(x => ({ x })),
+        fail,
+      ).x,
+  );
+  assert.deepEqual(kibi, ['2Ki', '2Ki']);
+  const exponent = [
+    ['1e3', '1k'],
+    ['1k', '1e3'],
+  ].map(
+    order =>
+      sumResourceLists(
+        order.map(x => ({ x })),
+        fail,
+      ).x,
+  );
+  assert.deepEqual(exponent, ['2k', '2k']);
+});
+
 test('compares by value, whatever the form', () => {
   const order = ['-1Ki', '-1', '0', '1n', '999m', '1', '1001m', '1k', '1Ki', '1e4', '1E', '1Ei'];
   for (const [left, a] of order.entries()) {

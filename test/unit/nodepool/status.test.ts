@@ -72,6 +72,13 @@ test('a quantity that cannot be read is left out of the sum, named, and no fault
   assert.equal(condition('Ready')?.message, `node odd: allocatable cpu "1Kii": unable to parse quantity's suffix`);
 });
 
+test('a quantity in a message is cut', () => {
+  const members = [aNode({ name: 'odd', allocatable: { cpu: `x${'9'.repeat(500)}` } })];
+  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  const message = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+  assert.match(message, /^node odd: allocatable cpu "x9{56}…": quantities must match/);
+});
+
 test('a sentence has 1 KiB at most', () => {
   const status = computeStatus(aPool(), { ...calm, failures: ['x'.repeat(100_000), 'y'] }, NOW);
   const message = status.conditions?.find(({ type }) => type === 'Applied')?.message ?? '';

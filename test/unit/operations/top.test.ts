@@ -136,6 +136,31 @@ describe('what is chosen', () => {
     assert.equal(await resources(['hugepages-1Gi', 'cpu', 'cpu']), 'hugepages-1Gi cpu');
   });
 
+  test('all: 128 at most, those that most nodes have; the others are counted, and shown by name', async () => {
+    const world = topWorld();
+    const invented = (of: string, many: number) =>
+      Object.fromEntries(Array.from({ length: many }, (_, at) => [`a.example.com/gpu-${of}-${at}`, '1']));
+    const shared = { 'z.example.com/fuse': '1', 'ephemeral-storage': '1Gi', pods: '1' };
+    for (const name of ['x', 'y', 'z']) {
+      world.nodes.push(aNode({ name, allocatable: { ...shared, ...invented(name, 100) } }));
+    }
+    world.demand.x = demandOf(1, invented('asked', 100));
+    for (const choice of ['all', 'usual'] as const) {
+      const { resources, warnings, total } = await topOf(world, { resources: choice });
+      assert.equal(resources.length, 128);
+      assert.equal(total.figures.size, 128);
+      assert.deepEqual(resources.slice(0, 3), ['cpu', 'memory', 'pods']);
+      assert.equal(resources.includes('z.example.com/fuse'), choice === 'all');
+      assert.match(
+        warnings[0] ?? '',
+        /^27\d more resources of nodes and pods are not shown; show them by name: --resources NAME,NAME$/,
+      );
+    }
+    const named = ['a.example.com/gpu-z-99', ...Object.keys(invented('x', 100)), ...Object.keys(invented('y', 100))];
+    const { resources, warnings } = await topOf(world, { resources: named });
+    assert.deepEqual([resources.length, warnings], [201, []]);
+  });
+
   test('a resource that nobody knows is nothing, with a word about it', async () => {
     for (const pods of [true, false]) {
       const resources = ['nvidia.com/gpus', 'constructor', 'nvidia.com/gpu'];

@@ -1,6 +1,7 @@
 /** Quantities against arithmetic with whole numbers of nanos, and any text at all. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { MEASURES, Tally } from '../../../src/nodepool/capacity.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -10,6 +11,8 @@ import {
   QuantityError,
   sumQuantities,
 } from '../../../src/nodepool/quantity.ts';
+import { computeStatus } from '../../../src/nodepool/status.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
@@ -83,6 +86,42 @@ property(
     const [a, b] = [nanosOf(first), nanosOf(last)];
     const order = compareQuantities(parseQuantity(textOf(first)), parseQuantity(textOf(last)));
     assert.equal(Math.sign(order), a < b ? -1 : a > b ? 1 : 0);
+  }),
+);
+
+const shuffled = fc
+  .array(
+    written.map(one => textOf({ ...one, sign: '' })),
+    { minLength: 1, maxLength: 8 },
+  )
+  .chain(terms => fc.tuple(fc.constant(terms), fc.shuffledSubarray(terms, { minLength: terms.length })));
+
+property(
+  'what nodes have together is written alike in whatever order they are read',
+  fc.property(shuffled, ([terms, others]) => {
+    const nodes = (texts: string[]) => texts.map((x, at) => aNode({ name: `n${at}`, allocatable: { x } }));
+    const statusOf = (texts: string[]) =>
+      computeStatus(
+        aPool(),
+        { members: nodes(texts), specErrors: [], conflicts: [], failures: [], podCount: undefined },
+        '2026-03-01T00:00:00Z',
+      );
+    assert.deepEqual(statusOf(terms), statusOf(others));
+    const tallyOf = (texts: string[]) => {
+      const [whole, half, one] = [0, 1, 2].map(() => new Tally(['x'], true));
+      if (whole === undefined || half === undefined || one === undefined) return assert.fail();
+      const reading = { read: parseQuantity, onProblem: (problem: string) => assert.fail(problem) };
+      const load = { pods: 1, requests: new Map([['x', parseQuantity('1')]]), limits: new Map() };
+      for (const node of nodes(texts)) {
+        one.add({ node, load, used: node.allocatable }, reading);
+        if (node.name < 'n4') half.add({ node, load, used: undefined }, reading);
+        else whole.add({ node, load, used: undefined }, reading);
+      }
+      whole.addAll(half);
+      const figures = [one, whole].map(tally => tally.figures.get('x') ?? assert.fail());
+      return figures.map(its => MEASURES.map(measure => its[measure] && formatQuantity(its[measure])));
+    };
+    assert.deepEqual(tallyOf(terms), tallyOf(others));
   }),
 );
 

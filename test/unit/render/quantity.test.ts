@@ -21,6 +21,9 @@ const VECTORS: [resource: string, quantity: string, want: string][] = [
   ['nvidia.com/gpu', '8', '8'],
   ['cpu', 'lots', 'lots'],
   ['cpu', '10e399', '10e399'],
+  ['cpu', '9999999999999999999999999999E', '9999999999999999999999999999E'],
+  ['memory', '9999999999999999999999999999E', '9999999999999999999999999999E'],
+  ['cpu', '999E', '999000000000000000000'],
 ];
 
 test('quantities for people', () => {

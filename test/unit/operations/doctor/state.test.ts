@@ -146,15 +146,23 @@ test('pools that a kubelet could join for restricted labels or leave for its tai
     'p selects by a, which a kubelet may set on its own node: a compromised one can join the pool and so get node-restriction.kubernetes.io/x',
   ]);
   assert.equal(check(atRisk, [])?.status, 'ok');
+  const cluster = pool({ a: 'b' }, { labels: { 'node-role.kubernetes.io/ingress': '' } });
+  const open = check(cluster, []);
+  assert.equal(open?.status, 'warning');
+  assert.deepEqual(open?.details, [
+    'p selects by a, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress',
+  ]);
+  assert.match(open?.remedy ?? '', /^select by a label under node-restriction\.kubernetes\.io\//);
   const meant = { annotations: { 'nodes.lailin.xyz/kubelet-membership': 'Allow' } };
   assert.deepEqual(check(pool({ a: 'b' }, { labels: restricted }, meant))?.details, []);
 });
 
 test('resources that are left out of the sums are a warning', () => {
-  const omittedResources = { unqualified: 2, example: 'a b', excess: 3 };
+  const omittedResources = { unqualified: 2, example: 'a b', oversized: 1, oversizedExample: 'cpu "1e501"', excess: 3 };
   assert.deepEqual(find('quantities', [worker()], [node('a', { omittedResources })]), [
     'warning',
     'worker: left out: node a: 2 resources without a qualified name, such as "a b"',
+    'worker: left out: node a: 1 resource with a quantity of more than 500 digits, such as cpu "1e501"',
     'worker: left out: node a: 3 resources beyond the first 128',
   ]);
 });

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { StatusPace } from '../../../src/reconciler/status-pace.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
+
+test('a pool gets 20 status writes at once, then one every 2 s; other pools are free', () => {
+  const clock = new FakeClock();
+  const pace = new StatusPace(clock);
+  const times: number[] = [];
+  for (; clock.now() < 60_000; clock.freeze(100)) {
+    if (pace.wait('busy') > 0) continue;
+    pace.written('busy');
+    times.push(clock.now());
+  }
+  assert.equal(times.filter(at => at <= 2_000).length, 20 + 1);
+  assert.equal(times.length, 20 + 29);
+  pace.written('busy');
+  const ms = pace.wait('busy');
+  assert.equal(ms, 2_000);
+  assert.equal(pace.wait('other'), 0);
+  clock.freeze(ms);
+  assert.equal(pace.wait('busy'), 0, 'it says when the next one is allowed');
+  for (clock.freeze(40_000); pace.wait('busy') === 0; pace.written('busy')) times.push(clock.now());
+  assert.equal(times.length, 49 + 20, 'all of the burst comes back in a quiet time');
+});
+
+const LABELS = { 'node-role.kubernetes.io/worker': '' };
+
+/** A pool of one node, and what is written of its status. */
+function create(statusPace?: StatusPace) {
+  const metadata = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER], generation: 1 };
+  const view = new View([aPool({}, metadata)], [aNode({ name: 'a', labels: LABELS })], []);
+  const clock = new FakeClock();
+  const written: NodePoolStatus[] = [];
+  const events: string[] = [];
+  const cluster = {
+    createEvent: async (_pool, { reason }) => {
+      events.push(reason);
+    },
+    patchNode: async (_name, { resourceVersion: _, ...patch }) => {
+      const node = { ...(view.node('a') ?? assert.fail()), ...(patch.record == null ? {} : { record: patch.record }) };
+      return { kind: 'written', node };
+    },
+    patchStatus: async (pool: NodePool, status: NodePoolStatus) => {
+      written.push(status);
+      const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
+      return { kind: 'written', pool: { ...pool, status, metadata: { ...pool.metadata, resourceVersion } } };
+    },
+  } satisfies Partial<ClusterPort> as unknown as ClusterPort;
+  const reconciler = new Reconciler({
+    cluster,
+    view,
+    limit: work => work(),
+    now: clock.wall,
+    sleep: async () => {},
+    clock,
+    dryRun: false,
+    isFollowed: true,
+    ...(statusPace === undefined ? {} : { statusPace }),
+  });
+  const flip = (round: number) => {
+    view.setNode({
+      ...(view.node('a') ?? assert.fail()),
+      ready: round % 2 === 0,
+      resourceVersion: String(100 + round),
+    });
+    return reconciler.reconcile('worker');
+  };
+  return { view, clock, written, events, reconciler, flip };
+}
+
+test('a status that is held back is written as it is when its time has come, and no event tells of it before', async () => {
+  const clock = new FakeClock();
+  const { view, written, events, reconciler, flip } = create(new StatusPace(clock));
+  for (let round = 1; written.length < 20; round++) await flip(round);
+  const told = events.length;
+  const held = await flip(1_001);
+  assert.deepEqual([held.kind, held.statusWritten, held.failures, held.retryAfterMs], ['reconciled', false, [], 2_000]);
+  await flip(1_002);
+  const last = await flip(1_003);
+  assert.equal(last.retryAfterMs, 2_000);
+  assert.deepEqual([written.length, events.length], [20, told]);
+  clock.freeze(2_000);
+  const { status, statusWritten } = await reconciler.reconcile('worker');
+  assert.deepEqual([status?.readyNodeCount, statusWritten, written.length], [0, true, 21]);
+  assert.deepEqual(view.pool('worker')?.status, status);
+});
+
+test('the status of a new spec is written at once', async () => {
+  const { view, written, reconciler, flip } = create(new StatusPace(new FakeClock()));
+  for (let round = 1; written.length < 20; round++) await flip(round);
+  assert.equal((await flip(1_001)).statusWritten, false);
+  const pool = view.pool('worker') ?? assert.fail();
+  view.setPool({ ...pool, metadata: { ...pool.metadata, generation: 2, resourceVersion: '500' } });
+  const { status, statusWritten } = await reconciler.reconcile('worker');
+  assert.deepEqual([statusWritten, status?.observedGeneration, status?.readyNodeCount], [true, 2, 0]);
+});
+
+test('one run is not paced', async () => {
+  const { written, flip } = create();
+  for (let round = 1; round <= 40; round++) assert.equal((await flip(round)).statusWritten, true);
+  assert.equal(written.length, 40);
+});
