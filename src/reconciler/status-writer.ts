@@ -41,6 +41,8 @@ export async function writeStatus(
   const refused = await attempt(outcome.failures, async () => {
     outcome.status = await write(pool, observed, outcome, deps);
   });
+  const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
+  if (changed !== undefined) outcome.failures.push(changed);
   if (refused === undefined) return true;
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
@@ -89,6 +91,17 @@ async function write(
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
+}
+
+/** Where no cache is followed, nobody reconciles a spec that came after the one that was read. */
+function specChanged({ metadata }: NodePool, { view, isFollowed = false }: StatusDeps): WriteFailure | undefined {
+  const { name, uid, generation = 0 } = metadata;
+  const latest = view.pool(name)?.metadata;
+  if (isFollowed || latest?.uid !== uid || (latest.generation ?? 0) <= generation) return undefined;
+  return {
+    message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
+    next: `run \`kubectl nodepool reconcile ${name}\``,
+  };
 }
 
 /** Whether the pool that was read now is the one that was reconciled, and not being deleted. */
