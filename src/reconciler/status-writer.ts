@@ -97,7 +97,8 @@ async function write(
 function specChanged({ metadata }: NodePool, { view, isFollowed = false }: StatusDeps): WriteFailure | undefined {
   const { name, uid, generation = 0 } = metadata;
   const latest = view.pool(name)?.metadata;
-  if (isFollowed || latest?.uid !== uid || (latest.generation ?? 0) <= generation) return undefined;
+  if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
+    return undefined;
   return {
     message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
     next: `run \`kubectl nodepool reconcile ${name}\``,

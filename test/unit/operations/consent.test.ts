@@ -13,7 +13,8 @@ const planWith = (...taints: string[]) =>
 
 /** Proposes a plan after the other, and answers an answer after the other; what was proposed last is the last plan. */
 async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
-  const [proposed, approved]: Proposal[][] = [[], []];
+  const proposed: Proposal[] = [];
+  const approved: Proposal[] = [];
   const propose = async () => {
     const proposal = { plan: plans[proposed.length] ?? assert.fail('proposed too often') };
     proposed.push(proposal);

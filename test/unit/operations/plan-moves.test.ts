@@ -157,6 +157,15 @@ test('--from with names: each of them has to be in that pool, or in the new one 
   assert.deepEqual([names, unchanged], [['n1'], ['n2']]);
 });
 
+test('a selector: of what it finds those are meant that --from names, and of a removal those that are not out yet', async () => {
+  const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
+  const late = aNode({ name: 'late' });
+  const { names, intent } = await planned([A, B], nodes, { selector: 'x', from: 'a' }, [...nodes, late]);
+  assert.deepEqual([names, [...intent.changes.keys()]], [['n1'], ['n1']]);
+  const removal = await planned([A, B], nodes, { kind: 'remove', pool: 'a', selector: 'x' }, [...nodes, late]);
+  assert.deepEqual([removal.names, removal.unchanged], [['n1'], []]);
+});
+
 test('a removal keeps the labels by which another pool has the node', async () => {
   const shared = aPool({ nodeSelector: { zone: 'z', ...role('a') } }, { name: 'both', uid: 'uid-both' });
   const node = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
