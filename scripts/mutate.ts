@@ -1,6 +1,6 @@
 /**
- * `npm run mutate [-- PATTERN…]`: breaks the code of src/nodepool, src/reconciler and src/controller in one place after
- * the other (StrykerJS), and runs the unit tests that reach the place each time. Prints each mutant that no test notices;
+ * `npm run mutate [-- PATTERN…]`: breaks the code of src/nodepool, src/reconciler, src/controller, and of what asks before
+ * it writes in src/operations, in one place after the other (StrykerJS), and runs the unit tests that reach the place each time. Prints each mutant that no test notices;
  * fails when a file of THRESHOLDS scores less than it has to. Without a pattern, which chooses files by their path, the
  * figures of docs/reliability.md are written anew.
  */
@@ -13,15 +13,18 @@ import { type FileScore, percent, scoreFiles } from './mutation/score.ts';
 import { ACCEPTED } from './mutation/survivors.ts';
 import { ROOT } from './root.ts';
 
+/** What plans, asks and applies, for all commands that write nodes. */
+const ASKING = 'src/operations/{consent,apply,propose-deletion,plan-moves}.ts';
 /** What decides which node gets what. Per cent. */
 const LEAST = 85;
 const DECIDING = [
   'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
   'src/reconciler/{membership-change,claims,node-plan,node-writer}.ts',
   'src/controller/{work-queue,leader-election}.ts',
+  ASKING,
 ];
-const SOURCES = 'src/{nodepool,reconciler,controller}/**/*.ts';
-const TESTS = 'test/unit/{nodepool,reconciler,controller}/**/*.test.ts';
+const SOURCES = ['src/{nodepool,reconciler,controller}/**/*.ts', ASKING];
+const TESTS = 'test/unit/{nodepool,operations,reconciler,controller}/**/*.test.ts';
 /** On top of one and a half times what the tests take without a mutant: one that never ends is stopped then. */
 const TIMEOUT_MS = 5_000;
 /** For all tests together, without a mutant: the machine may be busy. */
@@ -32,7 +35,7 @@ const files = globSync(SOURCES, { cwd: ROOT })
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
   .sort();
 if (files.length === 0) {
-  process.stderr.write(`no file of ${SOURCES} matches: ${patterns.join(', ')}\n`);
+  process.stderr.write(`no file of ${SOURCES.join(', ')} matches: ${patterns.join(', ')}\n`);
   process.exit(2);
 }
 process.chdir(ROOT);

@@ -1,12 +1,13 @@
 /** Certificates and keys, of a cluster and of a user, and the TLS context that is made of them. */
 import { X509Certificate } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Access } from './kubeconfig.ts';
 import { readProblem } from './kubeconfig-file.ts';
 import type { Proof } from './proof.ts';
+import { openRegularFile } from './regular-file.ts';
 
 /** Of a file: a bundle of all public authorities has 0.2 MiB. */
 const MOST_BYTES = 4 * 1024 ** 2;
@@ -91,9 +92,12 @@ export function readText(file: string, what: string): string {
   }
 }
 
-/** The path comes from a kubeconfig that somebody may have sent: of /dev/zero there is no end. */
+/**
+ * The path comes from a kubeconfig that somebody may have sent. kubectl waits for a FIFO; these files are read again and
+ * again, and what a FIFO gives is there once.
+ */
 function readUpTo(file: string, most: number): string {
-  const descriptor = openSync(file, 'r');
+  const { descriptor } = openRegularFile(file);
   try {
     const bytes = Buffer.alloc(most + 1);
     let length = 0;

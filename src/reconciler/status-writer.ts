@@ -50,6 +50,8 @@ export async function writeStatus(
   const refused = await attempt(outcome.failures, async () => {
     result = await write(pool, observed, outcome, deps);
   });
+  const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
+  if (changed !== undefined) outcome.failures.push(changed);
   if (refused === undefined) return result;
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
@@ -122,6 +124,18 @@ async function droppedSince(
   if (!(error instanceof NodepoolError) || error.isTransient || error.isGeneral) return undefined;
   const latest = await read().catch(() => undefined);
   return latest?.dropped === undefined ? undefined : droppedError(latest.metadata.name, latest.dropped);
+}
+
+/** Where no cache is followed, nobody reconciles a spec that came after the one that was read. */
+function specChanged({ metadata }: NodePool, { view, isFollowed = false }: StatusDeps): WriteFailure | undefined {
+  const { name, uid, generation = 0 } = metadata;
+  const latest = view.pool(name)?.metadata;
+  if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
+    return undefined;
+  return {
+    message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
+    next: `run \`kubectl nodepool reconcile ${name}\``,
+  };
 }
 
 /** Whether the pool that was read now is the one that was reconciled, and not being deleted. */

@@ -1,4 +1,5 @@
 /** Objects as `kubectl get -o json|yaml|name` prints them, to the byte; managedFields are left out where it does so. */
+import { checkDepth } from '../nodepool/depth.ts';
 import { GROUP } from '../nodepool/types.ts';
 import { sanitizeJson, sanitizeLine } from './sanitize.ts';
 import { toYaml } from './yaml.ts';
@@ -46,11 +47,13 @@ export function printValue(value: object, format: 'json' | 'yaml'): string {
 
 /** Four spaces, keys in order, `<`, `>` and `&` escaped. Without the last newline. */
 export function printJson(value: unknown): string {
+  checkDepth(value);
   return sanitizeJson(toJson(value, ''));
 }
 
 /** The same on one line, without spaces. */
 export function printCompactJson(value: unknown): string {
+  checkDepth(value);
   return sanitizeJson(toJson(value, undefined));
 }
 

@@ -3,14 +3,19 @@
  *
  * Not guaranteed: the notation of numbers that are no integers; the Kubernetes API avoids them.
  */
+import { checkDepth } from '../nodepool/depth.ts';
 import { isObject } from '../nodepool/json.ts';
 import { yamlKey, yamlScalar } from './yaml-scalar.ts';
 
 /** Go's writer puts longer keys behind a `? `. */
 const LONGEST_SIMPLE_KEY = 128;
 
-/** @param object plain JSON data; members that are undefined are left out. @returns without the last newline */
+/**
+ * @param object plain JSON data; members that are undefined are left out. @returns without the last newline
+ * Throws NodepoolError of what is nested too deep.
+ */
 export function toYaml(object: Record<string, unknown>): string {
+  checkDepth(object);
   const members = defined(object);
   return members.length === 0 ? '{}' : mapping(members, 0);
 }

@@ -1,15 +1,21 @@
 /** JSON values as Go prints them with `%v`, and its names of their types: what kubectl's columns and messages show. */
+import { checkDepth } from '../depth.ts';
 import { isObject } from '../json.ts';
 
-/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined is no value at all */
+/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined is no value at all. Throws NodepoolError of what is nested too deep */
 export function goText(value: unknown): string {
+  checkDepth(value);
+  return textOf(value);
+}
+
+function textOf(value: unknown): string {
   if (value === undefined) return '<invalid reflect.Value>';
   if (value === null) return '<nil>';
   if (typeof value === 'number') return goNumber(value);
-  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
+  if (Array.isArray(value)) return `[${value.map(textOf).join(' ')}]`;
   if (!isObject(value)) return String(value);
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `map[${members.map(([key, member]) => `${key}:${goText(member)}`).join(' ')}]`;
+  return `map[${members.map(([key, member]) => `${key}:${textOf(member)}`).join(' ')}]`;
 }
 
 /** Integers of JSON are int64; all other numbers are float64, with an exponent from a million on. */

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../src/kube/kubeconfig-file.ts';
 import { clientCertificate } from '../../cluster/certificates.ts';
-import { authority, base64, client, credentials } from './credentials-world.ts';
+import { authority, base64, client, credentials, folder } from './credentials-world.ts';
+
+const empty = path.join(folder, 'empty');
+writeFileSync(empty, '');
 
 describe('what cannot be used', () => {
   const table: [string, Omit<UserEntry, 'name'>, string][] = [
@@ -35,7 +40,7 @@ describe('what cannot be used', () => {
       { as: 'x', asGroups: ['g', 'h\r\nX: y'] },
       'what user "u" sends as Impersonate-Group has a character that no header may have',
     ],
-    ['an empty token file', { tokenFile: '/dev/null' }, 'the tokenFile of user "u", /dev/null, is empty'],
+    ['an empty token file', { tokenFile: empty }, `the tokenFile of user "u", ${empty}, is empty`],
     ['a missing file', { tokenFile: '/no/token' }, 'cannot read the tokenFile of user "u", /no/token: no such file'],
   ];
   for (const [name, user, message] of table) {

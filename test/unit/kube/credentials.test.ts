@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../src/kube/kubeconfig-file.ts';
@@ -142,8 +142,17 @@ describe("a client certificate's files", () => {
   });
 });
 
-test('a file without an end is no token and no certificate', { skip: process.platform === 'win32' }, async () => {
+test('a device is no token and no certificate: /dev/zero has no end', {
+  skip: process.platform === 'win32',
+}, async () => {
   for (const user of [{ tokenFile: '/dev/zero' }, { certFile: '/dev/zero', keyFile: '/dev/zero' }]) {
-    await assert.rejects(credentials(user), /cannot read the .*, \/dev\/zero: it has more than 4 MiB/);
+    await assert.rejects(credentials(user), /cannot read the .*, \/dev\/zero: it is a device, and only regular/);
   }
+});
+
+test('a file of more than 4 MiB is no token', async () => {
+  const tokenFile = path.join(folder, 'large');
+  writeFileSync(tokenFile, '');
+  truncateSync(tokenFile, 4 * 1024 ** 2 + 1);
+  await assert.rejects(credentials({ tokenFile }), /cannot read the tokenFile .*: it has more than 4 MiB/);
 });

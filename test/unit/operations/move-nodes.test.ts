@@ -3,68 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/controller/clock.ts';
-import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { moveNodes } from '../../../src/operations/move-nodes.ts';
 import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
 import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
-import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
-import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-
-const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
-const pool = (name: string, labels: Record<string, string>) =>
-  aPool({ labels }, { name, uid: `uid-${name}`, resourceVersion: '1', finalizers: [FINALIZER] });
-const member = (name: string, of: string, tier: string): Node =>
-  aNode({
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: '1',
-    labels: { ...role(of), tier },
-    record: recordOf({ pool: of, labels: { tier } }),
-  });
-
-/** Answers as a server that keeps what it is sent; what was written, in order. */
-function server(pools: NodePool[], nodes: Node[]) {
-  const live = new Map(nodes.map(node => [node.name, node]));
-  const known = new Map(pools.map(each => [each.metadata.name, each]));
-  const writes: string[] = [];
-  let version = 100;
-  const cluster = {
-    listPools: async () => [...known.values()],
-    listNodes: async () => [...live.values()],
-    listRuntimeClasses: async () => [],
-    getPool: async (name: string) => known.get(name),
-    getNode: async (name: string) => live.get(name),
-    async patchNode(name: string, patch: NodePatch) {
-      const current = live.get(name);
-      if (current === undefined) return { kind: 'gone' };
-      if (patch.resourceVersion !== current.resourceVersion) return { kind: 'conflict' };
-      const node = { ...patchedNode(current, patch), resourceVersion: String(version++) };
-      live.set(name, node);
-      writes.push(`node ${name}`);
-      return { kind: 'written', node };
-    },
-    async patchStatus(before: NodePool, status: NodePoolStatus) {
-      const { name } = before.metadata;
-      const after = { ...before, status, metadata: { ...before.metadata, resourceVersion: String(version++) } };
-      known.set(name, after);
-      writes.push(`status ${name} ${status.status} ${status.nodeCount}`);
-      return { kind: 'written', pool: after };
-    },
-    async setFinalizers(before: NodePool, finalizers: string[]) {
-      const { name } = before.metadata;
-      const after = { ...before, metadata: { ...before.metadata, finalizers, resourceVersion: String(version++) } };
-      known.set(name, after);
-      writes.push(`finalizers ${name} ${finalizers.length}`);
-      return { kind: 'written', pool: after };
-    },
-    async createEvent({ metadata }: NodePool, { reason }: { reason: string }) {
-      writes.push(`event ${metadata.name} ${reason}`);
-    },
-  } as unknown as ClusterPort;
-  const nodeAccess: NodeAccess = { select: async () => [...live.values()], podsOn: async () => [] };
-  return { cluster, nodeAccess, live, known, writes };
-}
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { aNode, recordOf } from '../nodepool/fixtures.ts';
+import { member, pool, role, server } from './fake-server.ts';
 
 const moving = { kind: 'move', pool: 'b', selector: undefined, from: undefined } as const;
 const deps = (cluster: ClusterPort) => ({

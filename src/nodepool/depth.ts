@@ -1,0 +1,50 @@
+/**
+ * How deep the data may be that is printed. The API server takes 10,000 levels where a schema preserves unknown fields,
+ * and each level takes a part of the stack of what goes through it.
+ */
+import { NodepoolError } from './errors.ts';
+import { isObject } from './json.ts';
+
+/** Levels of objects and lists. YAML that is read has 200 at most. */
+const DEEPEST = 500;
+
+interface Level {
+  value: object;
+  key: string;
+  parent: Level | undefined;
+  depth: number;
+}
+
+/** Goes through JSON data without the stack. Throws NodepoolError (input) that names object and field. */
+export function checkDepth(value: unknown): void {
+  const open: Level[] = [];
+  const add = (value: unknown, key: string, parent: Level | undefined) => {
+    if (typeof value === 'object' && value !== null) open.push({ value, key, parent, depth: (parent?.depth ?? 0) + 1 });
+  };
+  add(value, '', undefined);
+  for (let level = open.pop(); level !== undefined; level = open.pop()) {
+    if (level.depth > DEEPEST) throw tooDeep(level);
+    for (const [key, inner] of Object.entries(level.value)) add(inner, key, level);
+  }
+}
+
+/** As much of a path as says where to look. */
+const SHOWN_KEYS = 4;
+
+function tooDeep(deepest: Level): NodepoolError {
+  const path: string[] = [];
+  let name: unknown;
+  for (let level: Level | undefined = deepest; level !== undefined && name === undefined; level = level.parent) {
+    if (level.key !== '') path.unshift(level.key);
+    const { metadata } = level.value as { metadata?: unknown };
+    name = isObject(metadata) && typeof metadata.name === 'string' ? metadata.name : undefined;
+    if (name !== undefined && level.parent !== undefined) path.shift();
+  }
+  const where = path.slice(0, SHOWN_KEYS).join('.');
+  const what = name === undefined ? where : `${where} of "${name}"`;
+  return new NodepoolError(
+    'input',
+    `${what} has more than ${DEEPEST} levels of objects and lists inside each other, and is not printed`,
+    'print other fields with -o jsonpath or -o custom-columns',
+  );
+}

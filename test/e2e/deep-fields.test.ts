@@ -1,0 +1,92 @@
+/** Thousands of levels of objects inside each other: the server takes them where a CRD preserves unknown fields. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { API_VERSION } from '../../src/nodepool/types.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld();
+const run = (...args: string[]) => cli(world.cluster(), args, { env: { EDITOR: 'true' } });
+/** The server refuses 10,000. */
+const LEVELS = 9_900;
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const POOLS = `/apis/${API_VERSION}/nodepools`;
+const NEXT = 'next: print other fields with -o jsonpath or -o custom-columns';
+const tooDeep = (where: string) =>
+  `error: ${where} has more than 500 levels of objects and lists inside each other, and is not printed; ${NEXT}\n`;
+
+async function deepFile(name: string): Promise<string> {
+  const extra = `${'{"a":'.repeat(LEVELS)}1${'}'.repeat(LEVELS)}`;
+  const file = join(world.cluster().dir, `${name}.json`);
+  const head = `"apiVersion":"${API_VERSION}","kind":"NodePool","metadata":{"name":"${name}"}`;
+  await writeFile(file, `{${head},"spec":{"labels":{"tier":"x"},"extra":${extra}}}`);
+  return file;
+}
+
+/** A pool of an earlier CRD. */
+async function create(name: string): Promise<void> {
+  const api = raw(world.cluster());
+  const crd = (await api.expect('GET', CRD)) as { spec: { versions: object[] } };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const versions = crd.spec.versions.map(version => ({ ...version, schema }));
+  await api.expect('PATCH', CRD, { spec: { versions } });
+  const file = await deepFile(name);
+  await eventually('the server preserves unknown fields', async () => {
+    const { code, stdout } = await kubectl(world.cluster(), ['create', '--raw', `${POOLS}?dryRun=All`, '-f', file]);
+    return code === 0 && stdout.includes('"extra"');
+  });
+  assert.equal((await kubectl(world.cluster(), ['create', '--raw', POOLS, '-f', file])).code, 0);
+}
+
+test('what would print them says where they are; other output of the same pool is as ever', async () => {
+  await create('deep');
+  await world.nodes({ name: 'a', labels: role('deep') });
+  for (const [args, where] of [
+    [['get', '-o', 'yaml'], 'spec.extra.a.a of "deep"'],
+    [['get', 'deep', '-o', 'json'], 'spec.extra.a.a of "deep"'],
+    [['get', '-o', 'jsonpath={..a}'], 'a.a.a.a'],
+    [['get', '-o', 'jsonpath-as-json={.items[0].spec.extra}'], '0.a.a.a'],
+    [['get', '-o', 'custom-columns=X:.spec'], 'extra.a.a.a'],
+    [['edit', 'deep'], 'spec.extra.a.a of "deep"'],
+  ] as const) {
+    const { code, stdout, stderr } = await run(...args);
+    assert.deepEqual({ args, code, stdout, stderr }, { args, code: 1, stdout: '', stderr: tooDeep(where) });
+  }
+  for (const args of [
+    ['get', 'deep'],
+    ['get', '-o', 'jsonpath={.items[*].metadata.name}'],
+    ['describe', 'deep'],
+    ['reconcile'],
+    ['edit', 'deep', '--label', 'tier=y'],
+    ['nodes'],
+    ['top'],
+    ['delete', 'deep', '--yes'],
+  ]) {
+    const { code, stderr } = await run(...args);
+    assert.deepEqual({ args, code, stderr }, { args, code: 0, stderr: '' });
+  }
+});
+
+test('a watch goes on', async t => {
+  await world.nodes({ name: 'a', labels: role('deep') });
+  const watch = await startWatching(t, world.cluster());
+  await create('deep');
+  await eventually('its node is labelled', async () => (await world.node('a')).metadata.labels.tier === 'x');
+  await world.edit('deep', { spec: { labels: { tier: 'y' } } });
+  await eventually('its node is labelled anew', async () => (await world.node('a')).metadata.labels.tier === 'y');
+  assert.doesNotMatch(watch.log(), /call stack|error/i);
+});
+
+test('a file of -f has at most 100', async () => {
+  const file = await deepFile('file');
+  const { code, stdout, stderr } = await run('create', '-f', file);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(
+    stderr,
+    /^error: .*file\.json:1:\d+: not valid YAML: nesting exceeded maxDepth \(100\); next: correct it/,
+  );
+});

@@ -1,0 +1,79 @@
+/** The spec of a pool is edited between two node writes of one run, which read it at its start. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { relay } from './relay.ts';
+import { role, useWorld } from './world.ts';
+
+const world = useWorld();
+const NODES = ['a', 'b', 'c'];
+const tiers = () => Promise.all(NODES.map(async node => (await world.node(node)).metadata.labels.tier));
+const CHANGED =
+  'the spec of nodepool w was changed while it was reconciled: nodes may have been written as it was before; next: run `kubectl nodepool reconcile w`\n';
+
+/** Runs a command one request at a time; after the first write of a node, and before the next one, `edit` is done. */
+async function editedDuring(t: TestContext, args: string[], edit: () => Promise<unknown>) {
+  let isEdited = false;
+  const { server } = await relay(t, world.cluster(), {
+    async onEnd(path) {
+      if (isEdited || !path.startsWith('/api/v1/nodes/')) return;
+      isEdited = true;
+      await edit();
+    },
+  });
+  const kubeconfig = join(world.cluster().dir, 'relay.kubeconfig');
+  const config = {
+    'current-context': 'r',
+    clusters: [{ name: 'r', cluster: { server } }],
+    contexts: [{ name: 'r', context: { cluster: 'r' } }],
+  };
+  await writeFile(kubeconfig, JSON.stringify(config));
+  const result = await cli(world.cluster(), [...args, '--kubeconfig', kubeconfig]);
+  assert.ok(isEdited);
+  return result;
+}
+
+async function prepare(): Promise<void> {
+  await world.nodes(...NODES.map(name => ({ name, labels: role('w') })));
+  await world.pool('w', { labels: { tier: 'gold' } });
+}
+
+test('reconcile says that the spec was edited, fails, and the next run does the rest', async t => {
+  await prepare();
+  const edit = () => world.edit('w', { spec: { labels: { tier: 'silver' } } });
+  const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
+  assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
+  assert.deepEqual(await tiers(), ['gold', 'gold', 'gold']);
+  const { status, metadata } = (await world.getPool('w')) ?? assert.fail();
+  assert.deepEqual([status?.observedGeneration, metadata.generation], [1, 2]);
+  assert.equal((await cli(world.cluster(), ['reconcile'])).code, 0);
+  assert.deepEqual(await tiers(), ['silver', 'silver', 'silver']);
+});
+
+test('also where another process has reconciled the new spec meanwhile, whose status stays', async t => {
+  await prepare();
+  const edit = async () => {
+    await world.edit('w', { spec: { labels: { tier: 'silver' } } });
+    await world.reconcile('w');
+  };
+  const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
+  assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
+  assert.equal((await world.getPool('w'))?.status?.observedGeneration, 2);
+});
+
+test('move and add say so, too, of the pool that loses or gets the nodes', async t => {
+  await world.nodes({ name: 'a', labels: role('w') }, { name: 'b' }, { name: 'c' });
+  await world.pool('w', { labels: { tier: 'gold' } });
+  await world.pool('x');
+  await world.reconcile();
+  for (const [tier, args] of [
+    ['silver', ['move', 'a', '--to', 'x']],
+    ['bronze', ['add', 'w', 'b', 'c', '--concurrency', '1']],
+  ] as const) {
+    const edit = () => world.edit('w', { spec: { labels: { tier } } });
+    const { code, stderr } = await editedDuring(t, [...args], edit);
+    assert.deepEqual([code, stderr], [1, `error: ${CHANGED}`]);
+  }
+});

@@ -1,0 +1,367 @@
+/** Which pools are reconciled, in which order, and what is told of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../../src/controller/clock.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate } from '../../../src/operations/apply.ts';
+import type { Intent } from '../../../src/reconciler/intent.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+import { member, pool, role, server } from './fake-server.ts';
+
+interface More {
+  options?: Partial<ApplyOptions>;
+  deps?: Partial<ApplyDeps>;
+  pods?: ReadonlyMap<string, number>;
+  port?: (cluster: ClusterPort) => Partial<ClusterPort>;
+}
+
+async function applied(pools: NodePool[], nodes: Node[], intent: Intent, { options, deps, pods, port }: More = {}) {
+  const { cluster, live, known, writes } = server(pools, nodes);
+  const view = new View(pools, nodes, []);
+  const all: ApplyDeps = {
+    cluster: { ...cluster, ...port?.(cluster) },
+    now: () => new Date('2026-01-01T00:00:00Z'),
+    clock: systemClock,
+    sleep: async () => {},
+    warn: () => {},
+    ...deps,
+  };
+  const result = await apply(view, intent, { concurrency: 4, dryRun: false, ...options }, all, pods);
+  return { ...result, view, live, known, writes };
+}
+
+const names = (results: { pool: string }[]) => results.map(each => each.pool);
+const statusesIn = (writes: string[]) => writes.filter(write => write.startsWith('status '));
+
+/** A move of n1 from a to b, and how it is asked for. */
+const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
+const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
+
+test('pools of the intent come in its order; others that gained or lost nodes follow, by name', async () => {
+  const pools = [pool('z', { tier: 'z' }), pool('y', { tier: 'y' }), pool('c', {}), pool('a', { tier: 'a' })];
+  // n1 has left z for c, n2 has left y for a.
+  const nodes = [
+    { ...member('n1', 'z', 'z'), labels: { ...role('c'), tier: 'z' } },
+    { ...member('n2', 'y', 'y'), labels: { ...role('a'), tier: 'y' } },
+  ];
+  const { own, others, writes } = await applied(pools, nodes, { pools: ['c', 'a'] });
+  assert.deepEqual(
+    [names(own), names(others)],
+    [
+      ['c', 'a'],
+      ['y', 'z'],
+    ],
+  );
+  assert.deepEqual(statusesIn(writes).toSorted(), [
+    'status a 200 1',
+    'status c 200 1',
+    'status y 200 0',
+    'status z 200 0',
+  ]);
+});
+
+test('a run that changes no node looks at no other pool', async () => {
+  const { own, others } = await applied(
+    [pool('a', { tier: 'a' }), pool('b', {})],
+    [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
+    { pools: ['a'] },
+  );
+  assert.deepEqual([names(own), names(others)], [['a'], []]);
+});
+
+test('of another pool only the nodes of the intent are written', async () => {
+  const drifted = { ...member('n2', 'a', 'a'), labels: role('a') };
+  const { others, live } = await applied(
+    [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
+    [member('n1', 'a', 'a'), drifted],
+    move,
+  );
+  assert.deepEqual(names(others), ['a']);
+  assert.deepEqual(live.get('n2'), drifted);
+  assert.deepEqual(live.get('n1')?.labels, { ...role('b'), tier: 'b' });
+  const [a] = others;
+  assert.deepEqual(a?.outcome?.warnings, [
+    '1 other node of it is not as the pool says, and its status was left as it was: run `kubectl nodepool reconcile a`',
+  ]);
+});
+
+test('a third pool that matches a moved node is told of it, though it neither had nor gets it', async () => {
+  const matching = aPool(
+    { nodeSelector: { zone: 'z' } },
+    { name: 'm', uid: 'uid-m', creationTimestamp: '2026-02-01T00:00:00Z' },
+  );
+  const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
+  const { others } = await applied([pool('a', { tier: 'a' }), pool('b', {}), matching], [node], move);
+  assert.deepEqual(names(others), ['a', 'm']);
+});
+
+test('a change that cannot be written is told to its old pool as well', async () => {
+  const port = () => ({ patchNode: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) });
+  const pools = [pool('a', { tier: 'a' }), pool('b', {})];
+  const { own, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
+  assert.deepEqual(
+    own[0]?.outcome?.failures.map(({ message }) => message),
+    ['cannot patch Node "n1"'],
+  );
+  assert.deepEqual(names(others), ['a']);
+});
+
+test('a pool that goes is no other pool: its own deletion does the rest', async () => {
+  const gone = { ...pool('a', { tier: 'a' }) };
+  gone.metadata = { ...gone.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  const { others } = await applied([gone, pool('b', { tier: 'b' })], [member('n1', 'a', 'a')], move);
+  assert.deepEqual(others, []);
+});
+
+test('a deletion: the next owner of a node is reconciled after it', async () => {
+  const marked = pool('a', { tier: 'a' });
+  marked.metadata = { ...marked.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  const next = aPool(
+    { nodeSelector: { zone: 'z' } },
+    { name: 'm', uid: 'uid-m', finalizers: pool('m', {}).metadata.finalizers ?? [], resourceVersion: '1' },
+  );
+  const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
+  const intent: Intent = { pools: ['a'], isDeletion: true };
+  const { own, others, writes } = await applied([marked, next], [node], intent);
+  assert.deepEqual([own[0]?.outcome?.kind, names(others)], ['released', ['m']]);
+  assert.deepEqual(statusesIn(writes), ['status m 200 1']);
+  // Nothing to write on the node, which matches it all the same.
+  const bare = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
+  const again = await applied(
+    [
+      marked,
+      aPool({ nodeSelector: { zone: 'z' } }, { name: 'm', uid: 'uid-m', creationTimestamp: '2026-02-01T00:00:00Z' }),
+    ],
+    [bare],
+    intent,
+  );
+  assert.deepEqual(names(again.others), ['m']);
+});
+
+test('a deleted pool that was made anew is left as it is', async () => {
+  const intent: Intent = { pools: ['a'], isDeletion: true };
+  const { own, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
+    options: { deleted: new Map([['a', 'uid-earlier']]) },
+  });
+  assert.match(own[0]?.error?.message ?? '', /nodepool a was deleted and made anew by somebody else meanwhile/);
+  assert.deepEqual(writes, []);
+});
+
+test('a pool that is refused stops no other; a bug stops all', async () => {
+  const pools = [pool('a', { tier: 'x' }), pool('b', {})].map(each => ({
+    ...each,
+    metadata: { ...each.metadata, finalizers: [] },
+  }));
+  const failing = (error: Error) => ({
+    port: ({ setFinalizers }: ClusterPort): Partial<ClusterPort> => ({
+      setFinalizers: (of, to) => (of.metadata.name === 'a' ? Promise.reject(error) : setFinalizers(of, to)),
+    }),
+  });
+  const refusal = new NodepoolError('cluster', 'no');
+  const intent = { pools: ['a', 'b'] };
+  const { own } = await applied(pools, [aNode({ labels: role('a') })], intent, failing(refusal));
+  assert.deepEqual(
+    own.map(({ pool: name, outcome, error }) => [name, outcome?.status?.status, error]),
+    [
+      ['a', undefined, refusal],
+      ['b', 200, undefined],
+    ],
+  );
+  await assert.rejects(applied(pools, [], intent, failing(new TypeError('bug'))), TypeError);
+});
+
+test('pods are counted where they were read; a node without pods has none', async () => {
+  const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a')];
+  const counts = async (pods?: ReadonlyMap<string, number>) => {
+    const { own } = await applied(
+      [pool('a', { tier: 'a' })],
+      nodes,
+      { pools: ['a'] },
+      pods === undefined ? {} : { pods },
+    );
+    return own[0]?.outcome?.status?.podCount;
+  };
+  assert.deepEqual([await counts(new Map([['n1', 3]])), await counts()], [3, undefined]);
+});
+
+test('NoExecute taints that were not agreed to are not set, on nodes of the intent and of others', async () => {
+  const strict = aPool({ taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
+  const nodes = [aNode({ name: 'n1', labels: role('b') })];
+  const refused = await applied([strict], nodes, { pools: ['b'] }, { options: { consent: new Set() } });
+  assert.match(
+    refused.own[0]?.outcome?.failures[0]?.message ?? '',
+    /would now get the taint d:NoExecute, which was not/,
+  );
+  const agreed = await applied(
+    [strict],
+    nodes,
+    { pools: ['b'] },
+    { options: { consent: new Set(['n1 d:NoExecute']) } },
+  );
+  assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
+});
+
+test('progress is told, and once it is aborted nothing is written', async () => {
+  const told: string[] = [];
+  const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
+  const nodes = [{ ...member('n1', 'a', 'a'), labels: role('a') }];
+  await applied([pool('a', { tier: 'a' })], nodes, { pools: ['a'] }, { deps: { progress } });
+  assert.deepEqual(told, ['planned 1', 'done']);
+  const { own, writes } = await applied(
+    [pool('a', { tier: 'a' })],
+    nodes,
+    { pools: ['a'] },
+    {
+      deps: { signal: AbortSignal.abort() },
+    },
+  );
+  assert.deepEqual([own[0]?.outcome?.kind, own[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
+});
+
+test('two pools of the intent that a node moves between are both right, whichever was first', async () => {
+  const pools = [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })];
+  const nodes = [{ ...member('n1', 'b', 'b'), labels: { ...role('a'), tier: 'b' } }, member('n2', 'b', 'b')];
+  for (const order of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ]) {
+    const { own, known, writes } = await applied(pools, nodes, { pools: order });
+    assert.deepEqual(names(own), order);
+    assert.deepEqual(
+      movesOf(own).map(({ node, from, to }) => [node, from, to]),
+      [['n1', 'b', 'a']],
+    );
+    assert.deepEqual([known.get('a')?.status?.nodeCount, known.get('b')?.status?.nodeCount], [1, 1]);
+    assert.deepEqual(
+      own.map(({ outcome }) => [outcome?.status?.nodeCount, outcome?.statusWritten]),
+      [
+        [1, true],
+        [1, true],
+      ],
+    );
+    assert.equal(writes.filter(write => write === 'node n1').length, 1);
+  }
+});
+
+/** c releases n1, what it displaced comes back, and by that d has the node: written by c when d has been done before. */
+const C = pool('c', { tier: 'c' });
+const D = aPool({ nodeSelector: { tier: 'old' }, handler: 'runc' }, { ...pool('d', {}).metadata, name: 'd' });
+const RELEASED = aNode({
+  name: 'n1',
+  labels: { tier: 'c' },
+  record: recordOf({ pool: 'c', labels: { tier: 'c' }, displaced: { labels: { tier: 'old' } } }),
+});
+
+/** The events of the first round fail, and its status loses its conditions; node writes wait for that status. */
+function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
+  let created: RuntimeClass | undefined;
+  const first = Promise.withResolvers<void>();
+  const rounds = { status: 0, event: 0 };
+  return {
+    getRuntimeClass: async () => created,
+    async createRuntimeClass(runtimeClass) {
+      created = { ...runtimeClass, metadata: { ...runtimeClass.metadata, uid: 'uid-rc', resourceVersion: '1' } };
+      return { kind: 'created', runtimeClass: created };
+    },
+    async patchNode(...args) {
+      await first.promise;
+      return patchNode(...args);
+    },
+    async patchStatus(of, status) {
+      const answer = await patchStatus(of, status);
+      if (of.metadata.name !== 'd' || ++rounds.status > 1 || answer.kind !== 'written') return answer;
+      first.resolve();
+      const { conditions: _conditions, ...stored } = status;
+      return { kind: 'written', pool: { ...answer.pool, status: stored } };
+    },
+    async createEvent(of, event) {
+      if (of.metadata.name === 'd' && ++rounds.event === 1) throw new NodepoolError('cluster', 'cannot create events');
+      return createEvent(of, event);
+    },
+  };
+}
+
+test('a pool that gets a node from another one when it is done is done again, and all of it is told', async () => {
+  for (const order of [
+    ['c', 'd'],
+    ['d', 'c'],
+  ]) {
+    const { own, others, known, writes } = await applied([C, D], [RELEASED], { pools: order }, { port: firstRound });
+    assert.deepEqual([names(own), others], [order, []]);
+    const of = (name: string) => own.find(each => each.pool === name)?.outcome ?? assert.fail();
+    assert.deepEqual([of('d').status?.nodeCount, known.get('d')?.status?.nodeCount], [1, 1]);
+    assert.deepEqual([of('c').status?.nodeCount, known.get('c')?.status?.nodeCount], [0, 0]);
+    assert.equal(of('d').runtimeClass.kind, 'created');
+    assert.deepEqual(of('d').lacking, ['status.conditions']);
+    assert.deepEqual(of('d').warnings, ['cannot create events']);
+    assert.equal(of('d').statusWritten, true);
+    assert.deepEqual(
+      movesOf(own).map(({ node, from, to }) => [node, from, to]),
+      [['n1', 'c', 'd']],
+    );
+    assert.deepEqual(statusesIn(writes), ['status d 200 0', 'status c 200 0', 'status d 200 1']);
+  }
+});
+
+test('a pool that is refused the second time keeps what it did the first time, with the refusal', async () => {
+  const dropped = ['handler'];
+  const port = (cluster: ClusterPort): Partial<ClusterPort> => {
+    const all = { ...cluster, ...firstRound(cluster) };
+    const drop = <T extends NodePool | undefined>(of: T): T => of && { ...of, dropped };
+    return {
+      ...all,
+      getPool: async name => drop(await cluster.getPool(name)),
+      async patchStatus(of, status) {
+        const answer = await all.patchStatus(of, status);
+        return of.metadata.name === 'd' && answer.kind === 'written' ? { ...answer, pool: drop(answer.pool) } : answer;
+      },
+    };
+  };
+  const { own } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
+  const [d] = own;
+  assert.deepEqual([d?.outcome?.status?.nodeCount, d?.outcome?.runtimeClass.kind], [0, 'created']);
+  assert.match(d?.error?.message ?? '', /^nodepool d is left as it is: the CRD that is installed drops spec.handler/);
+});
+
+test('a pool that neither gave nor got nodes of others is done once', async () => {
+  const nodes = [{ ...member('n2', 'c', 'x'), labels: role('c') }, RELEASED];
+  const other = pool('e', {});
+  const { writes } = await applied([C, other], nodes, { pools: ['c', 'e'] });
+  assert.deepEqual(statusesIn(writes).toSorted(), ['status c 200 1', 'status e 200 0']);
+});
+
+const OUTCOME: PoolOutcome = {
+  pool: 'a',
+  kind: 'reconciled',
+  status: undefined,
+  lacking: [],
+  statusWritten: false,
+  moves: [],
+  runtimeClass: { kind: 'unchanged' },
+  failures: [],
+  unwritten: 0,
+  warnings: [],
+};
+
+test('of another pool it is told what is wrong with it', () => {
+  const told = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
+    notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
+  const run = 'run `kubectl nodepool reconcile a`';
+  const two = { failures: [{ message: 'first' }, { message: 'second' }] };
+  assert.deepEqual(told({}), []);
+  assert.deepEqual(told(undefined), []);
+  assert.deepEqual(told({ warnings: ['w', 'v'] }), ['a: w', 'a: v']);
+  assert.deepEqual(told({ failures: [{ message: 'first' }] }), [`a is not up to date: first; ${run}`]);
+  assert.deepEqual(told({ ...two, warnings: ['w'] }), ['a: w', `a is not up to date: first (and 1 more); ${run}`]);
+  const error = new NodepoolError('cluster', 'refused', undefined, { items: ['x'] });
+  assert.deepEqual(told(undefined, error), [`a is not up to date: refused x; ${run}`]);
+  assert.deepEqual(told(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
+});
+
+test('moves of results without an outcome are none', () => {
+  assert.deepEqual(movesOf([{ pool: 'a', outcome: undefined, error: new NodepoolError('cluster', 'no') }]), []);
+});

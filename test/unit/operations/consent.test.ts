@@ -1,0 +1,70 @@
+/** From a plan to one that was agreed to, whatever is answered. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { type Answer, agree, NO_CHANGE, type Proposal, planOrError } from '../../../src/operations/consent.ts';
+import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
+
+const node = aNode({ name: 'a', labels: { 'node-role.kubernetes.io/worker': '' } });
+const planWith = (...taints: string[]) =>
+  planCluster(new View([aPool({ taints: taints.map(taint) })], [node], []), { pools: ['worker'] });
+
+/** Proposes a plan after the other, and answers an answer after the other; what was proposed last is the last plan. */
+async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
+  const proposed: Proposal[] = [];
+  const approved: Proposal[] = [];
+  const propose = async () => {
+    const proposal = { plan: plans[proposed.length] ?? assert.fail('proposed too often') };
+    proposed.push(proposal);
+    return proposal;
+  };
+  const agreed = await agree(propose, async proposal => {
+    approved.push(proposal);
+    return answers[approved.length - 1] ?? assert.fail('asked too often');
+  });
+  assert.deepEqual(approved, proposed);
+  assert.equal(proposed.length, answers.length);
+  return { agreed, last: proposed.at(-1) };
+}
+
+test('what needs no yes is agreed to as it is planned, and no other NoExecute taint may be set', async () => {
+  const { agreed, last } = await agreeing([planWith('d=x:NoExecute', 'e:NoSchedule')], ['clear']);
+  assert.equal(agreed?.proposal, last);
+  assert.deepEqual(agreed?.consent, new Set(['a d=x:NoExecute']));
+});
+
+test('after a yes it is planned anew, until nothing is left to be asked: the last plan counts', async () => {
+  const plans = [planWith('d:NoExecute'), planWith('e:NoExecute'), planWith()];
+  const { agreed, last } = await agreeing(plans, ['asked', 'asked', 'clear']);
+  assert.equal(agreed?.proposal, last);
+  assert.deepEqual(agreed?.consent, new Set());
+});
+
+test('a no ends it, the first and after a yes', async () => {
+  assert.equal((await agreeing([planWith()], ['declined'])).agreed, undefined);
+  assert.equal((await agreeing([planWith(), planWith()], ['asked', 'declined'])).agreed, undefined);
+});
+
+test('where nobody is to be asked, any taint may be set', async () => {
+  const { agreed, last } = await agreeing([planWith('d:NoExecute')], ['waived']);
+  assert.deepEqual(agreed, { proposal: last, consent: undefined });
+});
+
+test('a plan that cannot be made binds to nothing', async () => {
+  const { agreed, last } = await agreeing([new NodepoolError('cluster', 'no')], ['clear']);
+  assert.deepEqual(agreed, { proposal: last, consent: undefined });
+});
+
+test('what the cluster refuses stands for the plan; a bug is thrown', async () => {
+  const refusal = new NodepoolError('cluster', 'no');
+  const rejected = (error: Error) => planOrError(() => Promise.reject(error));
+  assert.equal(await planOrError(async () => NO_CHANGE), NO_CHANGE);
+  assert.equal(await rejected(refusal), refusal);
+  await assert.rejects(rejected(new TypeError('bug')), TypeError);
+});
+
+test('what needs no plan changes nothing', () => {
+  assert.deepEqual(NO_CHANGE, planCluster(new View([], [], []), { pools: [] }));
+});

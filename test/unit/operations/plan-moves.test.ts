@@ -1,0 +1,268 @@
+/** What is asked for is checked as a whole before anything is written. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
+import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { member, pool, role, server } from './fake-server.ts';
+
+const younger = (name: string, nodeSelector: Record<string, string>, labels = {}) =>
+  aPool({ nodeSelector, labels }, { name, uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' });
+const marked = (of: NodePool): NodePool => ({
+  ...of,
+  metadata: { ...of.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
+const unreadable = (of: NodePool, field: string): NodePool => ({
+  ...of,
+  unreadable: [{ field, message: 'is no map', reason: 'invalid' } as never],
+});
+
+const MOVE: MoveOptions = { kind: 'move', pool: 'b', nodes: [], selector: undefined, from: undefined };
+const A = pool('a', { tier: 'a' });
+const B = pool('b', { tier: 'b' });
+
+async function planned(pools: NodePool[], nodes: Node[], options: Partial<MoveOptions>, selected?: Node[]) {
+  const { cluster, nodeAccess, writes } = server(pools, nodes);
+  const select = async () => selected ?? nodes;
+  const result = await planMoves({ ...MOVE, ...options }, { cluster, nodeAccess: { ...nodeAccess, select } });
+  assert.deepEqual(writes, []);
+  return { ...result, names: result.plan.nodes.map(({ node }) => node.name) };
+}
+
+async function refused(pools: NodePool[], nodes: Node[], options: Partial<MoveOptions>, selected?: Node[]) {
+  try {
+    await planned(pools, nodes, options, selected);
+  } catch (error) {
+    assert.ok(error instanceof NodepoolError, String(error));
+    return [error.kind, error.message, error.next];
+  }
+  return assert.fail('it was planned');
+}
+
+test('a move: labels, values and record in one patch, by the reconcile of the pool that gets the node', async () => {
+  const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a'), member('n3', 'b', 'b')];
+  const { intent, plan, names, unchanged, warnings } = await planned([A, B], nodes, {
+    nodes: ['n1', 'n3', 'n1', 'n3'],
+  });
+  assert.deepEqual([names, unchanged, warnings], [['n1'], ['n3'], []]);
+  assert.deepEqual(intent.pools, ['b']);
+  assert.deepEqual(
+    [...intent.changes].map(([node, { pool: of, to }]) => [node, of, to]),
+    [['n1', 'b', 'b']],
+  );
+  assert.deepEqual(plan.nodes[0]?.patch?.labels, { 'node-role.kubernetes.io/a': null, ...role('b'), tier: 'b' });
+});
+
+test('a removal is for no pool; what it set is taken back', async () => {
+  const { intent, plan } = await planned([A], [member('n1', 'a', 'a')], { kind: 'remove', pool: 'a', nodes: ['n1'] });
+  assert.deepEqual(
+    [...intent.changes].map(([node, { pool: of, to }]) => [node, of, to]),
+    [['n1', 'a', undefined]],
+  );
+  assert.deepEqual(plan.nodes[0]?.patch?.labels, { 'node-role.kubernetes.io/a': null, tier: null });
+});
+
+test('--from alone moves every node of that pool', async () => {
+  const nodes = [member('n1', 'a', 'a'), aNode({ name: 'n2' }), member('n3', 'a', 'a')];
+  const { names, unchanged } = await planned([A, B], nodes, { from: 'a' });
+  assert.deepEqual([names, unchanged], [['n1', 'n3'], []]);
+});
+
+test('which nodes are meant must be said, in one way', async () => {
+  const none = (kind: MoveOptions['kind']) => refused([A, B], [], { kind });
+  assert.deepEqual(await none('move'), ['usage', 'move needs the names of nodes, or -l SELECTOR', undefined]);
+  assert.deepEqual(await none('add'), ['usage', 'add needs the names of nodes, or -l SELECTOR', undefined]);
+  assert.deepEqual(await refused([A, B], [], { nodes: ['n1'], selector: 'x=y' }), [
+    'usage',
+    'names of nodes and -l exclude each other',
+    'give one of the two',
+  ]);
+  assert.deepEqual(await refused([A, B], [], { selector: '' }), [
+    'usage',
+    '-l: the selector is empty',
+    'write it like a=b,c!=d,e',
+  ]);
+  assert.deepEqual(await refused([A, B], [], { selector: 'x=y' }, []), [
+    'input',
+    '-l "x=y": no node has these labels',
+    undefined,
+  ]);
+});
+
+test('pools and nodes that do not exist are named, all of them', async () => {
+  assert.deepEqual((await refused([], [], { nodes: ['n1'], from: 'a' }))[1], 'nodepools "b", "a" not found');
+  assert.deepEqual((await refused([A], [], { nodes: ['n1'], from: 'a' }))[1], 'nodepool "b" not found');
+  const nodes = [member('n2', 'a', 'a')];
+  assert.deepEqual((await refused([A, B], nodes, { nodes: ['n1', 'n2', 'n3'] }))[1], 'nodes "n1", "n3" not found');
+});
+
+test('a node that came after the nodes were read is left out, if a selector found it', async () => {
+  const { names } = await planned([A, B], [member('n1', 'a', 'a')], { selector: 'x' }, [
+    member('n1', 'a', 'a'),
+    aNode({ name: 'late' }),
+  ]);
+  assert.deepEqual(names, ['n1']);
+});
+
+test('a pool that is being deleted gets no nodes, and lets go of its own', async () => {
+  const nodes = [member('n1', 'a', 'a')];
+  assert.deepEqual(await refused([A, marked(B)], nodes, { nodes: ['n1'] }), [
+    'input',
+    'nodepool b is being deleted',
+    'choose another pool',
+  ]);
+  assert.deepEqual(await refused([marked(A)], nodes, { kind: 'remove', pool: 'a', nodes: ['n1'] }), [
+    'input',
+    'nodepool a is being deleted, and lets go of all its nodes',
+    'finish that with `kubectl nodepool delete a`',
+  ]);
+});
+
+test('of a pool whose selector cannot be read nobody knows how a node leaves it', async () => {
+  const nodes = [member('n1', 'a', 'a')];
+  const error = [
+    'input',
+    'nodepool a has a nodeSelector that cannot be read: nobody knows which labels make a member',
+    'mend it with `kubectl nodepool edit a`',
+  ];
+  const odd = unreadable(A, 'spec.nodeSelector');
+  assert.deepEqual(await refused([odd], nodes, { kind: 'remove', pool: 'a', nodes: ['n1'] }), error);
+  // It keeps what it holds.
+  const holding = [
+    { ...nodes[0], ...aNode({ name: 'n1', labels: role('a'), record: recordOf({ pool: 'a', labels: {} }) }) },
+  ];
+  assert.deepEqual(await refused([odd, B], holding, { nodes: ['n1'] }), error);
+});
+
+test('add takes no node from another pool', async () => {
+  const nodes = [member('n1', 'a', 'a'), aNode({ name: 'n2', uid: 'uid-n2' })];
+  assert.deepEqual(await refused([A, B], nodes, { kind: 'add', nodes: ['n1'] }), [
+    'input',
+    'node n1 belongs to pool a',
+    'move it: `kubectl nodepool move n1 --to b`',
+  ]);
+  assert.deepEqual((await planned([A, B], nodes, { kind: 'add', nodes: ['n2'] })).names, ['n2']);
+});
+
+test('--from with names: each of them has to be in that pool, or in the new one already', async () => {
+  const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3' }), member('n4', 'c', 'c')];
+  const pools = [A, B, pool('c', { tier: 'c' })];
+  const from = (...names: string[]) => ({ from: 'a', nodes: names });
+  const next = 'leave out the node, or --from';
+  assert.deepEqual(await refused(pools, nodes, from('n1', 'n3')), ['input', '--from a: node n3 is in no pool', next]);
+  assert.deepEqual(await refused(pools, nodes, from('n4')), ['input', '--from a: node n4 belongs to pool c', next]);
+  const { names, unchanged } = await planned(pools, nodes, from('n1', 'n2'));
+  assert.deepEqual([names, unchanged], [['n1'], ['n2']]);
+});
+
+test('a selector: of what it finds those are meant that --from names, and of a removal those that are not out yet', async () => {
+  const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
+  const late = aNode({ name: 'late' });
+  const { names, intent } = await planned([A, B], nodes, { selector: 'x', from: 'a' }, [...nodes, late]);
+  assert.deepEqual([names, [...intent.changes.keys()]], [['n1'], ['n1']]);
+  const removal = await planned([A, B], nodes, { kind: 'remove', pool: 'a', selector: 'x' }, [...nodes, late]);
+  assert.deepEqual([removal.names, removal.unchanged], [['n1'], []]);
+});
+
+test('a removal keeps the labels by which another pool has the node', async () => {
+  const shared = aPool({ nodeSelector: { zone: 'z', ...role('a') } }, { name: 'both', uid: 'uid-both' });
+  const node = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
+  const later = { ...A, metadata: { ...A.metadata, creationTimestamp: '2026-03-01T00:00:00Z' } };
+  const { plan } = await planned([shared, later], [node], { kind: 'remove', pool: 'both', nodes: ['n1'] });
+  assert.deepEqual(plan.nodes[0]?.patch?.labels?.zone, null);
+  assert.equal(plan.nodes[0]?.patch?.labels?.['node-role.kubernetes.io/a'], undefined);
+  assert.equal(plan.nodes[0]?.owner, 'a');
+});
+
+test('a removal from a pool that lost the node to another leaves it with its owner', async () => {
+  const rival = younger('rival', { zone: 'z' });
+  const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
+  const { plan } = await planned([A, rival], [node], { kind: 'remove', pool: 'rival', nodes: ['n1'] });
+  assert.deepEqual(
+    plan.nodes.map(({ owner, patch }) => [owner, patch?.labels]),
+    [['a', { zone: null }]],
+  );
+});
+
+test('a removal that the labels of its owner would undo is refused, and so is a move', async () => {
+  const giver = pool('giver', { grade: 'y' });
+  const taker = younger('taker', { grade: 'y' });
+  const node = aNode({
+    name: 'n1',
+    labels: { ...role('giver'), grade: 'y' },
+    record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
+  });
+  const next = 'see why with `kubectl nodepool nodes --why n1`';
+  assert.deepEqual(await refused([giver, taker], [node], { kind: 'remove', pool: 'taker', nodes: ['n1'] }), [
+    'input',
+    'node n1 would match pool taker again at once: pool giver gives it the labels for that',
+    next,
+  ]);
+  // b selects by what only a gives, and takes back.
+  const needy = aPool({ nodeSelector: { ...role('b'), tier: 'a' } }, { name: 'b', uid: 'uid-b' });
+  assert.deepEqual(await refused([A, needy], [member('n1', 'a', 'a')], { nodes: ['n1'] }), [
+    'input',
+    'node n1 would not stay in pool b: another pool would have it',
+    next,
+  ]);
+  // What a displaced comes back, and another pool selects by that.
+  const record = recordOf({ pool: 'a', labels: { tier: 'a' }, displaced: { labels: { tier: 'old' } } });
+  const [, message] = await refused(
+    [A, needy, younger('c', { tier: 'old' })],
+    [{ ...member('n1', 'a', 'a'), record }],
+    {
+      nodes: ['n1'],
+    },
+  );
+  assert.equal(message, 'node n1 would not stay in pool b: pool c would have it');
+});
+
+test('pools that would hand a node to each other for ever are named', async () => {
+  const gpu = pool('gpu', { accelerator: 'nvidia' });
+  const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia', uid: 'u' });
+  const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
+  const node = aNode({ name: 'n1', labels: { ...role('gpu'), accelerator: 'nvidia' }, record });
+  assert.deepEqual(await refused([gpu, nvidia], [node], { pool: 'nvidia', nodes: ['n1'] }), [
+    'cluster',
+    'node n1 would go round for ever between the pools gpu, nvidia: labels that one sets make it a member of another',
+    'change the labels or the nodeSelector of one of them',
+  ]);
+});
+
+test('what unmanaged: Remove takes off the nodes is counted and said', async () => {
+  const strict = aPool({ unmanaged: 'Remove' }, { name: 'b', uid: 'uid-b' });
+  const nodes = [aNode({ name: 'n1', labels: { x: '1', y: '2' } }), aNode({ name: 'n2', labels: { z: '3' } })];
+  const { warnings } = await planned([strict], nodes, { kind: 'add', nodes: ['n1', 'n2'] });
+  assert.deepEqual(warnings, [
+    'pool b has unmanaged: Remove: labels and taints that it does not set (3 in all) are taken off these nodes, those of cloud, CNI and GPU software too; they come back when the pool lets go',
+  ]);
+});
+
+test('asked again after a change by somebody else, a change looks at the node and pools as they are then', async () => {
+  const { view, intent } = await planned([A, B], [member('n1', 'a', 'a')], { nodes: ['n1'], from: 'a' });
+  const change = intent.changes.get('n1') ?? assert.fail();
+  view.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
+  assert.throws(() => planMembershipChange(view, 'n1', change), { message: '--from a: node n1 is in no pool' });
+  view.removePool('b', 'uid-b');
+  assert.throws(() => planMembershipChange(view, 'n1', change), {
+    kind: 'cluster',
+    message: 'nodepool b was deleted meanwhile',
+  });
+});
+
+test('a node that another pool took meanwhile is added to no other, and one that left is not removed', async () => {
+  const adding = await planned([A, B], [aNode({ name: 'n1', uid: 'uid-n1' })], { kind: 'add', nodes: ['n1'] });
+  adding.view.setNode({ ...member('n1', 'a', 'a'), resourceVersion: '9' });
+  const change = adding.intent.changes.get('n1') ?? assert.fail();
+  assert.throws(() => planMembershipChange(adding.view, 'n1', change), { message: 'node n1 belongs to pool a' });
+  // The very pool has it by now: nothing is left to do.
+  adding.view.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
+  assert.equal(planMembershipChange(adding.view, 'n1', change)?.patch, undefined);
+
+  const removing = await planned([A], [member('n1', 'a', 'a')], { kind: 'remove', pool: 'a', nodes: ['n1'] });
+  removing.view.setNode(aNode({ name: 'n1', uid: 'uid-n1', resourceVersion: '9' }));
+  const leaving = removing.intent.changes.get('n1') ?? assert.fail();
+  assert.equal(planMembershipChange(removing.view, 'n1', leaving)?.patch, undefined);
+});
