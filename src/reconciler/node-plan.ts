@@ -47,7 +47,8 @@ export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan
   while (last.patch?.labels !== undefined && view.isDecided(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
     last = planStep(view, node, view.claimOf(node));
-    if (last.patch === undefined) break;
+    // One that cannot be written refuses them all: without it the node would be left between two pools.
+    if (last.patch === undefined && !last.isOversized) break;
     all.push(last);
     if (all.length > MOST_STEPS) return inCircles(steps[0], all);
   }

@@ -135,7 +135,7 @@ export class PoolNodes {
     // Changes are not asked for: a node that could not be added is no member.
     return held.filter(name => {
       const plan = planOf(view, name);
-      return plan?.patch !== undefined || plan?.circle !== undefined;
+      return plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized === true;
     });
   }
 

@@ -60,3 +60,24 @@ const cases: [string, (stored: Node) => Node, string, typeof pool?][] = [
 for (const [what, change, expected, owner] of cases) {
   test(`the server changes ${what}: ${expected || 'no failure'}`, () => assert.equal(altered(change, owner), expected));
 }
+
+test('three labels, taints or annotations are named, the rest is counted', () => {
+  const slots = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `label l${index}`, sent: undefined, found: 'x' }));
+  const named = (count: number) => alteredError('n1', slots(count)).message.replace(/^.* while it was written: /, '');
+  const added = (index: number) => `label l${index} was added with value "x"`;
+  assert.equal(named(2), `${added(0)}, ${added(1)}`);
+  assert.equal(named(3), `${added(0)}, ${added(1)}, ${added(2)}`);
+  assert.equal(named(5), `${added(0)}, ${added(1)}, ${added(2)}, and 2 more`);
+});
+
+test('a label that a released node was to lose, and that the server keeps, is named though nothing would remove it again', () => {
+  const labels = { tier: 'gold' };
+  const answer = aNode({ labels });
+  const slots = alteredSlots(
+    { node: aNode({ labels }), patch: { resourceVersion: '7', labels: { tier: null } } },
+    answer,
+    () => undefined,
+  );
+  assert.deepEqual(slots, [{ name: 'label tier', sent: undefined, found: 'gold' }]);
+});

@@ -73,8 +73,11 @@ test('what an inherited pool holds without a record is cleaned too, and moves wi
   const inherited = aPool(a.spec, { name: 'a', finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { record: _, ...bare } = inA;
   const left = planMembershipChange(new View([inherited], [bare], []), 'n1', outOf(inherited));
-  assert.deepEqual(left?.patch?.labels, { 'node-role.kubernetes.io/a': null, tier: null, own: null });
-  assert.deepEqual(left?.patch?.taints, [taint('mine:NoExecute')]);
+  assert.deepEqual(left?.patch, {
+    resourceVersion: '7',
+    labels: { 'node-role.kubernetes.io/a': null, tier: null, own: null },
+    taints: [taint('mine:NoExecute')],
+  });
   const moved = planMembershipChange(new View([inherited, b], [bare], []), 'n1', moveTo(b, inherited));
   assert.deepEqual(moved?.patch, movedPatch);
 });

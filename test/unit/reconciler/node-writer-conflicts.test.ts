@@ -1,78 +1,9 @@
 /** What a write of one node does when others write to it, when it goes, and when its pool is not ready for it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
-import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
-import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
+import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
-
-const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
-const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
-const fresh = aNode({ labels: role('worker') });
-
-/** A server with one node; the test says what happens on the way. */
-class Server {
-  live: Node | undefined;
-  readonly requests: string[] = [];
-  readonly sent: NodePatch[] = [];
-  readonly slept: number[] = [];
-  /** In place of the server's own answer; runs before it. */
-  onPatch: (attempt: number) => NodeWrite | undefined = () => undefined;
-  onFinalizers: (pool: NodePool) => NodePool | undefined = pool => pool;
-
-  constructor(node: Node) {
-    this.live = node;
-  }
-
-  /** What somebody else does. */
-  change(node: Partial<Node>): void {
-    if (this.live !== undefined) this.#store({ ...this.live, ...node });
-  }
-
-  #store(node: Node): Node {
-    this.live = { ...node, resourceVersion: String(Number(node.resourceVersion) + 1) };
-    return this.live;
-  }
-
-  readonly port = {
-    patchNode: async (name: string, patch: NodePatch): Promise<NodeWrite> => {
-      this.requests.push(`patch ${name}`);
-      this.sent.push(patch);
-      const forced = this.onPatch(this.sent.length);
-      if (forced !== undefined) return forced;
-      if (this.live === undefined) return { kind: 'gone' };
-      if (patch.resourceVersion !== this.live.resourceVersion) return { kind: 'conflict' };
-      return { kind: 'written', node: this.#store(patchedNode(this.live, patch)) };
-    },
-    getNode: async (name: string) => {
-      this.requests.push(`get ${name}`);
-      return this.live;
-    },
-    getPool: async (name: string) => {
-      this.requests.push(`get pool ${name}`);
-      return undefined;
-    },
-    setFinalizers: async (pool: NodePool, finalizers: string[]) => {
-      this.requests.push(`finalizers ${pool.metadata.name}: ${finalizers}`);
-      const stored = this.onFinalizers({ ...pool, metadata: { ...pool.metadata, finalizers, resourceVersion: '99' } });
-      return stored === undefined ? { kind: 'gone' } : { kind: 'written', pool: stored };
-    },
-  } as unknown as ClusterPort;
-}
-
-function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWriterDeps> = {}) {
-  const server = new Server(node);
-  const view = new View(pools, [node], []);
-  const sleep = async (ms: number) => void server.slept.push(ms);
-  return {
-    server,
-    view,
-    writer: new NodeWriter({ cluster: server.port, view, sleep, clock: new FakeClock(), ...more }),
-  };
-}
+import { begin, fresh, role, worker } from './node-server.ts';
 
 test('what differs is written with one guarded patch, and told', async () => {
   const { server, view, writer } = begin(fresh);

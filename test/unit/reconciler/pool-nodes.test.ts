@@ -10,7 +10,7 @@ import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
-import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 
@@ -42,4 +42,20 @@ test('where nothing is answered the rest is not tried', async () => {
   const { written, untried } = await settle(new NodepoolError('cluster', 'no route', undefined, { isGeneral: true }));
   assert.equal(written, 0);
   assert.ok(untried > 40, `${untried} were not tried`);
+});
+
+test('where some nodes are written, others that cannot be written are due: a status of success would hide them', () => {
+  const role = { 'node-role.kubernetes.io/worker': '' };
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`l${index}`, 'x']));
+  const nodes = [
+    aNode({ name: 'large', labels: { ...role, ...many } }),
+    aNode({ name: 'new', labels: role }),
+    aNode({ name: 'done', labels: role, record: recordOf({ pool: 'worker' }) }),
+  ];
+  const view = new View([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
+  const options = { cluster: {} as ClusterPort, view, limit: createLimiter(4), sleep: async () => {} };
+  const due = (only?: Set<string>) =>
+    new PoolNodes({ ...options, clock: new FakeClock(), ...(only === undefined ? {} : { only }) }).due('worker');
+  assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
+  assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { lackingFields, lackingMessage, STATUS_SUBRESOURCE } from '../../../src/reconciler/status-fields.ts';
+import {
+  droppedFields,
+  lackingFields,
+  lackingMessage,
+  STATUS_SUBRESOURCE,
+} from '../../../src/reconciler/status-fields.ts';
 
 const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;
 const sent: NodePoolStatus = {
@@ -23,6 +28,8 @@ for (const [name, kept, expected] of [
   ],
   ['a field', { ...sent, observedGeneration: undefined }, ['status.observedGeneration']],
   ['resources are one', { ...sent, allocatable: {} }, ['status.allocatable']],
+  ['a field of another type', { ...sent, allocatable: 'x' as never }, ['status.allocatable']],
+  ['items of another type', { ...sent, conditions: ['x'] as never }, ['status.conditions[]']],
   ['a field of an item', { ...sent, conditions: [bare] }, ['status.conditions[].reason']],
   ['items', { ...sent, conditions: [] }, ['status.conditions']],
 ] as [string, NodePoolStatus | undefined, string[]][]) {
@@ -37,4 +44,8 @@ test('what to do about them', () => {
     'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; run `kubectl nodepool install`',
   );
   assert.match(lackingMessage([STATUS_SUBRESOURCE]), /serves no status subresource/);
+});
+
+test('a status subresource that is not served is no field that the server drops', () => {
+  assert.deepEqual(droppedFields(['status.a', 'subresources.status', 'status.b']), ['status.a', 'status.b']);
 });

@@ -58,3 +58,73 @@ test('what the server has when it is asked outweighs the removals before that, a
   view.setPool(later);
   assert.equal(view.pool('worker')?.metadata.resourceVersion, '6', 'a cache is believed again');
 });
+
+/** What an observer of the view is told. */
+function observed(...args: ConstructorParameters<typeof View>) {
+  const view = new View(...args);
+  const told: string[] = [];
+  view.observe({
+    concerned: names => told.push(...names),
+    nodeGone: (node, holder) => told.push(`${node} of ${holder} is gone`),
+  });
+  return { view, told: () => [...new Set(told.splice(0))].sort() };
+}
+
+const runtimeClass = (pool: string, resourceVersion: string, uid = 'rc') => ({
+  metadata: { name: `node-pool-${pool}`, uid, resourceVersion },
+  handler: 'runc',
+});
+
+test('RuntimeClasses: the first list, changes, and removals of the one that is known', () => {
+  const [known, later] = [runtimeClass('worker', '5'), runtimeClass('worker', '6')];
+  const { view, told } = observed([aPool()], [], [known]);
+  assert.equal(view.runtimeClass('node-pool-worker'), known);
+  view.setRuntimeClass({ ...known });
+  assert.deepEqual(told(), [], 'the same version again');
+  view.setRuntimeClass(later);
+  assert.deepEqual(told(), ['worker']);
+  view.setRuntimeClass(known);
+  assert.equal(view.runtimeClass('node-pool-worker'), later, 'an older version is not taken');
+  view.removeRuntimeClass('node-pool-worker', 'another');
+  assert.equal(view.runtimeClass('node-pool-worker'), later);
+  view.removeRuntimeClass('node-pool-worker', 'rc');
+  assert.equal(view.runtimeClass('node-pool-worker'), undefined);
+  assert.deepEqual(told(), ['worker']);
+  view.setRuntimeClass(runtimeClass('nobody', '7', 'other'));
+  view.setRuntimeClass({ ...runtimeClass('x', '7', 'third'), metadata: { name: 'gvisor', uid: 'third' } });
+  assert.deepEqual(told(), [], 'of no pool that is known');
+  assert.deepEqual(names([...view.runtimeClasses()].map(({ metadata }) => metadata)), ['gvisor', 'node-pool-nobody']);
+});
+
+test('the nodes that a pool matches are those with its membership labels, whoever owns them', () => {
+  const [worker, zone] = [aPool(), aPool({ nodeSelector: { zone: 'a' } }, { name: 'zone', uid: 'zone' })];
+  const nodes = [
+    aNode({ name: 'a', labels: role('worker') }),
+    aNode({ name: 'b', labels: { ...role('worker'), zone: 'a' } }),
+    aNode({ name: 'c', record: recordOf({ pool: 'worker' }) }),
+  ];
+  const view = new View([worker, zone], nodes, []);
+  assert.deepEqual([names(view.matching(worker)), names(view.matching(zone))], [['a', 'b'], ['b']]);
+  assert.deepEqual(view.lost('worker'), []);
+  const [lost] = view.lost('zone');
+  assert.deepEqual([lost?.node.name, lost?.owner], ['b', worker]);
+});
+
+test('a node that goes concerns the pools that it had to do with, and the holder of its record hears of it', () => {
+  const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
+  const node = aNode({ labels: role('other'), record: recordOf({ pool: 'worker' }) });
+  const { view, told } = observed([worker, other], [node], []);
+  view.removeNode('n1', 'another');
+  assert.deepEqual(told(), []);
+  view.removeNode('n1', node.uid);
+  assert.deepEqual(told(), ['n1 of worker is gone', 'other', 'worker']);
+});
+
+test('a pool that is deleted concerns itself and the pools that share a node with it', () => {
+  const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
+  const { view, told } = observed([worker, other], [aNode({ labels: { ...role('worker'), ...role('other') } })], []);
+  view.removePool('other', 'other');
+  assert.deepEqual(told(), ['other', 'worker']);
+  view.setPool({ ...worker, metadata: { ...worker.metadata, labels: { a: 'b' }, resourceVersion: '9' } });
+  assert.deepEqual(told(), ['worker'], 'a change that moves no node concerns the pool alone');
+});

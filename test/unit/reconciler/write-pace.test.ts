@@ -70,3 +70,64 @@ test('what is to be written now does not wait for an earlier write that the serv
   pace.unaltered('uid');
   assert.equal(pace.check('uid', [drift]).kind, 'free');
 });
+
+test('what is known of a node is forgotten two minutes after its last write', () => {
+  /** The delay after the third altered write of `uid`, the second one `ms` ago; others are written in between. */
+  const delayAfter = (ms: number) => {
+    const { clock, pace } = create();
+    const alter = () => {
+      pace.written('uid', [drift]);
+      return pace.altered('uid', [drift], error);
+    };
+    pace.written('busy', [drift]);
+    alter();
+    alter();
+    clock.freeze(60_000);
+    pace.written('busy', [drift]);
+    clock.freeze(ms - 60_000);
+    pace.written('another', [drift]);
+    return alter();
+  };
+  assert.deepEqual([delayAfter(60_000), delayAfter(119_999), delayAfter(120_000)], [4000, 4000, 1000]);
+});
+
+test('a contest is most of the writes repairing what others changed; a write that does so among other things counts', () => {
+  const stripped: Change = { ...spec, reason: 'unmanaged' };
+  for (const [repairs, changes, isContested] of [
+    [5, [drift], false],
+    [6, [drift], true],
+    [6, [stripped], true],
+    [6, [spec, drift], true],
+  ] as const) {
+    const { pace } = create();
+    for (let write = 0; write < 10; write++) pace.written('uid', write < repairs ? changes : [spec]);
+    assert.deepEqual(pace.check('uid', [spec]), { kind: 'limit', isContested }, `${repairs} repairs`);
+  }
+});
+
+test('a contested node stays so with a write that its own pool made necessary', () => {
+  const { clock, pace } = create();
+  for (let write = 0; write < 10; write++) pace.written('uid', [drift]);
+  assert.equal(pace.limited('uid', error, true), 60_000);
+  clock.freeze(60_000);
+  pace.written('uid', [spec]);
+  assert.deepEqual(pace.check('uid', [spec]), { kind: 'limit', isContested: true });
+});
+
+test('a node at its limit waits until the first of the ten writes is a minute old', () => {
+  const { clock, pace } = create();
+  clock.freeze(5000);
+  for (let write = 0; write < 10; write++) {
+    pace.written('uid', [spec]);
+    clock.freeze(1000);
+  }
+  assert.equal(pace.limited('uid', error, false), 50_000);
+  assert.deepEqual(pace.check('uid', [spec]), { kind: 'held', error, ms: 50_000 });
+});
+
+test('a node that was not written has nothing to wait for', () => {
+  const { pace } = create();
+  pace.unaltered('uid');
+  assert.deepEqual([pace.limited('uid', error, true), pace.altered('uid', [drift], error)], [0, 1000]);
+  assert.deepEqual([pace.check('uid', [drift]), pace.contested('uid')], [{ kind: 'free' }, undefined]);
+});

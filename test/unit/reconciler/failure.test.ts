@@ -1,0 +1,68 @@
+/** Failed writes, and how those of many nodes are told. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { attempt, failureOf, messagesOf, summarized, type WriteFailure } from '../../../src/reconciler/failure.ts';
+import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
+
+const refused = new NodepoolError('cluster', 'cannot patch Node "a": invalid:', 'mend it', { items: ['x', 'y'] });
+
+test('a refusal is kept with its node and the next step, and given back; a bug is thrown', async () => {
+  const failures: WriteFailure[] = [];
+  assert.equal(await attempt(failures, async () => {}, 'a'), undefined);
+  assert.deepEqual(failures, []);
+  const fail = async () => {
+    throw refused;
+  };
+  assert.equal(await attempt(failures, fail, 'a'), refused);
+  assert.deepEqual(failures, [{ message: 'cannot patch Node "a": invalid: x; y', next: 'mend it', node: 'a' }]);
+  assert.deepEqual(messagesOf(failures), ['cannot patch Node "a": invalid: x; y']);
+  const bug = new TypeError('a bug');
+  const thrown = attempt(failures, async () => {
+    throw bug;
+  });
+  await assert.rejects(thrown, error => error === bug);
+  assert.equal(failures.length, 1);
+});
+
+test('a write that was not tried says so', () => {
+  const held = new NodeWriteError(refused, { retryAfterMs: 1, isHeldBack: true });
+  const tried = new NodeWriteError(refused, { retryAfterMs: 1, isHeldBack: false });
+  assert.deepEqual([failureOf(held).isHeldBack, 'isHeldBack' in failureOf(tried)], [true, false]);
+});
+
+const ofNodes = (names: string[], message: (name: string) => string): WriteFailure[] =>
+  names.map(node => ({ message: message(node), next: 'ask', node }));
+
+test('failures of many nodes that differ in the name alone are one, with the number and the first of them', () => {
+  assert.deepEqual(summarized(ofNodes(['a', 'b', 'c'], node => `cannot patch Node "${node}": forbidden`)), [
+    { message: 'cannot patch 3 nodes: forbidden (first: a)', next: 'ask' },
+  ]);
+  assert.deepEqual(summarized(ofNodes(['a', 'b'], node => `node ${node} was written 10 times`)), [
+    { message: '2 nodes were written 10 times (first: a)', next: 'ask' },
+  ]);
+  assert.deepEqual(summarized(ofNodes(['a', 'b'], () => 'the server is away')), [
+    { message: 'the server is away (2 nodes, first: a)', next: 'ask' },
+  ]);
+});
+
+test('a failure of one node, or of no node, is told in its own words', () => {
+  const alone = ofNodes(['a'], node => `cannot patch Node "${node}": forbidden`);
+  const general = { message: 'RuntimeClass x is changed all the time', next: undefined };
+  assert.deepEqual(summarized([...alone, general, general]), [
+    { message: 'cannot patch Node "a": forbidden', next: 'ask' },
+    general,
+  ]);
+  assert.deepEqual(summarized([]), []);
+});
+
+test('ten kinds of failures are told, the others are counted node by node', () => {
+  const kinds = (count: number) => Array.from({ length: count }, (_, index) => ({ message: `failure ${index}` }));
+  assert.deepEqual(
+    summarized(kinds(10)).map(({ message }) => message),
+    messagesOf(kinds(10)),
+  );
+  const [eleventh, twelfth] = [ofNodes(['a', 'b'], node => `node ${node} was lost`), ofNodes(['a'], () => 'other')];
+  const told = summarized([...kinds(10), ...eleventh, ...twelfth]);
+  assert.deepEqual([told.length, told.at(-1)], [11, { message: 'and 3 more' }]);
+});

@@ -1,0 +1,79 @@
+/** A server with one node, for tests of the node writer: the test says what happens on the way. */
+import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
+import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
+import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
+
+export const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+export const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
+/** A member of the pool `worker` that it has not written yet. */
+export const fresh = aNode({ labels: role('worker') });
+
+export class Server {
+  live: Node | undefined;
+  readonly requests: string[] = [];
+  readonly sent: NodePatch[] = [];
+  readonly slept: number[] = [];
+  /** In place of the server's own answer; runs before it. */
+  onPatch: (attempt: number) => NodeWrite | undefined = () => undefined;
+  /** What an admission policy makes of the node that is to be stored. */
+  admit: (node: Node) => Node = node => node;
+  onFinalizers: (pool: NodePool) => NodePool | undefined = pool => pool;
+  /** Who set the labels and taints last. */
+  fieldManager: string | undefined;
+
+  constructor(node: Node) {
+    this.live = node;
+  }
+
+  /** What somebody else does. */
+  change(node: Partial<Node>): void {
+    if (this.live !== undefined) this.#store({ ...this.live, ...node });
+  }
+
+  #store(node: Node): Node {
+    this.live = { ...node, resourceVersion: String(Number(node.resourceVersion) + 1) };
+    return this.live;
+  }
+
+  readonly port = {
+    patchNode: async (name: string, patch: NodePatch): Promise<NodeWrite> => {
+      this.requests.push(`patch ${name}`);
+      this.sent.push(patch);
+      const forced = this.onPatch(this.sent.length);
+      if (forced !== undefined) return forced;
+      if (this.live === undefined) return { kind: 'gone' };
+      if (patch.resourceVersion !== this.live.resourceVersion) return { kind: 'conflict' };
+      return { kind: 'written', node: this.#store(this.admit(patchedNode(this.live, patch))) };
+    },
+    getNode: async (name: string) => {
+      this.requests.push(`get ${name}`);
+      return this.live;
+    },
+    nodeFieldManager: async (name: string, path: readonly string[]) => {
+      this.requests.push(`manager of ${name} ${path.join('.')}`);
+      return this.fieldManager;
+    },
+    getPool: async (name: string) => {
+      this.requests.push(`get pool ${name}`);
+      return undefined;
+    },
+    setFinalizers: async (pool: NodePool, finalizers: string[]) => {
+      this.requests.push(`finalizers ${pool.metadata.name}: ${finalizers}`);
+      const stored = this.onFinalizers({ ...pool, metadata: { ...pool.metadata, finalizers, resourceVersion: '99' } });
+      return stored === undefined ? { kind: 'gone' } : { kind: 'written', pool: stored };
+    },
+  } as unknown as ClusterPort;
+}
+
+export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWriterDeps> = {}) {
+  const server = new Server(node);
+  const view = new View(pools, [node], []);
+  const clock = new FakeClock();
+  const sleep = async (ms: number) => void server.slept.push(ms);
+  const writer = new NodeWriter({ cluster: server.port, view, sleep, clock, ...more });
+  return { server, view, clock, writer };
+}

@@ -1,0 +1,88 @@
+/** Why a node is not written, and what was written before. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Change } from '../../../src/nodepool/plan.ts';
+import { limitError, NodeWriteError, withMove, withoutMove } from '../../../src/reconciler/node-write-error.ts';
+
+const limit = 'node n1 was written 10 times within a minute, which is the limit';
+const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'theirs', to: 'gold', reason: 'drift' };
+const taint: Change = { kind: 'taint', key: 'own', effect: 'NoSchedule', action: 'add', to: 'x', reason: 'drift' };
+const stripped: Change = { kind: 'label', key: 'more', action: 'remove', from: 'x', reason: 'unmanaged' };
+const own: Change = { ...label, key: 'own', reason: 'spec' };
+
+/** The error of changes that others made necessary, and which fields' managers were asked for. */
+async function contested(changes: Change[], manager: string | undefined = undefined) {
+  const asked: string[] = [];
+  const nodeFieldManager = async (node: string, path: readonly string[]) => {
+    asked.push(`${node}: ${path.join(' ')}`);
+    return manager;
+  };
+  const { message, next, kind } = await limitError('n1', changes, true, { nodeFieldManager });
+  return { message, next, kind, asked };
+}
+
+test('the limit: what others keep doing to labels and taints is named, and who does it', async () => {
+  const next = 'stop it, or take what it changes out of the pool';
+  assert.deepEqual(await contested([label], 'kubectl'), {
+    message: `${limit}: something else (field manager kubectl) keeps changing label tier from "gold" to "theirs"`,
+    next,
+    kind: 'cluster',
+    asked: ['n1: metadata labels tier'],
+  });
+  assert.deepEqual(await contested([taint, stripped], 'agent'), {
+    message: `${limit}: something else (field manager agent) keeps removing taint own:NoSchedule, setting label more to "x"`,
+    next,
+    kind: 'cluster',
+    asked: ['n1: spec taints'],
+  });
+});
+
+test('the limit: three of their changes are named, none of the pool’s own', async () => {
+  const { message } = await contested([own, label, taint, stripped, { ...stripped, key: 'fourth' }]);
+  assert.equal(
+    message,
+    `${limit}: something else keeps changing label tier from "gold" to "theirs", removing taint own:NoSchedule, setting label more to "x"`,
+  );
+});
+
+test('the limit: where nothing of others is to be repaired, the pool’s own changes are the cause', async () => {
+  const { message, next, asked } = await contested([own]);
+  assert.deepEqual(
+    [message, next, asked],
+    [limit, 'wait a minute, and find out what changes its pool or its labels so often', []],
+  );
+});
+
+test('the limit: a field manager that cannot be read is left out of the message; a bug is thrown', async () => {
+  const failing = (error: Error) => ({
+    nodeFieldManager: async () => {
+      throw error;
+    },
+  });
+  const refused = await limitError('n1', [label], true, failing(new NodepoolError('cluster', 'forbidden')));
+  assert.equal(refused.message, `${limit}: something else keeps changing label tier from "gold" to "theirs"`);
+  await assert.rejects(limitError('n1', [label], true, failing(new TypeError('a bug'))), TypeError);
+});
+
+const move = { node: 'n1', from: 'a', to: 'b', changes: [label] };
+const plain = new NodepoolError('cluster', 'cannot patch', 'ask', { items: ['x'], isGeneral: true, isTransient: true });
+
+test('an error with a move says the same as without it', () => {
+  const error = withMove(plain, move);
+  const { kind, lines, next, isGeneral, isTransient, cause, retryAfterMs, isHeldBack } = error;
+  assert.deepEqual([kind, lines, next, isGeneral, isTransient], ['cluster', ['cannot patch', 'x'], 'ask', true, true]);
+  assert.deepEqual([cause, retryAfterMs, isHeldBack, error.move], [plain, undefined, false, move]);
+});
+
+test('the move goes to the first caller alone; when to try again to all', () => {
+  const held = new NodeWriteError(plain, { retryAfterMs: 7, isHeldBack: true });
+  const moved = withMove(held, move);
+  assert.deepEqual([moved.move, moved.retryAfterMs, moved.isHeldBack, moved.message], [move, 7, true, held.message]);
+  assert.equal(withMove(moved, { ...move, to: 'c' }), moved, 'it has all of the move already');
+  const shared = withoutMove(moved);
+  assert.ok(shared instanceof NodeWriteError);
+  assert.deepEqual([shared.move, shared.retryAfterMs, shared.isHeldBack], [undefined, 7, true]);
+  assert.equal(shared.message, held.message);
+  for (const error of [held, plain, new TypeError('a bug')]) assert.equal(withoutMove(error), error);
+});

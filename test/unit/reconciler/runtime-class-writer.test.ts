@@ -1,0 +1,266 @@
+/** The RuntimeClass of a pool, on a server where others write too. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
+import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { settleRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aPool } from '../nodepool/fixtures.ts';
+
+const NAME = 'node-pool-worker';
+const pool = aPool({ handler: 'runc' });
+const role = { 'node-role.kubernetes.io/worker': '' };
+
+/** The pool's own, as the server has it. */
+function owned(more: Partial<RuntimeClass> = {}, metadata: Partial<RuntimeClass['metadata']> = {}): RuntimeClass {
+  const owner = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'worker', uid: 'uid-worker' };
+  return {
+    metadata: {
+      name: NAME,
+      uid: 'uid-1',
+      resourceVersion: '1',
+      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+      ...metadata,
+    },
+    handler: 'runc',
+    scheduling: { nodeSelector: role, tolerations: [] },
+    ...more,
+  };
+}
+const foreign = owned({}, { ownerReferences: [] });
+
+/** @param known what the view has; @param live what the server has */
+function begin(known?: RuntimeClass, live = known) {
+  const clock = new FakeClock();
+  const [requests, view, pace] = [[] as string[], new View([pool], [], known ? [known] : []), new WritePace(clock)];
+  const server = {
+    live,
+    version: 1,
+    requests,
+    /** What an admission policy makes of it. */
+    admit: (runtimeClass: RuntimeClass) => runtimeClass,
+    before: (_request: string) => {},
+    stored(runtimeClass: RuntimeClass, uid: string): RuntimeClass {
+      server.version++;
+      const metadata = { ...runtimeClass.metadata, uid, resourceVersion: String(server.version) };
+      server.live = server.admit({ ...runtimeClass, metadata });
+      return server.live;
+    },
+  };
+  const request = (what: string) => {
+    requests.push(what);
+    server.before(what);
+  };
+  const isLive = ({ metadata }: RuntimeClass) =>
+    server.live?.metadata.uid === metadata.uid && server.live?.metadata.resourceVersion === metadata.resourceVersion;
+  const cluster = {
+    getRuntimeClass: async () => {
+      request('get');
+      return server.live;
+    },
+    createRuntimeClass: async (desired: RuntimeClass) => {
+      request('create');
+      if (server.live !== undefined) return { kind: 'exists' };
+      return { kind: 'created', runtimeClass: server.stored(desired, `uid-${server.version + 1}`) };
+    },
+    patchRuntimeClass: async (current: RuntimeClass, scheduling: RuntimeClass['scheduling']) => {
+      request('patch');
+      if (server.live === undefined) return { kind: 'gone' };
+      if (!isLive(current)) return { kind: 'conflict' };
+      return {
+        kind: 'written',
+        runtimeClass: server.stored({ ...server.live, ...(scheduling && { scheduling }) }, current.metadata.uid ?? ''),
+      };
+    },
+    deleteRuntimeClass: async (current: RuntimeClass) => {
+      request('delete');
+      if (server.live === undefined) return 'gone';
+      if (server.live.metadata.uid !== current.metadata.uid) return 'conflict';
+      if ((current.metadata.finalizers ?? []).length > 0) return 'marked';
+      server.live = undefined;
+      return 'deleted';
+    },
+  } as unknown as ClusterPort;
+  const write = (desired: NodePool = pool, dryRun = false) => settleRuntimeClass(desired, cluster, view, dryRun, pace);
+  const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
+    const error = await write(desired).catch((reason: unknown) => reason);
+    assert.ok(error instanceof NodeWriteError);
+    return error;
+  };
+  return { server, view, clock, write, refusal };
+}
+
+test('it is created with the pool as its owner, and not written again', async () => {
+  const { server, view, write } = begin();
+  assert.deepEqual(await write(), { kind: 'created', name: NAME });
+  assert.deepEqual(server.live, owned({}, { uid: 'uid-2', resourceVersion: '2' }));
+  assert.equal(view.runtimeClass(NAME), server.live);
+  assert.deepEqual(await write(), { kind: 'unchanged' });
+  assert.deepEqual(server.requests, ['create']);
+});
+
+test('one whose scheduling differs is patched; who has changed it since is read first', async () => {
+  const old = owned({ scheduling: {} });
+  const { server, view, write } = begin(old);
+  assert.deepEqual(await write(), { kind: 'updated', name: NAME });
+  assert.deepEqual(server.live?.scheduling, { nodeSelector: role, tolerations: [] });
+  assert.equal(view.runtimeClass(NAME), server.live);
+
+  const behind = begin(old, owned({ scheduling: {} }, { resourceVersion: '5' }));
+  behind.server.version = 5;
+  assert.deepEqual(await behind.write(), { kind: 'updated', name: NAME });
+  assert.deepEqual(behind.server.requests, ['patch', 'get', 'patch']);
+});
+
+test('one that is not known yet is read, and then is not written', async () => {
+  const { server, view, write } = begin(undefined, owned());
+  assert.deepEqual(await write(), { kind: 'unchanged' });
+  assert.deepEqual([server.requests, view.runtimeClass(NAME)], [['create', 'get'], server.live]);
+});
+
+test('one of somebody else is left alone, also if it is only found by the create', async () => {
+  for (const known of [foreign, undefined]) {
+    const { server, write } = begin(known, foreign);
+    assert.deepEqual(await write(), { kind: 'foreign', name: NAME });
+    assert.equal(server.live, foreign);
+    assert.deepEqual(server.requests, known ? [] : ['create', 'get']);
+  }
+});
+
+test('it is deleted when the pool has no handler or is being deleted', async () => {
+  for (const ending of [aPool(), aPool(pool.spec, { deletionTimestamp: '2026-02-01T00:00:00Z' })]) {
+    const { server, view, write } = begin(owned());
+    assert.deepEqual(await write(ending), { kind: 'deleted', name: NAME });
+    assert.deepEqual([server.live, view.runtimeClass(NAME)], [undefined, undefined]);
+    assert.deepEqual(await write(ending), { kind: 'unchanged' });
+    assert.deepEqual(server.requests, ['delete']);
+  }
+});
+
+test('one that is gone by then is deleted all the same', async () => {
+  const { server, view, write } = begin(owned());
+  server.live = undefined;
+  assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
+  assert.equal(view.runtimeClass(NAME), undefined);
+});
+
+test('one that is marked, and held by finalizers of others, stays known until it has gone', async () => {
+  const held = owned({}, { finalizers: ['example.com/hold'] });
+  const { view, write } = begin(held);
+  assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
+  assert.equal(view.runtimeClass(NAME), held);
+});
+
+test('another handler: it is replaced, and what others gave to it goes to its successor', async () => {
+  const [labels, annotations, overhead] = [{ team: 'a' }, { note: 'b' }, { podFixed: { cpu: '1m' } }];
+  const { server, view, write } = begin(owned({ handler: 'old', overhead }, { labels, annotations }));
+  assert.deepEqual(await write(), { kind: 'updated', name: NAME });
+  assert.deepEqual(server.requests, ['delete', 'create']);
+  assert.deepEqual(server.live, owned({ overhead }, { labels, annotations, uid: 'uid-2', resourceVersion: '2' }));
+  assert.equal(view.runtimeClass(NAME), server.live);
+});
+
+test('a replacement that somebody else finishes is told as one', async () => {
+  const { server, write } = begin(owned({ handler: 'old' }));
+  server.before = request => {
+    if (request === 'create') server.live = owned({}, { uid: 'theirs', resourceVersion: '9' });
+  };
+  assert.deepEqual(await write(), { kind: 'updated', name: NAME });
+  assert.deepEqual(server.requests, ['delete', 'create', 'get']);
+});
+
+test('a replacement in a dry run ends with the deletion, after which it is still there', async () => {
+  const { server, write } = begin(owned({ handler: 'old' }));
+  assert.deepEqual(await write(pool, true), { kind: 'updated', name: NAME });
+  assert.deepEqual(server.requests, ['delete']);
+});
+
+test('one that finalizers hold cannot be replaced: the error names them', async () => {
+  const held = owned({ handler: 'old' }, { finalizers: ['example.com/hold', 'example.com/two'] });
+  await assert.rejects(begin(held).write(), {
+    kind: 'cluster',
+    message: `RuntimeClass ${NAME} cannot be replaced while its finalizers hold it: example.com/hold, example.com/two`,
+    next: `look at it: kubectl get runtimeclass ${NAME} -o yaml`,
+  });
+});
+
+test('one that was deleted and created again since it was known: it is read, and another owner’s is left alone', async () => {
+  const { server, write } = begin(owned({ handler: 'old' }), {
+    ...foreign,
+    metadata: { ...foreign.metadata, uid: 'x' },
+  });
+  assert.deepEqual(await write(), { kind: 'foreign', name: NAME });
+  assert.deepEqual(server.requests, ['delete', 'get']);
+});
+
+test('one that was removed since it was known is created again', async () => {
+  const { server, write } = begin(owned({ scheduling: {} }));
+  server.live = undefined;
+  assert.deepEqual(await write(), { kind: 'created', name: NAME });
+  assert.deepEqual(server.requests, ['patch', 'get', 'create']);
+});
+
+test('one that somebody else changes before every write is given up after five attempts', async () => {
+  const { server, write } = begin(owned({ scheduling: {} }));
+  server.before = request => {
+    if (request === 'patch') server.stored(server.live ?? assert.fail(), 'uid-1');
+  };
+  await assert.rejects(write(), {
+    kind: 'cluster',
+    message: `RuntimeClass ${NAME} is changed by somebody else all the time`,
+    next: 'try again',
+  });
+  assert.equal(server.requests.filter(request => request === 'patch').length, 5);
+});
+
+test('a write that an admission policy alters fails, and is repeated after 1 s, 2 s, 4 s', async () => {
+  const { server, clock, write, refusal } = begin();
+  server.admit = stored => ({ ...stored, scheduling: {} });
+  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal();
+  assert.deepEqual(
+    [kind, message, next],
+    [
+      'cluster',
+      `RuntimeClass ${NAME} was changed by an admission policy or webhook while it was written`,
+      'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+    ],
+  );
+  assert.deepEqual([retryAfterMs, isHeldBack], [1000, false]);
+  clock.freeze(400);
+  const held = await refusal();
+  assert.deepEqual([held.message, held.retryAfterMs, held.isHeldBack], [message, 600, true]);
+  clock.freeze(600);
+  assert.equal((await refusal()).retryAfterMs, 2000);
+  server.admit = stored => stored;
+  clock.freeze(2000);
+  assert.deepEqual(await write(), { kind: 'updated', name: NAME });
+  assert.deepEqual(server.requests, ['create', 'patch', 'patch']);
+  server.admit = stored => ({ ...stored, scheduling: {} });
+  const edited = aPool({ handler: 'runc', labels: { tier: 'gold' } });
+  assert.equal((await refusal(edited)).retryAfterMs, 1000, 'the one before was stored as it was sent');
+});
+
+test('it gets ten writes a minute', async () => {
+  const { server, clock, write, refusal } = begin();
+  const edited = (tier: string) => aPool({ handler: 'runc', labels: { tier } });
+  for (let edit = 1; edit <= 10; edit++) {
+    await write(edited(`v${edit}`));
+    clock.freeze(1000);
+  }
+  const { message, next, retryAfterMs, isHeldBack } = await refusal(edited('v11'));
+  assert.deepEqual(
+    [message, next, retryAfterMs, isHeldBack],
+    [
+      `RuntimeClass ${NAME} was written 10 times within a minute, which is the limit`,
+      `find out what keeps changing it: kubectl get runtimeclass ${NAME} -o yaml --show-managed-fields`,
+      50_000,
+      false,
+    ],
+  );
+  assert.deepEqual([(await refusal(edited('v11'))).isHeldBack, server.requests.length], [true, 10]);
+  clock.freeze(50_000);
+  assert.deepEqual(await write(edited('v11')), { kind: 'updated', name: NAME });
+});
