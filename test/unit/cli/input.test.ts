@@ -85,7 +85,11 @@ describe('readInput', () => {
   });
 
   test('a URL of another scheme is refused, without its login and query', async () => {
-    const urls = ['ftp://user:secret@host/x?token=secret', 'FILE://user:secret@host/x', 's3+v2://user:secret@host/x#secret'];
+    const urls = [
+      'ftp://user:secret@host/x?token=secret',
+      'FILE://user:secret@host/x',
+      's3+v2://user:secret@host/x#secret',
+    ];
     for (const url of urls) {
       const shown = `${url.slice(0, url.indexOf('://'))}://host/x`;
       await assert.rejects(readInput([url], testIo()), error => {
