@@ -50,9 +50,8 @@ export function approver({ yes, dryRun }: Approval, io: Io, access: Pick<NodeAcc
       io.err(warningLine(notKnown(error).message));
       return undefined;
     });
-    const { evictionsOf } = await import('../operations/evictions.ts');
     const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
-    const covers = [...taints, ...(preview === undefined ? [] : evictionsOf(preview))];
+    const covers = [...taints, ...(preview?.covers ?? [])];
     // A taint that evicts no pod is not asked about, unless others were: then it is one that was not shown.
     const isDue = preview !== undefined || agreed.size > 0;
     if (!isDue || !grew(covers)) return asks ? answer : 'waived';
