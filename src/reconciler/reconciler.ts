@@ -158,7 +158,7 @@ export class Reconciler {
       failures: messagesOf(unmet),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    const written = await writeStatus(pool, observed, outcome, this.#options);
+    const written = await writeStatus(pool, observed, outcome, { ...this.#options, pace: this.#pace });
     if (written)
       await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)));
     await this.#tell(

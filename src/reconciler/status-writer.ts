@@ -5,16 +5,22 @@ import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import { alteredFields, alteredStatus, assertStatusFree } from './altered-status.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { attempt, type WriteFailure } from './failure.ts';
+import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
+import type { NodeMove } from './node-move.ts';
+import { NodeWriteError } from './node-write-error.ts';
+import { holdBack } from './pool-nodes.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
+import type { WritePace } from './write-pace.ts';
 
 interface StatusDeps extends LiveReadDeps {
   limit: Limiter;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
   isFollowed?: boolean;
+  pace: WritePace;
 }
 
 /** What is told of it. */
@@ -22,15 +28,17 @@ interface StatusOutcome {
   status: NodePoolStatus | undefined;
   statusWritten: boolean;
   lacking: string[];
-  readonly moves: readonly unknown[];
+  moves: NodeMove[];
   failures: WriteFailure[];
+  retryAfterMs?: number;
 }
 
 const MOST_ATTEMPTS = 10;
 
 /**
  * Puts into the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now;
- * what the CRD lacks for it; and where it could not be written, that as a failure. False then.
+ * what the CRD lacks for it; and where it could not be written, that as a failure. False then. What the server stored
+ * otherwise than it was sent is a failure, too.
  */
 export async function writeStatus(
   pool: NodePool,
@@ -42,6 +50,7 @@ export async function writeStatus(
     outcome.status = await write(pool, observed, outcome, deps);
   });
   if (refused === undefined) return true;
+  if (refused instanceof NodeWriteError) holdBack(refused, outcome);
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
   return false;
@@ -57,7 +66,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<NodePoolStatus | undefined> {
-  const { cluster, view, limit, now, sleep, isFollowed = false } = deps;
+  const { cluster, view, limit, now, sleep, isFollowed = false, pace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
@@ -69,13 +78,22 @@ async function write(
       if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return status;
       return isSame(pool, await read()) ? status : undefined;
     }
+    assertStatusFree(name, pace);
     view.expectStatus(name, status);
     const write = await limit(() => cluster.patchStatus(current, status));
     outcome.statusWritten = write.kind === 'written';
     if (write.kind === 'written') {
       view.setPool(write.pool);
       outcome.lacking = lackingFields(status, write.pool.status);
-      return isSame(pool, write.pool) ? status : undefined;
+      if (!isSame(pool, write.pool)) return undefined;
+      const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
+      const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
+      const error = alteredStatus(name, altered, pace);
+      if (error !== undefined) {
+        outcome.failures.push(failureOf(error));
+        holdBack(error, outcome);
+      }
+      return status;
     }
     await sleep(conflictDelay(attempt, Math.random()));
     const latest = await read();

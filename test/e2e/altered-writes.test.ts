@@ -1,13 +1,17 @@
 /** Mutating admission policies that change what commands write, and what the commands say of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodePool } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
+import { auditMark, writes } from '../fault/oracle.ts';
 import { openTerminal } from './terminal.ts';
+import { eventually, startWatching } from './watching.ts';
 import { role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld();
+const world = useWorld({ audit: true });
 const { cluster } = world;
 const api = () => raw(cluster());
 const PODS = '/api/v1/namespaces/default/pods';
@@ -89,4 +93,49 @@ test('add says that a policy took the label off again, and not that the node was
   assert.deepEqual(taintsOf(await world.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
   assert.equal((await cli(cluster(), ['reconcile', 'p'])).code, 0);
   assert.deepEqual(taintsOf(await world.node('stripped-a')), []);
+});
+
+test('a policy that changes the status is named with field and values, and the status is written with a back-off', {
+  timeout: 120_000,
+}, async t => {
+  await world.nodes({ name: 'a', labels: role('counted') });
+  await world.pool('counted', { labels: { tier: 'gold' } });
+  const status = { status: 200, nodeCount: 1 };
+  const policy = await mutatingPolicyFor(cluster(), 'counts', {
+    rule: { ...RULE, operations: ['UPDATE'], resources: ['nodepools/status'] },
+    condition: `object.metadata.name == 'counted'`,
+    mutation: {
+      patchType: 'JSONPatch',
+      // Another value at each write: nothing settles.
+      jsonPatch: {
+        expression: `[JSONPatch{op: "replace", path: "/status/nodeCount",
+          value: has(oldObject.status) && has(oldObject.status.nodeCount) ? oldObject.status.nodeCount + 10 : 70}]`,
+      },
+    },
+    async isInForce() {
+      const answer = await api().request('PATCH', `${POOLS}/counted/status?dryRun=All`, { status });
+      return answer.status === 200 && (answer.body as NodePool).status?.nodeCount !== 1;
+    },
+  });
+  t.after(() => policy.end());
+  const { code, stderr } = await cli(cluster(), ['reconcile', 'counted']);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^error: counted: the status of nodepool counted was changed by an admission policy or webhook while it was written: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
+  );
+  assert.equal((await world.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
+
+  const mark = await auditMark(cluster());
+  const watching = await startWatching(t, cluster());
+  await eventually('it says so', () => /status\.nodeCount was sent with value "1" and is "80"/.test(watching.log()));
+  const began = performance.now();
+  await sleep(5_000);
+  const count = (await writes(cluster(), mark))['patch nodepools/status counted'] ?? 0;
+  // After 1 s, 2 s, 4 s and so on.
+  const most = Math.floor(Math.log2((performance.now() - began) / 1000 + 2)) + 1;
+  assert.ok(count >= 2 && count <= most, `${count} writes of the status`);
+  await policy.end();
+  await eventually('it recovers', async () => (await world.getPool('counted'))?.status?.nodeCount === 1);
+  assert.equal(await watching.end(), 0);
 });
