@@ -14,6 +14,15 @@ export interface Approval {
   yes: boolean;
   /** Nothing will be written: evictions are shown alone. */
   dryRun: boolean;
+  /** Undefined while the command has written nothing. */
+  written?: () => Written | undefined;
+}
+
+/** What a command has done when it asks, and how to go on where the answer is no. */
+export interface Written {
+  /** As `nodepool a was created`. */
+  message: string;
+  command: string;
 }
 
 /**
@@ -21,7 +30,11 @@ export interface Approval {
  * about evictions when no pod would be evicted, and throws NodepoolError when the user says no to them, when a script does
  * not say --yes, and when nodes or pods cannot be read.
  */
-export function approver({ yes, dryRun }: Approval, io: Io, access: Pick<NodeAccess, 'podsOn'>): Approve {
+export function approver(
+  { yes, dryRun, written = () => undefined }: Approval,
+  io: Io,
+  access: Pick<NodeAccess, 'podsOn'>,
+): Approve {
   const asks = !yes && !dryRun;
   const agreed = new Set<string>();
   const grew = (covers: readonly string[]) => covers.some(each => !agreed.has(each));
@@ -46,13 +59,12 @@ export function approver({ yes, dryRun }: Approval, io: Io, access: Pick<NodeAcc
     if (answer === 'declined') return answer;
     const preview = await look(plan, access).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
-      if (asks) throw notKnown(error);
-      io.err(warningLine(notKnown(error).message));
+      if (asks) throw notKnown(error, written());
+      io.err(warningLine(notKnown(error, undefined).message));
       return undefined;
     });
-    const { evictionsOf } = await import('../operations/evictions.ts');
     const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
-    const covers = [...taints, ...(preview === undefined ? [] : evictionsOf(preview))];
+    const covers = [...taints, ...(preview?.covers ?? [])];
     // A taint that evicts no pod is not asked about, unless others were: then it is one that was not shown.
     const isDue = preview !== undefined || agreed.size > 0;
     if (!isDue || !grew(covers)) return asks ? answer : 'waived';
@@ -61,8 +73,8 @@ export function approver({ yes, dryRun }: Approval, io: Io, access: Pick<NodeAcc
     const sentence =
       preview === undefined ? notShown(taints.filter(taint => !agreed.has(taint))) : evictionsSentence(preview);
     io.err(preview === undefined ? `${sentence}.` : renderEvictions(preview, io.columns));
-    if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(sentence)))) {
-      throw new NodepoolError('input', 'nothing was changed');
+    if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(sentence, written())))) {
+      throw declined(written());
     }
     agree(covers);
     return asks ? 'asked' : 'waived';
@@ -88,16 +100,21 @@ function notShown(taints: readonly string[]): string {
   return sanitizeLine(`node ${first}, which was not shown${more}`);
 }
 
-function notKnown(cause: NodepoolError): NodepoolError {
+function notKnown(cause: NodepoolError, written: Written | undefined): NodepoolError {
   const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
-  const next = [...(cause.next === undefined ? [] : [cause.next]), 'go on without knowing with --yes'].join(', or ');
+  const go = `go on without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
+  const next = [...(cause.next === undefined ? [] : [cause.next]), go].join(', or ');
   return new NodepoolError(cause.kind, message, next, { cause });
 }
 
-function needsYes(sentence: string): NodepoolError {
-  return new NodepoolError(
-    'input',
-    `${sentence}; nothing was changed`,
-    'if that is meant, run the command again with --yes',
-  );
+function needsYes(sentence: string, written: Written | undefined): NodepoolError {
+  const again = written === undefined ? 'run the command again with --yes' : `run \`${written.command} --yes\``;
+  return new NodepoolError('input', `${sentence}; ${(written ?? NOTHING).message}`, `if that is meant, ${again}`);
 }
+
+function declined(written: Written | undefined): NodepoolError {
+  const next = written === undefined ? undefined : `go on with \`${written.command}\``;
+  return new NodepoolError('input', (written ?? NOTHING).message, next);
+}
+
+const NOTHING = { message: 'nothing was changed' };

@@ -59,7 +59,8 @@ function checked(url: string, asked: string): URL {
   const parsed = URL.parse(url);
   const where = url === asked ? shownUrl(asked) : `${shownUrl(asked)}: ${shownUrl(url)}`;
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new NodepoolError('input', `${where}: it is no URL of http or https`, 'check the URL');
+    const next = 'check the URL; download what another scheme has, and name the file';
+    throw new NodepoolError('input', `${where}: it is no URL of http or https`, next);
   }
   if (parsed.username === '' && parsed.password === '') return parsed;
   const next = 'fetch it with a tool that logs in, and pipe it to -f -';

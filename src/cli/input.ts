@@ -49,8 +49,9 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
   }
 }
 
+/** Of any scheme: one that is not fetched is no file name, and may have a password in it. */
 function isUrl(source: string): boolean {
-  return /^https?:\/\//i.test(source);
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(source);
 }
 
 function sourceName(source: string): string {

@@ -9,9 +9,6 @@ import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { agree, NO_CHANGE, type Question } from '../operations/consent.ts';
-import type { CreateDeps } from '../operations/create.ts';
-import type { DryRun } from '../operations/ports.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';
@@ -46,7 +43,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
         'leave it out: without --create nothing is changed',
       );
     }
-    const { findAdoptable, overlapText, poolsToCreate } = await import('../operations/adopt.ts');
+    const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
     const connection = await deps.connect({ dryRun: dryRun === 'server' });
     const labels = [...new Set(flags.label)];
@@ -59,11 +56,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
 
     const pools = poolsToCreate(candidates, names.length > 0);
-    for (const { pool, state } of candidates) {
-      if (state.kind !== 'overlap') continue;
-      const { problem, next } = overlapText(state);
-      io.err(warningLine(`${pool.metadata.name} is left out: it ${problem}; ${next}`));
-    }
+    for (const text of leftOut(candidates)) io.err(warningLine(text));
     // One name is one object, as for kubectl get: what a program reads does not depend on how many are new.
     const asList = names.length !== 1;
     if (!flags.create) {
@@ -74,21 +67,13 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('Nothing to adopt.');
       return 0;
     }
+    const { createAdopted } = await import('../operations/create-adopted.ts');
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
-    // While a person thinks, nodes change, and with them what a pool would have to say.
-    let proposed: NodePool[] | undefined = pools;
-    const chosen = pools.map(({ metadata }) => metadata.name);
-    const propose = async () => {
-      const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names: chosen }, connection), true);
-      proposed = undefined;
-      return { pools, plan: NO_CHANGE, ...(pools.length > 1 ? { question: questionOf(pools) } : {}) };
-    };
-    const agreed = await agree(propose, approve);
-    if (agreed === undefined) {
+    const created = await createAdopted({ pools, labels, dryRun }, { ...connection, approve });
+    if (created === undefined) {
       io.err('nothing was created');
       return EXIT.error;
     }
-    const created = await create(agreed.proposal.pools, dryRun, { ...connection, approve });
     if (output !== undefined) await print(created, asList, deps, output);
     else {
       for (const { metadata } of created) {
@@ -117,15 +102,4 @@ async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: F
   const { printObjects } = await import('../render/printers.ts');
   io.out(printObjects(pools, format, asList));
   return 0;
-}
-
-/** A yes covers the pools as they are proposed now: other labels or taints would be other pools. */
-function questionOf(pools: NodePool[]): Question {
-  const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
-  return { text: `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`, covers };
-}
-
-async function create(pools: NodePool[], dryRun: DryRun, deps: CreateDeps) {
-  const { createPools } = await import('../operations/create.ts');
-  return createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
 }

@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags';
-import { approver } from '../cli/approve.ts';
+import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import {
@@ -16,6 +16,7 @@ import { createPoolFlags } from '../cli/pool-flags.ts';
 import { poolsToCreate, splitNames, unmanagedWarning } from '../cli/pools-to-create.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
+import { noun } from '../nodepool/plural.ts';
 import type { Approve } from '../operations/consent.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
@@ -66,10 +67,12 @@ ${EXIT_STATUS}`;
     const pools = await poolsToCreate(flags, args.name, deps);
     const { createPools } = await import('../operations/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
+    let written: Written | undefined;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun };
     const created = await createPools(options, async () => {
       const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
-      const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+      const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
+      const approve = approver(approval, io, connection.nodeAccess);
       connected = { connection, approve };
       return { ...connection, approve };
     });
@@ -89,6 +92,7 @@ ${EXIT_STATUS}`;
       return 0;
     }
     const names = created.map(pool => pool.metadata.name);
+    written = notApplied(names);
     // It remembers what was agreed to when the pools were created.
     const { connection, approve } = connected;
     const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false, approve };
@@ -96,4 +100,12 @@ ${EXIT_STATUS}`;
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);
   }
+}
+
+function notApplied(names: readonly string[]): Written {
+  const [was, its] = names.length === 1 ? ['was', 'its'] : ['were', 'their'];
+  return {
+    message: `${noun(names.length, 'nodepool')} ${names.join(', ')} ${was} created, and ${its} nodes were left as they are`,
+    command: `kubectl nodepool reconcile ${names.join(' ')}`,
+  };
 }

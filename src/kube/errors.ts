@@ -5,6 +5,7 @@ import type { Answer } from './answer.ts';
 import type { Access } from './kubeconfig.ts';
 import { isPolicyRefusal, policyRefusal } from './policy-refusal.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
+import { unknownFields } from './unknown-fields.ts';
 
 /** The part of meta/v1 Status that is used. */
 export interface Status {
@@ -108,7 +109,7 @@ export function refusal(
   if (refused !== undefined) return refused;
   switch (answer.status) {
     case 400:
-      return badRequest(cannot, reason);
+      return unknownFields(asked.resource, cannot, reason) ?? new NodepoolError('input', `${cannot}: ${reason}`);
     case 401:
       return unauthorized(access, certificateEnds, now);
     case 403:
@@ -120,7 +121,7 @@ export function refusal(
         ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
         : new NodepoolError('cluster', `${cannot}: somebody else changed it at the same time`, 'run the command again');
     case 422:
-      return invalid(cannot, status, reason);
+      return unknownFields(asked.resource, cannot, reason) ?? invalid(cannot, status, reason);
     case 429:
     case 503:
       return new NodepoolError(
@@ -172,13 +173,6 @@ function foreignWords(answer: Answer): string {
   const { status, headers } = answer;
   if (headers.location !== undefined) return `it answered ${status}, see ${headers.location}`;
   return isPage(headers) ? `it answered ${status} with a page` : `it answered ${status}: ${reasonOf(answer)}`;
-}
-
-function badRequest(cannot: string, reason: string): NodepoolError {
-  const fields = /strict decoding error: (.*)$/s.exec(reason)?.[1];
-  return fields === undefined
-    ? new NodepoolError('input', `${cannot}: ${reason}`)
-    : new NodepoolError('input', `${cannot}: ${fields}`, 'correct or remove that field');
 }
 
 function unauthorized({ cluster, user, source }: Access, ends: Date | undefined, now: Date): NodepoolError {

@@ -22,12 +22,13 @@ export async function podsOn(api: Api, nodes: readonly string[]): Promise<Placed
 function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string>): PlacedPod | undefined {
   const node = spec?.nodeName ?? '';
   if (!meant.has(node) || metadata?.deletionTimestamp !== undefined) return undefined;
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller);
   return {
     namespace: metadata?.namespace ?? '',
     name: metadata?.name ?? '',
     node,
     tolerations: (spec?.tolerations ?? []) as Toleration[],
     hasEnded: status?.phase === 'Succeeded' || status?.phase === 'Failed',
-    controller: metadata?.ownerReferences?.find(({ controller }) => controller)?.kind,
+    controller: owner && { kind: owner.kind ?? '', name: owner.name ?? '' },
   };
 }

@@ -4,8 +4,8 @@
  * them is still told by managedFields, which no schema prunes.
  */
 import { NodepoolError } from './errors.ts';
-import { isObject } from './json.ts';
-import { SPEC_SCHEMA } from './schema.ts';
+import { isObject, own } from './json.ts';
+import { POOL_SCHEMA, type Schema, SPEC_SCHEMA } from './schema.ts';
 import type { NodePool } from './types.ts';
 
 /** Names of fields of the spec, as the API server gave the pool, managedFields included. */
@@ -30,4 +30,14 @@ export function droppedError(pool: string, fields: readonly string[]): NodepoolE
     `nodepool ${pool} is left as it is: the CRD that is installed drops ${named}, and any write would lose it`,
     'run `kubectl nodepool install`, which brings it back',
   );
+}
+
+/** Whether this version's CRD has the field. @param path as the server names one that it does not know: `spec.taints[0].key` */
+export function isPoolField(path: string): boolean {
+  let schema: Schema | undefined = POOL_SCHEMA;
+  for (const name of path.replace(/\[\d+\]/g, '').split('.')) {
+    if (schema?.type === 'list') schema = schema.of;
+    schema = schema?.type === 'object' ? own(schema.fields, name) : undefined;
+  }
+  return schema !== undefined;
 }

@@ -55,13 +55,22 @@ export function poolsToCreate(candidates: Candidate[], named: boolean): NodePool
   return candidates.filter(({ state }) => state.kind === 'new').map(({ pool }) => pool);
 }
 
+/** Of those that poolsToCreate() leaves out since they share nodes with others: a sentence each. */
+export function leftOut(candidates: readonly Candidate[]): string[] {
+  return candidates.flatMap(({ pool, state }) => {
+    if (state.kind !== 'overlap') return [];
+    const { problem, next } = overlapText(state);
+    return [`${pool.metadata.name} is left out: it ${problem}; ${next}`];
+  });
+}
+
 function sharesNodes({ metadata: { name } }: NodePool, overlap: Overlap): NodepoolError {
   const { problem, next } = overlapText(overlap);
   return new NodepoolError('input', `${name} ${problem}, and a node can be in one pool only`, next);
 }
 
 /** What is wrong with such a pool, and what to do about it. */
-export function overlapText({ pools, exist }: Overlap): { problem: string; next: string } {
+function overlapText({ pools, exist }: Overlap): { problem: string; next: string } {
   const names = pools.join(', ');
   if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };
   return {

@@ -42,7 +42,7 @@ export type PodEvent =
 
 export interface NodeDrainDeps {
   port: DrainPort;
-  readPods: PodReader;
+  pods: PodReader;
   clock: Clock;
   now: () => Date;
   tell: (event: PodEvent) => void;
@@ -59,21 +59,30 @@ interface Leaver {
   wasAsked: boolean;
 }
 
-/** Writes its course into `drain`. Returns early when the signal is aborted. Throws when the node cannot be drained. */
-export async function drainNode(drain: NodeDrain, options: RemovalOptions, deps: NodeDrainDeps): Promise<void> {
+/**
+ * Writes its course into `drain`. Returns early when the signal is aborted. Throws when the node cannot be drained.
+ * @param listed the pods that have to go, as they were listed before the node was closed; undefined: they are listed now
+ */
+export async function drainNode(
+  drain: NodeDrain,
+  options: RemovalOptions,
+  deps: NodeDrainDeps,
+  listed?: readonly DrainPod[],
+): Promise<void> {
   const { clock, signal } = deps;
   const began = clock.now();
-  const { evict, refusals } = await deps.readPods(drain.node);
+  const { evict, refusals } = listed === undefined ? await deps.pods.read(drain.node) : { evict: listed, refusals: [] };
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByFate(refusals).join('; '));
   drain.pods = drain.gone + evict.length;
   const left = new Map(evict.map((pod): [string, Leaver] => [pod.uid, { pod, askAt: began, wasAsked: false }]));
-  const work: Work = { drain, options, deps, left, errors: [] };
-  while (left.size > 0 && !signal.aborted) {
+  const known = listed === undefined || options.dryRun ? undefined : listed;
+  const work: Work = { drain, options, deps, left, errors: [], known };
+  while ((left.size > 0 || work.known !== undefined) && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
     await Promise.all(due.map(leaver => deps.limit(() => ask(leaver, work))));
-    if (left.size === 0) break;
-    await sleep(clock, pauseMs(work, began), signal);
+    if (left.size === 0 && work.known === undefined) break;
+    if (left.size > 0) await sleep(clock, pauseMs(work, began), signal);
     if (!signal.aborted) await look(work);
   }
   if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
@@ -87,6 +96,8 @@ interface Work {
   left: Map<string, Leaver>;
   /** Of pods that will not go; the others do all the same. */
   errors: string[];
+  /** Until the first look: the pods that were listed before the node was closed. Others may have come until then. */
+  known: readonly DrainPod[] | undefined;
 }
 
 /** A pod that can never go does not stop the others. */
@@ -163,14 +174,29 @@ function settle(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Wo
 
 /** Sees who is gone: whoever has another UID is another pod. Labels may have changed, so the selector is left out. */
 async function look(work: Work): Promise<void> {
-  const { drain, options, deps, left } = work;
+  const { drain, options, deps, left, known } = work;
   const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
+  if (known !== undefined) await addLate([...there.values()], known, work);
+  work.known = undefined;
   for (const leaver of [...left.values()]) {
     const current = there.get(leaver.pod.uid);
     if (current === undefined) settle('gone', leaver.pod, work);
     else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, deps.now())) settle('stuck', current, work);
     else leaver.pod = current;
   }
+}
+
+/**
+ * Those that came between the list and the cordon go, too. Only once: what comes later tolerates the cordon, and would be
+ * evicted for ever. A pod that has the name of a known one has taken its place.
+ */
+async function addLate(there: readonly DrainPod[], known: readonly DrainPod[], work: Work): Promise<void> {
+  const { drain, deps, left, errors } = work;
+  const names = new Set(known.map(podName));
+  const { evict, refusals } = await deps.pods.judge(there.filter(pod => !names.has(podName(pod))));
+  errors.push(...groupByFate(refusals));
+  for (const pod of evict) left.set(pod.uid, { pod, askAt: deps.clock.now(), wasAsked: false });
+  drain.pods += evict.length;
 }
 
 /** A look each second while anything is on its way; else until the next pod may be asked again. */

@@ -19,7 +19,11 @@ export interface JudgedPods {
   refusals: PodFate[];
 }
 
-export type PodReader = (node: string) => Promise<JudgedPods>;
+export interface PodReader {
+  /** Lists the pods of a node. */
+  read(node: string): Promise<JudgedPods>;
+  judge(pods: readonly DrainPod[]): Promise<JudgedPods>;
+}
 
 /** Asks for each DaemonSet once: the nodes of a pool have the same. */
 export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, now: () => Date): PodReader {
@@ -36,9 +40,9 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     answer.catch(() => asked.delete(key));
     return answer;
   };
-  return async node => {
+  const judge = async (pods: readonly DrainPod[]): Promise<JudgedPods> => {
     const judged: JudgedPods = { evict: [], warnings: [], refusals: [] };
-    for (const pod of await port.podsOn(node, podSelector)) {
+    for (const pod of pods) {
       const verdict = judgePod(pod, rules, { now: now(), hasDaemonSet: await hasDaemonSet(pod) });
       const name = podName(pod);
       switch (verdict.kind) {
@@ -58,4 +62,5 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     }
     return judged;
   };
+  return { judge, read: async node => judge(await port.podsOn(node, podSelector)) };
 }

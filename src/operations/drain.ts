@@ -3,7 +3,7 @@
  * after node, a few at a time, is emptied. What may not go is found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
-import { groupByFate } from '../nodepool/drain-filters.ts';
+import { type DrainPod, groupByFate, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainPlaces, drainOrder } from '../nodepool/drain-places.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -26,15 +26,15 @@ export interface DrainPlan {
 
 export interface PlannedNode {
   node: Node;
-  /** Names of the pods that have to go. */
-  pods: string[];
+  /** Those that have to go. */
+  pods: DrainPod[];
 }
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   pace: DrainPace;
 }
 
-export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'readPods' | 'limit'>, CordonDeps {
+export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'pods' | 'limit'>, CordonDeps {
   /** @param drains all nodes as they are now */
   tell: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
 }
@@ -52,16 +52,13 @@ export async function planDrain(
   deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
 ): Promise<DrainPlan> {
   const nodes = (await poolMembers([pool], deps.cluster)).get(pool) ?? [];
-  const readPods = podReader(options, deps.port, deps.now);
-  const judged = await Promise.all(nodes.map(async node => ({ node, ...(await readPods(node.name)) })));
+  const reader = podReader(options, deps.port, deps.now);
+  const judged = await Promise.all(nodes.map(async node => ({ node, ...(await reader.read(node.name)) })));
   const refusals = judged.flatMap(({ refusals }) => refusals);
   if (refusals.length > 0) throw refused(pool, refusals);
   return {
     pool,
-    nodes: judged.map(({ node, evict }) => ({
-      node,
-      pods: evict.map(({ namespace, name }) => `${namespace}/${name}`),
-    })),
+    nodes: judged.map(({ node, evict }) => ({ node, pods: evict })),
     warnings: groupByFate(judged.flatMap(({ warnings }) => warnings)),
   };
 }
@@ -81,20 +78,25 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
     return drains;
   }
   const wasClosed = (name: string) => planned.get(name)?.node.unschedulable === true;
-  // What is closed and empty since before the plan was made cannot have got a pod since.
-  for (const each of drains) if (each.pods === 0 && wasClosed(each.node)) finish(each, deps);
+  const isDry = deps.dryRun === 'server';
+  // What is closed and empty since before the plan was made cannot have got a pod since; a dry run closes nothing.
+  for (const each of drains) if (each.pods === 0 && (wasClosed(each.node) || isDry)) finish(each, deps);
+  // The plan's list serves for the eviction: what came before the cordon is in the list that sees the pods gone. That
+  // list has no selector, and an empty node needs none: these are listed once more now that they are closed.
+  const listed = ({ node, pods }: NodeDrain) =>
+    isDry || (pods > 0 && options.podSelector === undefined) ? planned.get(node)?.pods : undefined;
   const waiting = drains.filter(({ phase }) => phase === 'not begun');
   const places = new DrainPlaces(
     pace,
     nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
   );
-  const readPods = podReader(options, deps.port, deps.now);
+  const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
     while (waiting[0] !== undefined && !deps.signal.aborted && places.take(waiting[0].node)) {
       const next = waiting[0];
       waiting.shift();
-      const run = drainOne(next, options, { ...deps, readPods }).finally(() => {
+      const run = drainOne(next, options, { ...deps, pods }, listed(next)).finally(() => {
         underWay.delete(run);
         places.give(next.node, next.phase === 'drained');
       });
@@ -119,10 +121,15 @@ async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work):
   }
 }
 
-async function drainOne(each: NodeDrain, options: DrainOptions, deps: Work & { readPods: PodReader }): Promise<void> {
+async function drainOne(
+  each: NodeDrain,
+  options: DrainOptions,
+  deps: Work & { pods: PodReader },
+  listed: readonly DrainPod[] | undefined,
+): Promise<void> {
   each.phase = 'under way';
   try {
-    await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps);
+    await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps, listed);
     if (!deps.signal.aborted || each.gone === each.pods) finish(each, deps);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
@@ -131,9 +138,9 @@ async function drainOne(each: NodeDrain, options: DrainOptions, deps: Work & { r
   }
 }
 
-function preview(each: NodeDrain, pods: string[], deps: Work): void {
+function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
   if (each.phase !== 'not begun') return;
-  for (const pod of pods) deps.tell({ kind: 'asking', node: each.node, pod });
+  for (const pod of pods) deps.tell({ kind: 'asking', node: each.node, pod: podName(pod) });
   each.gone = each.pods;
   finish(each, deps);
 }

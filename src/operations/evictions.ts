@@ -24,6 +24,8 @@ export interface EvictionPreview {
   ofDaemonSets: number;
   withoutController: number;
   ended: number;
+  /** What a yes covers beside the taints, each thing by a name of its own: see coversOf(). */
+  covers: string[];
 }
 
 /** What a taint brings about, as planned: the node as it is, and the taints that it is to have. */
@@ -46,13 +48,13 @@ export async function previewEvictions(
   if (arriving.size === 0) return undefined;
   const byNode = Map.groupBy(await access.podsOn([...arriving.keys()]), pod => pod.node);
   const nodes: NodeEvictions[] = [];
-  const gone: PlacedPod[] = [];
+  const gone: { pod: PlacedPod; seconds: number }[] = [];
   for (const [node, { before, after, taints }] of arriving) {
     const found: NodeEvictions = { node, taints, now: [], later: [] };
     for (const pod of byNode.get(node) ?? []) {
       const seconds = evictedAfter(pod.tolerations, after);
       if (seconds >= evictedAfter(pod.tolerations, before)) continue;
-      gone.push(pod);
+      gone.push({ pod, seconds });
       const name = `${pod.namespace}/${pod.name}`;
       if (seconds === 0) found.now.push(name);
       else found.later.push({ pod: name, seconds });
@@ -62,23 +64,32 @@ export async function previewEvictions(
     if (found.now.length + found.later.length > 0) nodes.push(found);
   }
   if (nodes.length === 0) return undefined;
-  const count = (which: (pod: PlacedPod) => boolean) => gone.filter(which).length;
+  const count = (which: (pod: PlacedPod) => boolean) => gone.filter(({ pod }) => which(pod)).length;
   return {
     nodes: nodes.toSorted((a, b) => (a.node < b.node ? -1 : 1)),
     now: nodes.reduce((sum, { now }) => sum + now.length, 0),
     later: nodes.reduce((sum, { later }) => sum + later.length, 0),
-    ofDaemonSets: count(pod => pod.controller === 'DaemonSet'),
+    ofDaemonSets: count(pod => pod.controller?.kind === 'DaemonSet'),
     withoutController: count(pod => pod.controller === undefined && !pod.hasEnded),
     ended: count(pod => pod.hasEnded),
+    covers: coversOf(gone),
   };
 }
 
-/** What a yes to the preview covers beside the taints: each pod with the time at which it is evicted. */
-export function evictionsOf({ nodes }: EvictionPreview): string[] {
-  return nodes.flatMap(({ node, now, later }) => [
-    ...now.map(pod => `${node} ${pod}`),
-    ...later.map(({ pod, seconds }) => `${node} ${pod} after ${seconds}s`),
-  ]);
+/**
+ * Each pod with the time at which it is evicted. Pods of one controller on one node are numbered: one that another has
+ * taken the place of is no more than was agreed to, and one more is.
+ */
+function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[] {
+  const counts = new Map<string, number>();
+  return gone.map(({ pod: { node, namespace, name, controller }, seconds }) => {
+    const when = seconds === 0 ? '' : ` after ${seconds}s`;
+    if (controller === undefined) return `${node} ${namespace}/${name}${when}`;
+    const alike = `${node} ${namespace} ${controller.kind} ${controller.name}${when}`;
+    const at = (counts.get(alike) ?? 0) + 1;
+    counts.set(alike, at);
+    return `${alike} #${at}`;
+  });
 }
 
 /**

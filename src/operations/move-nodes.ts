@@ -33,15 +33,22 @@ export async function moveNodes(
   const results = [...own, ...others];
   const moved: MovedNode[] = [];
   const failures: WriteFailure[] = [];
-  for (const [node, { to: wanted }] of intent.changes) {
+  const unkept: { node: string; pool: string; wanted: string | undefined }[] = [];
+  for (const [node, { pool, to: wanted }] of intent.changes) {
     const [from, to] = [before.get(node), view.claim(node)?.owner];
     if (view.node(node) === undefined || (from === to && !written.has(node))) continue;
-    if (wanted === undefined || to === wanted) moved.push({ node, from, to });
-    else failures.push(isNotKept(node, wanted));
+    if (wanted === undefined ? to !== pool : to === wanted) moved.push({ node, from, to });
+    else unkept.push({ node, pool, wanted });
   }
   for (const { pool, outcome, error } of results) {
     failures.push(...(outcome?.failures ?? []));
     if (error !== undefined) failures.push({ message: `${pool}: ${error.oneLine}`, next: error.next });
+  }
+  const failed = new Set(failures.map(({ node }) => node));
+  for (const { node, pool, wanted } of unkept) {
+    const hasRecord = wanted !== undefined && view.claim(node)?.record?.pool === wanted;
+    if (hasRecord) failures.push(isNotReleased(node, pool));
+    else if (!failed.has(node)) failures.push(wanted === undefined ? isBack(node, pool) : isNotKept(node, pool));
   }
   const warnings = results.flatMap(({ pool, outcome }) => (outcome?.warnings ?? []).map(text => `${pool}: ${text}`));
   return { moved, failures, warnings, results };
@@ -49,4 +56,17 @@ export async function moveNodes(
 
 function isNotKept(node: string, pool: string): WriteFailure {
   return { message: `pool ${pool} released node ${node} again: the pool was deleted or changed meanwhile` };
+}
+
+/** The write, or a later one, took the labels off by which the node would be a member. */
+function isNotReleased(node: string, pool: string): WriteFailure {
+  return {
+    message: `node ${node} is no member of pool ${pool}, and has the labels and taints that the pool set`,
+    next: `release it: \`kubectl nodepool reconcile ${pool}\``,
+    node,
+  };
+}
+
+function isBack(node: string, pool: string): WriteFailure {
+  return { message: `node ${node} is in pool ${pool} again: its labels were changed meanwhile`, node };
 }

@@ -9,8 +9,8 @@ export interface PlacedPod {
   tolerations: Toleration[];
   /** It has run to its end, well or badly, and is still there. */
   hasEnded: boolean;
-  /** Kind of the controller that would make it anew: `ReplicaSet`, `DaemonSet`; undefined when there is none. */
-  controller: string | undefined;
+  /** What would make it anew, as a ReplicaSet or DaemonSet of its namespace; undefined when there is none. */
+  controller: { kind: string; name: string } | undefined;
 }
 
 export interface NodeAccess {

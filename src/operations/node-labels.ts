@@ -29,7 +29,7 @@ export async function patchLabels(
     if (write.kind === 'written') {
       const patch = { resourceVersion, ...wanted };
       const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
-      if (altered.length > 0) throw alteredError(name, altered);
+      if (altered.length > 0) throw alteredError(`node ${name}`, altered);
       return write.node;
     }
     current = await cluster.getNode(name);

@@ -3,14 +3,14 @@
 import type { Clock } from '../controller/clock.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
 import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/capacity.ts';
+import { NodepoolError, selectorError } from '../nodepool/errors.ts';
+import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
 import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
 import type { Demand, DemandPort, Usage } from './demand-port.ts';
-import { getPools } from './get.ts';
 import { poolNotFound } from './not-found.ts';
-import type { PoolsPort } from './ports.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
@@ -30,7 +30,6 @@ export interface TopOptions {
 
 export interface TopDeps {
   cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
-  pools: PoolsPort;
   demand: DemandPort;
   clock: Clock;
 }
@@ -65,6 +64,8 @@ export interface Top {
 
 /** Of 300 nodes with ten pods each, a list of the pods of each of 80 took as long as one of all (measured). */
 const MOST_SHARE = 0.25;
+/** So many lists are under way at once, and none has a pod that is not needed: they are less work at any share. */
+const FEW = 10;
 /** How much longer than for the rest is waited for what is nice to have. */
 const USAGE_WAIT_MS = 5_000;
 
@@ -97,25 +98,34 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
 function membersOf({ view, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
   const members = pools.flatMap(pool => view.members(pool)).map(({ name }) => name);
-  return members.length > nodes.length * MOST_SHARE ? undefined : members;
+  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MOST_SHARE);
+  return isLess ? members : undefined;
 }
 
 /** Pools and nodes, and the names of the pools that are meant, in order. Throws as top(). */
 async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
-  const [all, nodes, selected] = await Promise.all([
-    deps.cluster.listPools(),
-    deps.cluster.listNodes(),
-    selector === undefined
-      ? undefined
-      : getPools({ names, selector, fieldSelector: undefined, ignoreNotFound: false }, deps),
-  ]);
+  if (names.length > 0 && selector !== undefined) {
+    throw new NodepoolError('usage', 'names and -l exclude each other', 'give one of the two');
+  }
+  // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
+  const isMeant = selector === undefined ? undefined : readSelector(selector);
+  const [all, nodes] = await Promise.all([deps.cluster.listPools(), deps.cluster.listNodes()]);
   // As loadView(): what the reading left behind would stand beside what comes now.
   globalThis.gc?.();
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(missing);
-  const meant = selected?.pools.map(({ metadata }) => metadata.name) ?? (names.length > 0 ? names : known);
+  const matching = all.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
+  const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
   return { view: new View(all, nodes, []), nodes, pools: [...new Set(meant)].toSorted() };
+}
+
+function readSelector(selector: string): MatchLabels {
+  try {
+    return parseLabelSelector(selector);
+  } catch (error) {
+    throw selectorError(error, '-l', selector);
+  }
 }
 
 /** Adds up node after node. */

@@ -5,8 +5,8 @@ import { taintId } from '../nodepool/taint.ts';
 import { type Node, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import { patchedNode } from './node-plan.ts';
 
-/** A label, a taint or the record. */
-interface Altered {
+/** A label, a taint, the record, a field of the status. */
+export interface Altered {
   name: string;
   sent: string | undefined;
   found: string | undefined;
@@ -37,12 +37,13 @@ export function alteredSlots(
     .map(name => ({ name, sent: sent.get(name), found: found.get(name) }));
 }
 
-export function alteredError(node: string, altered: readonly Altered[]): NodepoolError {
+/** @param what was written, as `node a` */
+export function alteredError(what: string, altered: readonly Altered[]): NodepoolError {
   const named = altered.slice(0, MOST_NAMED).map(describe).join(', ');
   const more = altered.length > MOST_NAMED ? `, and ${altered.length - MOST_NAMED} more` : '';
   return new NodepoolError(
     'cluster',
-    `node ${node} was changed by an admission policy or webhook while it was written: ${named}${more}`,
+    `${what} was changed by an admission policy or webhook while it was written: ${named}${more}`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
   );
 }

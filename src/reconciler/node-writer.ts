@@ -170,7 +170,7 @@ export class NodeWriter {
       this.#pace.unaltered(uid);
       return;
     }
-    const error = alteredError(plan.node.name, altered);
+    const error = alteredError(`node ${plan.node.name}`, altered);
     const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? [], error);
     // Of what it did is told what is true of the node: the pool that has it.
     const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;

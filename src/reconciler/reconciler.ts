@@ -8,6 +8,7 @@
 
 import type { Limiter } from '../controller/limiter.ts';
 import { droppedError } from '../nodepool/dropped-fields.ts';
+import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
@@ -160,7 +161,7 @@ export class Reconciler {
       failures: messagesOf(unmet),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    const written = await writeStatus(pool, observed, outcome, this.#options);
+    const written = await writeStatus(pool, observed, outcome, { ...this.#options, pace: this.#pace });
     if (written === 'written')
       await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)));
     await this.#tell(
@@ -185,7 +186,8 @@ export class Reconciler {
     const { view } = this.#options;
     const { name, uid } = pool.metadata;
     // One that was made anew under the name since, or that a restored etcd has unmarked, holds the nodes now.
-    const isAsked = await this.#askForPool(name);
+    const { kind } = planRuntimeClass(pool, view.runtimeClass(runtimeClassName(name)));
+    const isAsked = await this.#askForPool(name, kind === 'delete');
     if (isAsked && (view.pool(name)?.metadata.uid !== uid || view.isStaying(name))) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     return this.#untilInterrupted(
@@ -236,10 +238,13 @@ export class Reconciler {
     return { ...outcome, kind: 'interrupted' };
   }
 
-  /** Asks the server for a pool whose nodes are about to be released, the view following; false when no node is. */
-  async #askForPool(name: string): Promise<boolean> {
+  /**
+   * Asks the server for a pool whose nodes are about to be released, the view following; false when no node is.
+   * @param isDue it is asked for in any case: something else is about to be deleted
+   */
+  async #askForPool(name: string, isDue = false): Promise<boolean> {
     const { view, limit } = this.#options;
-    if (!view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    if (!isDue && !view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
     await limit(() => this.#nodes.gonePools.ask(name));
     return true;
   }

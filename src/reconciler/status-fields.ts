@@ -2,11 +2,18 @@
 import { isObject } from '../nodepool/json.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 
+const RESOURCES = 'status.allocatable';
 export const STATUS_SUBRESOURCE = 'subresources.status';
 
 /** Paths of what was sent and is not in the answer: `status.conditions`, `status.conditions[].reason`. */
 export function lackingFields(sent: NodePoolStatus, kept: NodePoolStatus | undefined): string[] {
   return [...new Set(missingIn(sent, kept ?? {}, 'status'))];
+}
+
+/** @param field a single value that is not in the answer, as `status.conditions[Ready].reason` @param lacking see lackingFields() */
+export function isDropped(field: string, lacking: readonly string[]): boolean {
+  const path = field.replace(/^(status\.conditions)\[[^\]]*\]/, '$1[]');
+  return lacking.some(each => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
 }
 
 /** Those that the server drops in silence: a subresource that is not served is a failure of its own. */
@@ -25,14 +32,18 @@ export function lackingMessage(lacking: readonly string[]): string {
 
 function missingIn(sent: unknown, kept: unknown, path: string): string[] {
   if (Array.isArray(sent)) {
-    if (!Array.isArray(kept) || kept.length !== sent.length) return [path];
-    return sent.flatMap((item, at) => missingIn(item, kept[at], `${path}[]`));
+    if (!Array.isArray(kept)) return [path];
+    // No schema drops items: a policy or webhook does.
+    return sent.flatMap((item, at) => (kept[at] === undefined ? [] : missingIn(item, kept[at], `${path}[]`)));
   }
   if (!isObject(sent)) return [];
   if (!isObject(kept)) return [path];
+  if (path === RESOURCES) {
+    // They have any names: a schema keeps or drops them together.
+    return Object.keys(sent).length > 0 && Object.keys(kept).length === 0 ? [path] : [];
+  }
   return Object.entries(sent).flatMap(([key, value]) => {
-    // Resources have any names: they are kept or dropped together.
-    const field = path === 'status.allocatable' ? path : `${path}.${key}`;
+    const field = `${path}.${key}`;
     return kept[key] === undefined ? [field] : missingIn(value, kept[key], field);
   });
 }

@@ -6,11 +6,16 @@ import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import { alteredFields, alteredStatus, assertStatusFree } from './altered-status.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { attempt, type WriteFailure } from './failure.ts';
+import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
+import type { NodeMove } from './node-move.ts';
+import { NodeWriteError } from './node-write-error.ts';
+import { holdBack } from './pool-nodes.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
 import type { StatusPace } from './status-pace.ts';
+import type { WritePace } from './write-pace.ts';
 
 interface StatusDeps extends LiveReadDeps {
   limit: Limiter;
@@ -19,6 +24,7 @@ interface StatusDeps extends LiveReadDeps {
   isFollowed?: boolean;
   /** Undefined: every status is written at once. */
   statusPace?: StatusPace;
+  pace: WritePace;
 }
 
 /** What is told of it. */
@@ -26,7 +32,7 @@ interface StatusOutcome {
   status: NodePoolStatus | undefined;
   statusWritten: boolean;
   lacking: string[];
-  readonly moves: readonly unknown[];
+  moves: NodeMove[];
   failures: WriteFailure[];
   retryAfterMs?: number;
 }
@@ -38,7 +44,8 @@ const MOST_ATTEMPTS = 10;
 
 /**
  * Puts into the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now;
- * what the CRD lacks for it; and where it could not be written, that as a failure.
+ * what the CRD lacks for it; and where it could not be written, that as a failure. What the server stored otherwise than
+ * it was sent is a failure, too.
  */
 export async function writeStatus(
   pool: NodePool,
@@ -53,6 +60,7 @@ export async function writeStatus(
   const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
   if (changed !== undefined) outcome.failures.push(changed);
   if (refused === undefined) return result;
+  if (refused instanceof NodeWriteError) holdBack(refused, outcome);
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
   return 'failed';
@@ -68,7 +76,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, view, limit, now, sleep, isFollowed = false, statusPace } = deps;
+  const { cluster, view, limit, now, sleep, isFollowed = false, statusPace, pace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
@@ -91,6 +99,7 @@ async function write(
       outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
       return 'held';
     }
+    assertStatusFree(name, pace);
     view.expectStatus(name, status);
     const write = await limit(() => cluster.patchStatus(current, status)).catch(async (error: unknown) => {
       throw (await droppedSince(error, read)) ?? error;
@@ -100,7 +109,15 @@ async function write(
       statusPace?.written(name);
       view.setPool(write.pool);
       outcome.lacking = lackingFields(status, write.pool.status);
-      return done(isSame(pool, write.pool) ? status : undefined);
+      if (!isSame(pool, write.pool)) return done(undefined);
+      const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
+      const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
+      const error = alteredStatus(name, altered, pace);
+      if (error !== undefined) {
+        outcome.failures.push(failureOf(error));
+        holdBack(error, outcome);
+      }
+      return done(status);
     }
     await sleep(conflictDelay(attempt, Math.random()));
     const latest = await read();

@@ -1,8 +1,11 @@
 /** What `top` and `drain` ask of a cluster of 300 nodes, by the server's audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
+import type { NodePool } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useWorld } from './world.ts';
 
@@ -35,7 +38,7 @@ async function listsOf(...args: string[]): Promise<{ lists: string[]; stdout: st
 /** Four nodes of pool few, and the others of pool many; each pool has pods on its first nodes. */
 async function pools(): Promise<void> {
   await world.nodes(...NODES.map((name, at) => ({ name, labels: role(at < FEW.length ? 'few' : 'many') })));
-  await world.pool('few', {});
+  await world.pool('few', {}, { metadata: { labels: { size: 'small' } } });
   await world.pool('many', {});
   for (const at of [0, 1, 2, 50, 51]) await pods.pod({ name: `p${at}`, node: `n${at}` });
 }
@@ -54,6 +57,9 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
   assert.deepEqual((await listsOf('top', 'many')).lists, [...base, ALL_PODS], 'of most nodes: one list');
   assert.deepEqual((await listsOf('top')).lists, [...base, ALL_PODS]);
 
+  // Which pools have the labels is known from the one list of all.
+  assert.deepEqual((await listsOf('top', '-l', 'size in (small)')).lists, [...base, ...FEW.map(podsOn)]);
+
   const drained = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
   assert.deepEqual(
     drained.filter(list => !list.startsWith('pods')),
@@ -64,10 +70,64 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
     [...new Set(asked)],
     FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`),
   );
-  // For the plan, once it is closed, and to see its pod gone; a node that was empty has no pod to see gone.
+  // For the plan, and to see its pods gone, or that a node that was empty and open got none before it was closed.
   const counts = FEW.map(node => asked.filter(list => list.endsWith(`=${node}`)).length);
-  assert.deepEqual(counts, [3, 3, 3, 2]);
+  assert.deepEqual(counts, [2, 2, 2, 2]);
 
   const again = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
   assert.deepEqual(again, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
+});
+
+test('of few nodes the pods of those that are meant are read, whatever their share', async () => {
+  await world.nodes(...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })));
+  await world.pool('few', {});
+  const base = ['nodepools', 'nodes', 'nodes'];
+  assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ...NODES.slice(0, 3).map(podsOn)]);
+  await world.patchNode('n3', { metadata: { labels: role('few') } });
+  await world.patchNode('n4', { metadata: { labels: role('few') } });
+  assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
+});
+
+test('a label selector is read here as the server reads it', async () => {
+  const labels = {
+    a: { tier: 'gold', n: '5' },
+    b: { tier: 'silver', n: 'x' },
+    c: { tier: '' },
+    d: { in: 'x', n: '10' },
+  };
+  for (const [name, each] of Object.entries(labels)) await world.pool(name, {}, { metadata: { labels: each } });
+  const selectors = [
+    ...['', ' ', 'tier', '!tier', '! tier', 'tier=gold', 'tier==gold', 'tier = gold', 'tier!=gold', 'tier=', 'tier!='],
+    ...['tier in (gold)', 'tier in (gold,silver)', 'tier in ( gold , silver )', 'tier notin (gold)', 'tier in ()'],
+    ...['tier in (,gold)', 'tier in (gold,)', 'tier in (gold,,silver)', 'tier in(gold)', 'tier\tin\n(gold)'],
+    ...['n>4', 'n > 4', 'n<6', 'n<6,tier', 'n>x', 'n>', 'n>-1', 'n>99999999999999999999', 'n>9223372036854775807'],
+    ...['in', 'in=x', 'in in (x)', '!in', 'tier=in', 'tier in (in)', 'notin', 'tier=notin', 'constructor', '__proto__'],
+    ...['tier=gold,n=5', 'tier=gold,', ',tier', ',', 'tier,,n', 'tier=gold n=5', 'a b', 'tier in', 'tier in gold'],
+    ...['tier in (gold', 'tier (gold)', 'tier=(gold)', '!!tier', '!', '!tier=gold', '=', '=gold', 'tier===gold'],
+    ...['tier=!gold', 'tier<=5', 'tier=>5', 'tier=a b', 'tier=-a', 'a/b/c', 'example.com/tier', 'x.y/=a', '/a', 'ä'],
+    ...[
+      'tier=ä',
+      `tier=${'x'.repeat(64)}`,
+      `${'x'.repeat(64)}`,
+      '(',
+      ')',
+      'tier)',
+      'tier=gold)',
+      'tier, n',
+      'x in (a b)',
+    ],
+  ];
+  for (const selector of selectors) {
+    const path = `/apis/nodes.lailin.xyz/v1/nodepools?labelSelector=${encodeURIComponent(selector)}`;
+    const { status, body } = await raw(cluster()).request('GET', path);
+    const served = (body as { items?: NodePool[] }).items?.map(({ metadata }) => metadata.name).join();
+    const isRead = (): string => {
+      const matches = parseLabelSelector(selector);
+      return Object.entries(labels)
+        .flatMap(([name, each]) => (matches(each) ? [name] : []))
+        .join();
+    };
+    if (status === 200) assert.equal(isRead(), served, JSON.stringify(selector));
+    else assert.throws(isRead, { kind: 'input' }, `${JSON.stringify(selector)}: ${JSON.stringify(body)}`);
+  }
 });

@@ -20,9 +20,18 @@ const api = () => raw(cluster());
 const STRICT = [{ key: 'strict', effect: 'NoExecute' as const }];
 const AGAIN = /The cluster has changed meanwhile:/;
 
-async function pod(name: string, node: string): Promise<void> {
+/** @param replicaSet its controller; undefined: it has none */
+async function pod(name: string, node: string, replicaSet?: string): Promise<void> {
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
-  await api().expect('POST', PODS, { metadata: { name }, spec: { nodeName: node, containers } });
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: replicaSet, uid: 'u', controller: true };
+  const metadata = { name, ...(replicaSet === undefined ? {} : { ownerReferences: [owner] }) };
+  await api().expect('POST', PODS, { metadata, spec: { nodeName: node, containers } });
+}
+
+/** As its ReplicaSet does it, after somebody has deleted it. */
+async function replace(name: string, by: string, node: string, replicaSet: string): Promise<void> {
+  await api().expect('DELETE', `${PODS}/${name}?gracePeriodSeconds=0`);
+  await pod(by, node, replicaSet);
 }
 
 /** A node with a pod on it. */
@@ -99,6 +108,28 @@ const rows: Row[] = [
       await world.pool('p', { taints: STRICT });
     },
     meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'add goes on when a pod was replaced by another of its controller',
+    args: ['add', 'p', 'a'],
+    prepare: async () => {
+      await world.nodes({ name: 'a' });
+      await pod('web-1', 'a', 'web');
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => replace('web-1', 'web-2', 'a', 'web'),
+    ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [['strict:NoExecute']]) },
+  },
+  {
+    title: 'add asks again when the pod that replaced another is of another controller',
+    args: ['add', 'p', 'a'],
+    prepare: async () => {
+      await world.nodes({ name: 'a' });
+      await pod('web-1', 'a', 'web');
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => replace('web-1', 'web-new-1', 'a', 'web-new'),
     isAskedAgain: true,
   },
   {

@@ -78,3 +78,17 @@ test('a watch that is running leaves nodes and pool alone as soon as the CRD is 
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
   assert.equal(await watching.end(), 0);
 });
+
+test('create and edit with a field that the CRD lacks say install, and work after it', async t => {
+  await world.pool('q');
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  const says = (verb: string, name: string) =>
+    new RegExp(
+      `cannot ${verb} NodePool "${name}": the CRD nodepools\\.nodes\\.lailin\\.xyz is of another version: unknown field "spec\\.nodeSelector"; next: run \`kubectl nodepool install\``,
+    );
+  await refused(['create', 'fresh', '--node-selector', 'kind=big'], 1, says('create', 'fresh'));
+  await refused(['edit', 'q', '--node-selector', 'kind=big'], 1, says('patch', 'q'));
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cli(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
+});

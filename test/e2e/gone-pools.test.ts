@@ -153,6 +153,25 @@ test('a list has the pool as it was marked, and another one was made under the n
   });
 });
 
+test('a list has a pool without nodes as it was marked, and the server has it unmarked: its RuntimeClass stays', async t => {
+  await raw(world.cluster()).expect('DELETE', '/api/v1/nodes/a');
+  await world.edit('w', { spec: { handler: 'runc' } });
+  await world.reconcile();
+  const before = await world.runtimeClass('w');
+  assert.ok(before);
+  await startLying(t);
+  lists(pools =>
+    pools.map(pool => {
+      const { metadata } = pool;
+      return { ...pool, metadata: { ...metadata, deletionTimestamp: metadata.creationTimestamp ?? '' } };
+    }),
+  );
+  const [summary] = await world.reconcileWith(proxied.cluster);
+  assert.equal((await world.runtimeClass('w'))?.metadata.uid, before.metadata.uid);
+  assert.equal(summary?.outcome?.kind, 'reconciled');
+  assert.equal(proxy.requests.filter(isGet).length, 1);
+});
+
 test('a pool is made anew while nodes are released for want of it: what it has written stays', async () => {
   await world.edit('w', { metadata: { finalizers: [] } });
   await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);

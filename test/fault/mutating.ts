@@ -31,10 +31,29 @@ export interface Probe {
 }
 
 /** A policy for nodes whose name begins so. */
-export async function mutatingPolicy(
+export function mutatingPolicy(
   cluster: ControlPlane,
   name: string,
   { prefix, mutation, probe }: { prefix: string; mutation: Mutation; probe: Probe },
+): Promise<Mutator> {
+  return mutatingPolicyFor(cluster, name, {
+    rule: NODE_UPDATES,
+    condition: `object.metadata.name.startsWith('${prefix}')`,
+    mutation,
+    isInForce: () => isInForce(cluster, probe),
+  });
+}
+
+/** @param condition in CEL */
+export async function mutatingPolicyFor(
+  cluster: ControlPlane,
+  name: string,
+  {
+    rule,
+    condition,
+    mutation,
+    isInForce,
+  }: { rule: object; condition: string; mutation: Mutation; isInForce: () => Promise<boolean> },
 ): Promise<Mutator> {
   const client = raw(cluster);
   await client.expect('POST', `${ADMISSION}/mutatingadmissionpolicies`, {
@@ -42,8 +61,8 @@ export async function mutatingPolicy(
     spec: {
       failurePolicy: 'Fail',
       reinvocationPolicy: 'Never',
-      matchConstraints: { resourceRules: [NODE_UPDATES] },
-      matchConditions: [{ name: 'prefix', expression: `object.metadata.name.startsWith('${prefix}')` }],
+      matchConstraints: { resourceRules: [rule] },
+      matchConditions: [{ name: 'meant', expression: condition }],
       mutations: [mutation],
     },
   });
@@ -51,12 +70,13 @@ export async function mutatingPolicy(
     metadata: { name },
     spec: { policyName: name },
   });
-  await eventually(`${name} is in force`, () => isInForce(cluster, probe));
+  // A policy for a new CRD takes until the server looks at its resources again, every 30 s.
+  await eventually(`${name} is in force`, isInForce, 60_000);
   return {
     async end() {
       await client.request('DELETE', `${ADMISSION}/mutatingadmissionpolicybindings/${name}`);
       await client.request('DELETE', `${ADMISSION}/mutatingadmissionpolicies/${name}`);
-      await eventually(`${name} has ended`, async () => !(await isInForce(cluster, probe)));
+      await eventually(`${name} has ended`, async () => !(await isInForce()));
     },
   };
 }

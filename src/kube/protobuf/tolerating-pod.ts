@@ -6,7 +6,11 @@ import { bool, decode, message, type Read, type Schema, text, time } from './sch
 
 const seconds: Read = reader => Number(reader.int64());
 
-const OWNER: Schema = { 1: { name: 'kind', read: text }, 6: { name: 'controller', read: bool } };
+const OWNER: Schema = {
+  1: { name: 'kind', read: text },
+  3: { name: 'name', read: text },
+  6: { name: 'controller', read: bool },
+};
 
 const META: Schema = {
   1: { name: 'name', read: text },

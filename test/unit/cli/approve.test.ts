@@ -8,13 +8,13 @@ import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
 import { aNode, taint } from '../nodepool/fixtures.ts';
 import { testIo } from './test-io.ts';
 
-const pod = (name: string): PlacedPod => ({
+const pod = (name: string, replicaSet = name): PlacedPod => ({
   namespace: 'default',
   name,
   node: 'n1',
   tolerations: [],
   hasEnded: false,
-  controller: 'ReplicaSet',
+  controller: { kind: 'ReplicaSet', name: replicaSet },
 });
 const access = { podsOn: async () => [pod('web')] };
 const plan = {
@@ -100,6 +100,21 @@ test('after a yes it asks only about evictions that are new', async () => {
   pods = [pod('db'), pod('web')];
   assert.equal(await approve({ plan }), 'asked');
   assert.match(io.stderrText(), /The cluster has changed meanwhile:\ntaints with the effect NoExecute evict 2 pods/);
+});
+
+test('a pod that another of its controller has replaced is not asked about again; one more is', async () => {
+  const io = onTerminal('y', 'y', 'y');
+  let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
+  const approve = approver({ yes: false, dryRun: false }, io, { podsOn: async () => pods });
+  assert.equal(await approve({ plan }), 'asked');
+  pods = [pod('web-3', 'web'), pod('web-4', 'web')];
+  assert.equal(await approve({ plan }), 'clear', 'replaced');
+  pods = [pod('web-5', 'web')];
+  assert.equal(await approve({ plan }), 'clear', 'fewer');
+  pods = [...pods, pod('web-6', 'web'), pod('web-7', 'web')];
+  assert.equal(await approve({ plan }), 'asked', 'one more');
+  pods = [pod('db-1', 'db')];
+  assert.equal(await approve({ plan }), 'asked', 'of another controller');
 });
 
 test("a command's own question is asked again when its yes does not cover what is there now", async () => {

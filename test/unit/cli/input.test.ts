@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
 import { readInput } from '../../../src/cli/input.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { testIo } from './test-io.ts';
 
 const read = async (...args: Parameters<typeof readInput>) =>
@@ -80,6 +82,23 @@ describe('readInput', () => {
       kind: 'input',
       message: `${base}/no: the server answered 404`,
     });
+  });
+
+  test('a URL of another scheme is refused, without its login and query', async () => {
+    const urls = [
+      'ftp://user:secret@host/x?token=secret',
+      'FILE://user:secret@host/x',
+      's3+v2://user:secret@host/x#secret',
+    ];
+    for (const url of urls) {
+      const shown = `${url.slice(0, url.indexOf('://'))}://host/x`;
+      await assert.rejects(readInput([url], testIo()), error => {
+        assert.ok(error instanceof NodepoolError);
+        assert.equal(error.oneLine, `${shown}: it is no URL of http or https`);
+        assert.equal(error.next, 'check the URL; download what another scheme has, and name the file');
+        return !inspect(error, { depth: 9 }).includes('secret');
+      });
+    }
   });
 
   test('a URL where nobody listens says so', async () => {

@@ -122,6 +122,17 @@ describe('a refusal in words', () => {
       'input: cannot create NodePool "p": unknown field "spec.x"; next: correct or remove that field',
     ],
     [
+      'a field that the CRD lacks, in a patch',
+      createPool,
+      422,
+      failed(
+        422,
+        'Invalid',
+        'NodePool "p" is invalid: patch: Invalid value: "{}": strict decoding error: unknown field "spec.taints[0].key"',
+      ),
+      'cluster: cannot create NodePool "p": the CRD nodepools.nodes.lailin.xyz is of another version: unknown field "spec.taints[0].key"; next: run `kubectl nodepool install`',
+    ],
+    [
       'overload',
       patchNode,
       429,

@@ -8,6 +8,7 @@ import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
 import { parseLabelEdits, parseTaintEdits } from '../../../src/nodepool/flag-syntax.ts';
 import { parseColumnsFile } from '../../../src/nodepool/jsonpath/columns.ts';
 import { parseTemplate } from '../../../src/nodepool/jsonpath/parse.ts';
+import { parseLabelSelector } from '../../../src/nodepool/label-selector.ts';
 import { parseQuantity, sumQuantities } from '../../../src/nodepool/quantity.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import { suggest } from '../../../src/nodepool/suggest.ts';
@@ -133,6 +134,18 @@ export const CANDIDATES: readonly Candidate[] = [
     name: 'keys and values',
     run: text => [keyProblem(text), valueProblem(text)],
     texts: { 'a-': of('a-'), slashes: of('a/') },
+  },
+  {
+    name: 'label selectors',
+    run: text => parseLabelSelector(text)({ a: 'b' }),
+    texts: {
+      keys: counted(index => `k${index},`),
+      values: of('b,', 'a in (', 'b)'),
+      spaces: of(' '),
+      signs: of('=!'),
+      'a word': of('a', 'a='),
+      digits: of('1', 'a>'),
+    },
   },
   {
     name: 'NO_PROXY',

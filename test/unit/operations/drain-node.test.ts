@@ -19,7 +19,7 @@ describe('one node', () => {
     await it.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 2/2']);
     assert.deepEqual(it.told.slice(4), ['pod ns/q evicted', 'node/a drained']);
-    assert.equal(it.lists.length, 3, 'one list when its turn comes, one each second');
+    assert.equal(it.lists.length, 2, 'one list each second');
     assert.equal(it.log.length, 3, 'nobody is asked twice');
   });
 
@@ -155,14 +155,39 @@ describe('one node', () => {
     assert.deepEqual(it.log.slice(1), ['evict p @0']);
   });
 
-  test('what may not go and came after the plan: nothing of the node is touched', async () => {
+  test('what came after the plan goes, too; what may not go is touched by nobody, and the node is not drained', async () => {
     const it = world({ pods: { a: [{ name: 'p' }] } });
     const { ended } = it.begin(() =>
-      it.pods.set('a', [makePod({ name: 'p' }), makePod({ name: 'q', hasEmptyDir: true })]),
+      it.pods.set('a', [makePod({ name: 'p' }), makePod({ name: 'late' }), makePod({ name: 'q', hasEmptyDir: true })]),
     );
-    assert.deepEqual(states(await ended), ['a failed 0/1']);
-    assert.deepEqual(it.log.slice(1), []);
+    await it.clock.advance(1000);
+    it.letGo('p', 'late');
+    await it.clock.advance(1000);
+    assert.deepEqual(states(await ended), ['a failed 2/2']);
+    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict late @1']);
     assert.match(it.told.at(-1) ?? '', /unable to drain node "a": cannot delete pods with local storage .*: ns\/q$/);
+  });
+
+  test('what came after the plan is found also where the others are gone already', async () => {
+    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
+    const { ended } = it.begin(() => it.pods.set('a', [makePod({ name: 'late' })]));
+    await settle();
+    it.letGo('late');
+    await it.clock.advance(1000);
+    assert.deepEqual(states(await ended), ['a drained 2/2']);
+    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict late @0']);
+  });
+
+  test('what comes back although the node is closed is evicted once more at most', async () => {
+    const it = world({ pods: { a: [{ name: 'p-1' }] } });
+    const { ended } = it.begin();
+    await settle();
+    for (const nth of [2, 3]) {
+      it.pods.set('a', [makePod({ name: `p-${nth}` })]);
+      await it.clock.advance(1000);
+    }
+    assert.deepEqual(states(await ended), ['a drained 2/2']);
+    assert.deepEqual(it.log.slice(1), ['evict p-1 @0', 'evict p-2 @1']);
   });
 
   test('a DaemonSet that could not be read is read again for the next node', async () => {

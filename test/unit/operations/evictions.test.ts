@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolSpec, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { evictionsOf, mayEvict, previewEvictions } from '../../../src/operations/evictions.ts';
+import { mayEvict, previewEvictions } from '../../../src/operations/evictions.ts';
 import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 
@@ -11,7 +11,7 @@ const pod = (name: string, node: string, more: Partial<PlacedPod> = {}): PlacedP
   node,
   tolerations: [],
   hasEnded: false,
-  controller: 'ReplicaSet',
+  controller: { kind: 'ReplicaSet', name: 'web' },
   ...more,
 });
 
@@ -44,7 +44,7 @@ test('what goes at once and what later, and of what kind; not what goes anyway',
   const waits = { tolerations: [{ operator: 'Exists', tolerationSeconds: 30 }] };
   const pods = [
     pod('b', 'n1'),
-    pod('a', 'n1', { controller: 'DaemonSet' }),
+    pod('a', 'n1', { controller: { kind: 'DaemonSet', name: 'agent' } }),
     pod('bare', 'n1', { controller: undefined }),
     pod('done', 'n1', { controller: undefined, hasEnded: true }),
     pod('later', 'n1', waits),
@@ -73,13 +73,15 @@ test('what goes at once and what later, and of what kind; not what goes anyway',
     ofDaemonSets: 1,
     withoutController: 1,
     ended: 1,
+    covers: [
+      'n2 default ReplicaSet web #1',
+      'n1 default ReplicaSet web #1',
+      'n1 default DaemonSet agent #1',
+      'n1 default/bare',
+      'n1 default/done',
+      'n1 default ReplicaSet web after 30s #1',
+    ],
   });
-});
-
-test('a yes covers each pod with its time', () => {
-  const nodes = [{ node: 'n1', taints: [taint('x=1:NoExecute')], now: ['a/b'], later: [{ pod: 'a/c', seconds: 30 }] }];
-  const preview = { nodes, now: 1, later: 1, ofDaemonSets: 0, withoutController: 0, ended: 0 };
-  assert.deepEqual(evictionsOf(preview), ['n1 a/b', 'n1 a/c after 30s']);
 });
 
 test('pods may be evicted by a taint that a pool sets, strips, or had in a spec that not all nodes have left', () => {

@@ -4,7 +4,6 @@ import type { NodeLoad } from '../../../src/nodepool/capacity.ts';
 import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import type { Usage } from '../../../src/operations/demand-port.ts';
-import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
 import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -28,7 +27,7 @@ const big = { cpu: '15820m', memory: '64Gi', pods: '110', 'nvidia.com/gpu': '4',
 /** Two pools with nodes of every state, one without nodes, and a node of no pool. */
 export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
   return {
-    pools: ['worker', 'gpu', 'empty'].map(name => aPool({}, { name, uid: name })),
+    pools: ['worker', 'gpu', 'empty'].map(name => aPool({}, { name, uid: name, labels: { team: name } })),
     nodes: [
       aNode({ name: 'w2', labels: of('worker'), allocatable: small }),
       aNode({ name: 'w1', labels: of('worker'), allocatable: small }),
@@ -51,10 +50,8 @@ export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
 }
 
 export function depsOf({ pools, nodes, demand, usage }: TopWorld): TopDeps {
-  const listed: Partial<PoolsPort> = { list: async () => pools.slice(0, 1) as RawPool[] };
   return {
     cluster: { listPools: async () => pools, listNodes: async () => nodes },
-    pools: listed as PoolsPort,
     demand: {
       podDemand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }),
       nodeUsage: async () => usage,

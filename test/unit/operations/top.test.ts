@@ -102,7 +102,8 @@ describe('what is chosen', () => {
   });
 
   test('pools by label', async () => {
-    assert.equal(names((await topOf(topWorld(), { selector: 'a=b' })).pools), 'worker');
+    assert.equal(names((await topOf(topWorld(), { selector: 'team in (worker, empty)' })).pools), 'empty worker');
+    await assert.rejects(topOf(topWorld(), { selector: 'a b' }), { kind: 'usage', message: /^-l "a b": / });
     await assert.rejects(topOf(topWorld(), { selector: 'a=b', names: ['gpu'] }), /names and -l exclude each other/);
   });
 

@@ -19,7 +19,7 @@ function altered(change: (stored: Node) => Node, owner = pool): string {
   const answer = change(patchedNode(node, patch));
   const next = () => planNode(answer, parseRecord(answer.record), owner);
   const slots = alteredSlots({ node, patch }, answer, next);
-  return slots.length === 0 ? '' : alteredError('n1', slots).message.replace(/^.* while it was written: /, '');
+  return slots.length === 0 ? '' : alteredError('node n1', slots).message.replace(/^.* while it was written: /, '');
 }
 
 const cases: [string, (stored: Node) => Node, string, typeof pool?][] = [

@@ -26,6 +26,7 @@ const preview: EvictionPreview = {
   ofDaemonSets: 1,
   withoutController: 2,
   ended: 1,
+  covers: [],
 };
 
 test('how many pods from where, and what becomes of them', () => {

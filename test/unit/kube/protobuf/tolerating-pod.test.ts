@@ -21,7 +21,10 @@ test('a pod is read with what decides on its eviction, zero seconds too', () => 
       name: 'p',
       namespace: 'team',
       deletionTimestamp: '2023-11-14T22:13:20Z',
-      ownerReferences: [{ kind: 'Node' }, { kind: 'DaemonSet', controller: true }],
+      ownerReferences: [
+        { kind: 'Node', name: 'n' },
+        { kind: 'DaemonSet', name: 'd', controller: true },
+      ],
     },
     spec: {
       nodeName: 'node-a',

@@ -1,0 +1,64 @@
+/** What the server stored of a status otherwise than it was sent, and when that status may be written again. */
+import { ellipsize } from '../nodepool/cut-bytes.ts';
+import { isObject } from '../nodepool/json.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
+import type { NodePoolStatus } from '../nodepool/types.ts';
+import { type Altered, alteredError } from './altered.ts';
+import { NodeWriteError } from './node-write-error.ts';
+import { isDropped } from './status-fields.ts';
+import type { WritePace } from './write-pace.ts';
+
+/** Bytes of a value in a message. */
+const LONGEST_VALUE = 200;
+
+/**
+ * Fields whose value differs from what was sent, or that the server added. What its CRD drops is not among them.
+ * @param next the status that would be written now: what it takes over from the answer is nobody's concern
+ */
+export function alteredFields(
+  { sent, next }: { sent: NodePoolStatus; next: NodePoolStatus },
+  kept: NodePoolStatus | undefined,
+  lacking: readonly string[],
+): Altered[] {
+  if (deepEqual(sent, kept)) return [];
+  const [before, found, wanted] = [fields(sent), fields(kept), fields(next)];
+  return [...new Set([...before.keys(), ...found.keys()])]
+    .filter(name => before.get(name) !== found.get(name) && wanted.get(name) !== found.get(name))
+    .filter(name => found.has(name) || !isDropped(name, lacking))
+    .map(name => ({ name, sent: before.get(name), found: found.get(name) }));
+}
+
+/** Throws NodeWriteError when an answer that differed has this status wait. */
+export function assertStatusFree(pool: string, pace: WritePace): void {
+  const state = pace.check(keyOf(pool), []);
+  if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
+}
+
+/** The error, with the time of the next attempt: at once, each would be altered again. */
+export function alteredStatus(pool: string, altered: readonly Altered[], pace: WritePace): NodeWriteError | undefined {
+  const key = keyOf(pool);
+  if (altered.length === 0) {
+    pace.unaltered(key);
+    return undefined;
+  }
+  const error = alteredError(`the status of nodepool ${pool}`, altered);
+  pace.written(key, []);
+  return new NodeWriteError(error, { retryAfterMs: pace.altered(key, [], error), isHeldBack: false });
+}
+
+function keyOf(pool: string): string {
+  return `status of NodePool ${pool}`;
+}
+
+/** Every value by its path: `status.nodeCount`, `status.conditions[Ready].reason`. */
+function fields(value: unknown, path = 'status', into = new Map<string, string>()): Map<string, string> {
+  if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) {
+      const type: unknown = isObject(item) ? item.type : undefined;
+      fields(item, `${path}[${typeof type === 'string' ? type : at}]`, into);
+    }
+  } else if (isObject(value)) {
+    for (const [key, item] of Object.entries(value)) fields(item, `${path}.${key}`, into);
+  } else if (value !== undefined) into.set(path, ellipsize(String(value), LONGEST_VALUE));
+  return into;
+}

@@ -1,0 +1,141 @@
+/** Mutating admission policies that change what commands write, and what the commands say of it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodePool } from '../../src/nodepool/types.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
+import { auditMark, writes } from '../fault/oracle.ts';
+import { openTerminal } from './terminal.ts';
+import { eventually, startWatching } from './watching.ts';
+import { role, taintsOf, useWorld } from './world.ts';
+
+const world = useWorld({ audit: true });
+const { cluster } = world;
+const api = () => raw(cluster());
+const PODS = '/api/v1/namespaces/default/pods';
+const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+const RULE = { apiGroups: ['nodes.lailin.xyz'], apiVersions: ['v1'] };
+
+test('create --reconcile that is declined says that the pool was created, and how to go on', {
+  timeout: 120_000,
+}, async t => {
+  await world.nodes({ name: 'a', labels: { ...role('script'), ...role('person') } });
+  const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+  await api().expect('POST', PODS, { metadata: { name: 'web' }, spec: { nodeName: 'a', containers } });
+  t.after(() => api().expect('DELETE', `${PODS}/web?gracePeriodSeconds=0`));
+  // The pool that is created evicts pods, and the one that was to be created does not.
+  const strict = '{"key": "strict", "effect": "NoExecute"}';
+  const expression = `[JSONPatch{op: "add", path: "/spec/taints", value: [${strict}]}]`;
+  const probe = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'probe' }, spec: {} };
+  const policy = await mutatingPolicyFor(cluster(), 'strict-pools', {
+    rule: { ...RULE, operations: ['CREATE'], resources: ['nodepools'] },
+    condition: 'true',
+    mutation: { patchType: 'JSONPatch', jsonPatch: { expression } },
+    async isInForce() {
+      // 503 until policies know the new CRD.
+      const { status, body } = await api().request('POST', `${POOLS}?dryRun=All`, probe);
+      return status === 201 && (body as { spec: { taints?: unknown } }).spec.taints !== undefined;
+    },
+  });
+  t.after(() => policy.end());
+
+  const { code, stdout, stderr } = await cli(cluster(), ['create', 'script', '--reconcile']);
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: 'nodepool.nodes.lailin.xyz/script created\n' });
+  assert.match(
+    stderr,
+    /; nodepool script was created, and its nodes were left as they are; next: if that is meant, run `kubectl nodepool reconcile script --yes`\n$/,
+  );
+  await api().expect('DELETE', `${POOLS}/script`);
+
+  const args = ['create', 'person', '--reconcile'];
+  const terminal = openTerminal(t, cluster(), args, { columns: 200, rows: 40, env: { NO_COLOR: '1' } });
+  await terminal.shows(/Go on\? \[y\/N\]/);
+  terminal.type('n{enter}');
+  assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
+  assert.match(
+    terminal.screen(),
+    /nodepool person was created, and its nodes were left as they are; next: go on with `kubectl nodepool reconcile person`/,
+  );
+  assert.doesNotMatch(terminal.screen(), /nothing was changed/);
+  assert.deepEqual(taintsOf(await world.node('a')), []);
+  assert.ok(await world.getPool('person'));
+});
+
+test('add says that a policy took the label off again, and not that the node was released', async t => {
+  await world.nodes({ name: 'stripped-a' });
+  await world.pool('p', { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' }] });
+  const label = 'node-role.kubernetes.io/p';
+  const policy = await mutatingPolicy(cluster(), 'no-roles', {
+    prefix: 'stripped',
+    mutation: {
+      patchType: 'JSONPatch',
+      jsonPatch: {
+        expression: `"${label}" in object.metadata.labels
+          ? [JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey("${label}")}]
+          : []`,
+      },
+    },
+    probe: {
+      node: 'stripped-a',
+      patch: { metadata: { labels: { [label]: '' } } },
+      isChanged: ({ metadata }) => metadata.labels?.[label] === undefined,
+    },
+  });
+  t.after(() => policy.end());
+  const { code, stdout, stderr } = await cli(cluster(), ['add', 'p', 'stripped-a']);
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+  assert.deepEqual(stderr.trimEnd().split('\n'), [
+    `error: node stripped-a was changed by an admission policy or webhook while it was written: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and let either it or the pool decide`,
+    'error: node stripped-a is no member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
+  ]);
+  assert.deepEqual(taintsOf(await world.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
+  assert.equal((await cli(cluster(), ['reconcile', 'p'])).code, 0);
+  assert.deepEqual(taintsOf(await world.node('stripped-a')), []);
+});
+
+test('a policy that changes the status is named with field and values, and the status is written with a back-off', {
+  timeout: 120_000,
+}, async t => {
+  await world.nodes({ name: 'a', labels: role('counted') });
+  await world.pool('counted', { labels: { tier: 'gold' } });
+  const status = { status: 200, nodeCount: 1 };
+  const policy = await mutatingPolicyFor(cluster(), 'counts', {
+    rule: { ...RULE, operations: ['UPDATE'], resources: ['nodepools/status'] },
+    condition: `object.metadata.name == 'counted'`,
+    mutation: {
+      patchType: 'JSONPatch',
+      // Another value at each write: nothing settles.
+      jsonPatch: {
+        expression: `[JSONPatch{op: "replace", path: "/status/nodeCount",
+          value: has(oldObject.status) && has(oldObject.status.nodeCount) ? oldObject.status.nodeCount + 10 : 70}]`,
+      },
+    },
+    async isInForce() {
+      const answer = await api().request('PATCH', `${POOLS}/counted/status?dryRun=All`, { status });
+      return answer.status === 200 && (answer.body as NodePool).status?.nodeCount !== 1;
+    },
+  });
+  t.after(() => policy.end());
+  const { code, stderr } = await cli(cluster(), ['reconcile', 'counted']);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^error: counted: the status of nodepool counted was changed by an admission policy or webhook while it was written: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
+  );
+  assert.equal((await world.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
+
+  const mark = await auditMark(cluster());
+  const watching = await startWatching(t, cluster());
+  await eventually('it says so', () => /status\.nodeCount was sent with value "1" and is "80"/.test(watching.log()));
+  const began = performance.now();
+  await sleep(5_000);
+  const count = (await writes(cluster(), mark))['patch nodepools/status counted'] ?? 0;
+  // After 1 s, 2 s, 4 s and so on.
+  const most = Math.floor(Math.log2((performance.now() - began) / 1000 + 2)) + 1;
+  assert.ok(count >= 2 && count <= most, `${count} writes of the status`);
+  await policy.end();
+  await eventually('it recovers', async () => (await world.getPool('counted'))?.status?.nodeCount === 1);
+  assert.equal(await watching.end(), 0);
+});

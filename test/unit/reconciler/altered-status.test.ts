@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { alteredFields, alteredStatus, assertStatusFree } from '../../../src/reconciler/altered-status.ts';
+import { lackingFields } from '../../../src/reconciler/status-fields.ts';
+import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+
+const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;
+const sent: NodePoolStatus = {
+  status: 200,
+  nodeCount: 2,
+  allocatable: { cpu: '1', 'nvidia.com/gpu': '2' },
+  observedGeneration: 1,
+  conditions: [ready],
+};
+const { observedGeneration: _generation, ...earlier } = sent;
+
+for (const [name, kept, expected] of [
+  ['all is kept', sent, []],
+  ['a value', { ...sent, nodeCount: 7 }, ['status.nodeCount 2 7']],
+  ['a value that is added', { ...sent, podCount: 3 }, ['status.podCount undefined 3']],
+  [
+    'a resource that is removed',
+    { ...sent, allocatable: { cpu: '1' } },
+    ['status.allocatable.nvidia.com/gpu 2 undefined'],
+  ],
+  [
+    'a condition that is changed',
+    { ...sent, conditions: [{ ...ready, reason: 'Theirs' }] },
+    ['status.conditions[Ready].reason PoolReady Theirs'],
+  ],
+  ['what a schema drops is not altered', earlier, []],
+  ['what a schema drops, beside a value', { ...earlier, status: 500 }, ['status.status 200 500']],
+] as [string, NodePoolStatus, string[]][]) {
+  test(`a status that the server stored otherwise: ${name}`, () => {
+    const altered = alteredFields({ sent, next: sent }, kept, lackingFields(sent, kept));
+    assert.deepEqual(
+      altered.map(({ name, sent, found }) => `${name} ${sent} ${found}`),
+      expected,
+    );
+  });
+}
+
+test('what the next status takes over from the answer is no concern', () => {
+  const kept = { ...sent, conditions: [{ ...ready, lastTransitionTime: 'later' }] };
+  assert.deepEqual(alteredFields({ sent, next: kept }, kept, []), []);
+});
+
+test('a status that was altered waits, twice as long each time, until it is stored as it was sent', () => {
+  const clock = new FakeClock();
+  const pace = new WritePace(clock);
+  const altered = [{ name: 'status.nodeCount', sent: '2', found: '7' }];
+  assertStatusFree('p', pace);
+  const error = alteredStatus('p', altered, pace);
+  assert.deepEqual(
+    [error?.message, error?.retryAfterMs],
+    [
+      'the status of nodepool p was changed by an admission policy or webhook while it was written: status.nodeCount was sent with value "2" and is "7"',
+      1_000,
+    ],
+  );
+  assert.throws(() => assertStatusFree('p', pace), { isHeldBack: true, retryAfterMs: 1_000 });
+  assertStatusFree('q', pace);
+  clock.freeze(1_000);
+  assertStatusFree('p', pace);
+  assert.equal(alteredStatus('p', altered, pace)?.retryAfterMs, 2_000);
+  clock.freeze(2_000);
+  assert.equal(alteredStatus('p', [], pace), undefined);
+  assert.equal(alteredStatus('p', altered, pace)?.retryAfterMs, 1_000);
+});
