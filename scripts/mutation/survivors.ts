@@ -285,6 +285,20 @@ export const ACCEPTED: Record<string, Accepted[]> = {
   'src/reconciler/node-write-error.ts': [
     { why: UNREACHABLE, mutants: ['const [message = "Stryker was here!", ...items] = lines;'] },
   ],
+  'src/reconciler/runtime-class-writer.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        "if (false || dryRun) return { kind: 'updated', name };",
+        `if (plan.kind === "" || dryRun) return { kind: 'updated', name };`,
+        'pace.written(keyOf(name), ["Stryker was here"]);',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: ['const { name, uid, finalizers = ["Stryker was here"] } = plan.current.metadata;'],
+    },
+  ],
   'src/reconciler/status-writer.ts': [
     {
       why: EQUIVALENT,

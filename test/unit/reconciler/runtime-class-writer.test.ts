@@ -32,6 +32,15 @@ test('one that is not known yet is read, and then is not written', async () => {
   assert.deepEqual([server.requests, view.runtimeClass(NAME)], [['create', 'get'], server.live]);
 });
 
+test('one that was in the way of the create and has gone when it is read is created', async () => {
+  const { server, write } = begin(undefined, foreign);
+  server.before = request => {
+    if (request === 'get') server.live = undefined;
+  };
+  assert.deepEqual(await write(), { kind: 'created', name: NAME });
+  assert.deepEqual(server.requests, ['create', 'get', 'create']);
+});
+
 test('one of somebody else is left alone, also if it is only found by the create', async () => {
   for (const known of [foreign, undefined]) {
     const { server, write } = begin(known, foreign);
@@ -155,16 +164,17 @@ test('a write that an admission policy alters fails, and is repeated after 1 s, 
 });
 
 test('it gets ten writes a minute', async () => {
-  const { server, clock, write, refusal } = begin();
+  const { server, view, clock, write, refusal } = begin();
   const edited = (tier: string) => aPool({ handler: 'runc', labels: { tier } });
   for (let edit = 1; edit <= 10; edit++) {
     await write(edited(`v${edit}`));
     clock.freeze(1000);
   }
-  const { message, next, retryAfterMs, isHeldBack } = await refusal(edited('v11'));
+  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(edited('v11'));
   assert.deepEqual(
-    [message, next, retryAfterMs, isHeldBack],
+    [kind, message, next, retryAfterMs, isHeldBack],
     [
+      'cluster',
       `RuntimeClass ${NAME} was written 10 times within a minute, which is the limit`,
       `find out what keeps changing it: kubectl get runtimeclass ${NAME} -o yaml --show-managed-fields`,
       50_000,
@@ -172,6 +182,10 @@ test('it gets ten writes a minute', async () => {
     ],
   );
   assert.deepEqual([(await refusal(edited('v11'))).isHeldBack, server.requests.length], [true, 10]);
+  server.live = undefined;
+  const other = aPool({ handler: 'runc' }, { name: 'other' });
+  assert.deepEqual(await write(other), { kind: 'created', name: 'node-pool-other' }, 'that of another pool is free');
+  server.live = view.runtimeClass(NAME);
   clock.freeze(50_000);
   assert.deepEqual(await write(edited('v11')), { kind: 'updated', name: NAME });
 });
