@@ -68,7 +68,7 @@ function begin(live = pool, known = pool) {
       limit: work => work(),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),
-      isFollowed,
+      ...(isFollowed ? { isFollowed } : {}),
     });
     return { ...outcome, isWritten };
   };
