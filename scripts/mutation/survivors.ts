@@ -223,7 +223,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'if (false) {',
         'if (view.upToDate.has(claim)) {}',
         'if (false) view.upToDate.add(claim);',
-        'if (plan.patch === undefined && plan.circle === undefined) ;',
+        'if (plan.patch === undefined && plan.circle === undefined && !plan.isOversized) ;',
         'const rivals = false ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);',
         'return false ? steps[0] : composed(steps[0], all);',
       ],
@@ -239,7 +239,8 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'let last = steps.at(+1) ?? steps[0];',
         'if (true) patch.labels = { ...patch.labels, ...labels };',
         `const byKey = Map.groupBy(changes, ({ kind, key, effect = "Stryker was here!" }) => \`\${kind} \${key}:\${effect}\`);`,
-        'arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(',
+        'if (false) break;',
+        `arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(taint => \`\${node.name} \${formatTaint(taint)}\`),`,
       ],
     },
     {
@@ -257,9 +258,70 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        'if (plan?.patch === undefined || false) return move;',
+        'const held = false ? undefined : this.#pace.contested(uid);',
+        'const written: Written = {};',
+        'if (plan?.patch === undefined || false) return;',
         'const pool = false ? undefined : this.#deps.view.pool(owner);',
+        'const isReplaced = true && node.record !== undefined;',
       ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: [
+        'const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? ["Stryker was here"], error);',
+        'const isReplaced = patch.record !== undefined && node.record !== undefined;',
+        'const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? "Stryker was here!") : undefined);',
+      ],
+    },
+  ],
+  'src/reconciler/altered.ts': [
+    { why: SPEED, mutants: ['if (false) return [];'] },
+    { why: EQUIVALENT, mutants: ['...(false ? [] : [[RECORD, record] as const]),'] },
+  ],
+  'src/reconciler/conflicts.ts': [
+    { why: EQUIVALENT, mutants: ['const owners = [...byOwner].toSorted(([a], [b]) => (a <= b ? -1 : 1));'] },
+  ],
+  'src/reconciler/failure.ts': [{ why: EQUIVALENT, mutants: ['return false'] }],
+  'src/reconciler/node-write-error.ts': [
+    { why: UNREACHABLE, mutants: ['const [message = "Stryker was here!", ...items] = lines;'] },
+  ],
+  'src/reconciler/runtime-class-writer.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        "if (false || dryRun) return { kind: 'updated', name };",
+        `if (plan.kind === "" || dryRun) return { kind: 'updated', name };`,
+        'pace.written(keyOf(name), ["Stryker was here"]);',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: ['const { name, uid, finalizers = ["Stryker was here"] } = plan.current.metadata;'],
+    },
+  ],
+  'src/reconciler/status-writer.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'if (false || !isSame(pool, latest)) return undefined;',
+        `throw new NodepoolError("", \`cannot write the status of nodepool \${name}: somebody else keeps changing it\`);`,
+        'return latest?.metadata.uid === metadata.uid && latest.metadata.deletionTimestamp === undefined;',
+      ],
+    },
+  ],
+  'src/reconciler/write-pace.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'const entry = this.#nodes.get(uid) ?? { writes: ["Stryker was here"], lastAt: now, altered: 0 };',
+        'entry.writes = [...entry.writes.filter(({ at }) => true), { at: now, isRepair }];',
+        'entry.writes = [...entry.writes, { at: now, isRepair }];',
+        'entry.writes = [...entry.writes.filter(({ at }) => now - at <= WINDOW_MS), { at: now, isRepair }];',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: ['const since = isContested ? entry.lastAt : (entry.writes[0].at ?? entry.lastAt);'],
     },
   ],
 };

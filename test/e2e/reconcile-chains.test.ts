@@ -102,6 +102,29 @@ test('pools that hand a node to each other for ever: nothing is written, and bot
   assert.match(stdout, /^! node n is left as it is: .*the pools gpu, nvidia hand it to each other for ever$/m);
 });
 
+test('a pool that cannot record all that it would remove: a node that would join it stays in its own, with its taint', async () => {
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`l${index}`, '1']));
+  await world.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
+  const taints = [{ key: 'own', effect: 'NoSchedule' } as const];
+  await world.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' }, taints });
+  await world.pool('strict', { nodeSelector: { tier: 'legacy' }, unmanaged: 'Remove', taints }, { younger: true });
+  await world.reconcile();
+  await world.patchNode('n', { metadata: { labels: { ...many, x: null } } });
+  const summaries = await world.reconcile();
+  const node = await world.node('n');
+  assert.deepEqual([node.metadata.labels.tier, taintsOf(node)], ['gold', ['own:NoSchedule']]);
+  const [failure] = summaries.flatMap(({ outcome }) => messagesOf(outcome?.failures ?? []));
+  assert.match(failure ?? '', /^node n was not written: .* does not fit into the record \(1000 labels/);
+  assert.equal(statuses(summaries).a, 500);
+  await world.patchNode('n', { metadata: { labels: { l0: null } } });
+  assert.deepEqual(await writesOfRun(), { n: 1 });
+  const { labels } = (await world.node('n')).metadata;
+  assert.deepEqual(
+    [labels.tier, labels.l1, taintsOf(await world.node('n'))],
+    ['legacy', undefined, ['own:NoSchedule']],
+  );
+});
+
 test('what somebody else has set meanwhile is kept: when the pool lets go, and when another one takes it', async () => {
   for (const takenBy of ['nobody', 'b']) {
     await world.nodes({ name: takenBy, labels: { ...role('a'), tier: 'legacy' } });

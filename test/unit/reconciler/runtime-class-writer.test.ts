@@ -1,97 +1,8 @@
 /** The RuntimeClass of a pool, on a server where others write too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { settleRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
-import { View } from '../../../src/reconciler/view.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
-
-const NAME = 'node-pool-worker';
-const pool = aPool({ handler: 'runc' });
-const role = { 'node-role.kubernetes.io/worker': '' };
-
-/** The pool's own, as the server has it. */
-function owned(more: Partial<RuntimeClass> = {}, metadata: Partial<RuntimeClass['metadata']> = {}): RuntimeClass {
-  const owner = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'worker', uid: 'uid-worker' };
-  return {
-    metadata: {
-      name: NAME,
-      uid: 'uid-1',
-      resourceVersion: '1',
-      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
-      ...metadata,
-    },
-    handler: 'runc',
-    scheduling: { nodeSelector: role, tolerations: [] },
-    ...more,
-  };
-}
-const foreign = owned({}, { ownerReferences: [] });
-
-/** @param known what the view has; @param live what the server has */
-function begin(known?: RuntimeClass, live = known) {
-  const clock = new FakeClock();
-  const [requests, view, pace] = [[] as string[], new View([pool], [], known ? [known] : []), new WritePace(clock)];
-  const server = {
-    live,
-    version: 1,
-    requests,
-    /** What an admission policy makes of it. */
-    admit: (runtimeClass: RuntimeClass) => runtimeClass,
-    before: (_request: string) => {},
-    stored(runtimeClass: RuntimeClass, uid: string): RuntimeClass {
-      server.version++;
-      const metadata = { ...runtimeClass.metadata, uid, resourceVersion: String(server.version) };
-      server.live = server.admit({ ...runtimeClass, metadata });
-      return server.live;
-    },
-  };
-  const request = (what: string) => {
-    requests.push(what);
-    server.before(what);
-  };
-  const isLive = ({ metadata }: RuntimeClass) =>
-    server.live?.metadata.uid === metadata.uid && server.live?.metadata.resourceVersion === metadata.resourceVersion;
-  const cluster = {
-    getRuntimeClass: async () => {
-      request('get');
-      return server.live;
-    },
-    createRuntimeClass: async (desired: RuntimeClass) => {
-      request('create');
-      if (server.live !== undefined) return { kind: 'exists' };
-      return { kind: 'created', runtimeClass: server.stored(desired, `uid-${server.version + 1}`) };
-    },
-    patchRuntimeClass: async (current: RuntimeClass, scheduling: RuntimeClass['scheduling']) => {
-      request('patch');
-      if (server.live === undefined) return { kind: 'gone' };
-      if (!isLive(current)) return { kind: 'conflict' };
-      return {
-        kind: 'written',
-        runtimeClass: server.stored({ ...server.live, ...(scheduling && { scheduling }) }, current.metadata.uid ?? ''),
-      };
-    },
-    deleteRuntimeClass: async (current: RuntimeClass) => {
-      request('delete');
-      if (server.live === undefined) return 'gone';
-      if (server.live.metadata.uid !== current.metadata.uid) return 'conflict';
-      if ((current.metadata.finalizers ?? []).length > 0) return 'marked';
-      server.live = undefined;
-      return 'deleted';
-    },
-  } as unknown as ClusterPort;
-  const write = (desired: NodePool = pool, dryRun = false) => settleRuntimeClass(desired, cluster, view, dryRun, pace);
-  const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
-    const error = await write(desired).catch((reason: unknown) => reason);
-    assert.ok(error instanceof NodeWriteError);
-    return error;
-  };
-  return { server, view, clock, write, refusal };
-}
+import { begin, foreign, NAME, owned, pool, role } from './runtime-class-server.ts';
 
 test('it is created with the pool as its owner, and not written again', async () => {
   const { server, view, write } = begin();
@@ -119,6 +30,15 @@ test('one that is not known yet is read, and then is not written', async () => {
   const { server, view, write } = begin(undefined, owned());
   assert.deepEqual(await write(), { kind: 'unchanged' });
   assert.deepEqual([server.requests, view.runtimeClass(NAME)], [['create', 'get'], server.live]);
+});
+
+test('one that was in the way of the create and has gone when it is read is created', async () => {
+  const { server, write } = begin(undefined, foreign);
+  server.before = request => {
+    if (request === 'get') server.live = undefined;
+  };
+  assert.deepEqual(await write(), { kind: 'created', name: NAME });
+  assert.deepEqual(server.requests, ['create', 'get', 'create']);
 });
 
 test('one of somebody else is left alone, also if it is only found by the create', async () => {
@@ -244,16 +164,17 @@ test('a write that an admission policy alters fails, and is repeated after 1 s, 
 });
 
 test('it gets ten writes a minute', async () => {
-  const { server, clock, write, refusal } = begin();
+  const { server, view, clock, write, refusal } = begin();
   const edited = (tier: string) => aPool({ handler: 'runc', labels: { tier } });
   for (let edit = 1; edit <= 10; edit++) {
     await write(edited(`v${edit}`));
     clock.freeze(1000);
   }
-  const { message, next, retryAfterMs, isHeldBack } = await refusal(edited('v11'));
+  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(edited('v11'));
   assert.deepEqual(
-    [message, next, retryAfterMs, isHeldBack],
+    [kind, message, next, retryAfterMs, isHeldBack],
     [
+      'cluster',
       `RuntimeClass ${NAME} was written 10 times within a minute, which is the limit`,
       `find out what keeps changing it: kubectl get runtimeclass ${NAME} -o yaml --show-managed-fields`,
       50_000,
@@ -261,6 +182,10 @@ test('it gets ten writes a minute', async () => {
     ],
   );
   assert.deepEqual([(await refusal(edited('v11'))).isHeldBack, server.requests.length], [true, 10]);
+  server.live = undefined;
+  const other = aPool({ handler: 'runc' }, { name: 'other' });
+  assert.deepEqual(await write(other), { kind: 'created', name: 'node-pool-other' }, 'that of another pool is free');
+  server.live = view.runtimeClass(NAME);
   clock.freeze(50_000);
   assert.deepEqual(await write(edited('v11')), { kind: 'updated', name: NAME });
 });

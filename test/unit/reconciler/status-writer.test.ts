@@ -45,15 +45,13 @@ function begin(live = pool, known = pool) {
       requests.push('patch');
       const forced = server.before('patch', requests.length);
       if (forced !== undefined) return forced;
-      if (server.live?.metadata.uid !== read.metadata.uid) return { kind: 'gone' };
-      if (server.live.metadata.resourceVersion !== read.metadata.resourceVersion) return { kind: 'conflict' };
-      const resourceVersion = String(Number(read.metadata.resourceVersion) + 1);
-      server.live = {
-        ...server.live,
-        status: server.prune(status),
-        metadata: { ...server.live.metadata, resourceVersion },
-      };
-      return { kind: 'written', pool: server.live };
+      const before = server.live;
+      if (before === undefined || before.metadata.uid !== read.metadata.uid) return { kind: 'gone' };
+      if (before.metadata.resourceVersion !== read.metadata.resourceVersion) return { kind: 'conflict' };
+      const resourceVersion = String(Number(before.metadata.resourceVersion) + 1);
+      const stored = { ...before, status: server.prune(status), metadata: { ...before.metadata, resourceVersion } };
+      server.live = stored;
+      return { kind: 'written', pool: stored };
     },
   } as unknown as ClusterPort;
   const write = async (more: Partial<Observation> = {}, moves: unknown[] = [], isFollowed = false) => {
@@ -70,7 +68,7 @@ function begin(live = pool, known = pool) {
       limit: work => work(),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),
-      isFollowed,
+      ...(isFollowed ? { isFollowed } : {}),
     });
     return { ...outcome, isWritten };
   };
@@ -140,6 +138,13 @@ test('a conflict: the pool is read, and conditions of others stay in what is wri
   assert.deepEqual([server.requests, slept.length, statusWritten], [['patch', 'get', 'patch'], 1, true]);
   assert.ok(status?.conditions?.some(({ type }) => String(type) === 'Billed'));
   assert.deepEqual(server.live?.status, status);
+});
+
+test('a conflict with one who changed something else, and no status is there yet: it is written', async () => {
+  const { server, write } = begin();
+  server.live = { ...pool, metadata: { ...pool.metadata, labels: { a: 'b' }, resourceVersion: '11' } };
+  const { statusWritten, failures } = await write();
+  assert.deepEqual([statusWritten, failures, server.requests], [true, [], ['patch', 'get', 'patch']]);
 });
 
 test('a conflict with one who wrote the same: nothing is left to write', async () => {

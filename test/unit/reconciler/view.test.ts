@@ -105,6 +105,7 @@ test('the nodes that a pool matches are those with its membership labels, whoeve
   ];
   const view = new View([worker, zone], nodes, []);
   assert.deepEqual([names(view.matching(worker)), names(view.matching(zone))], [['a', 'b'], ['b']]);
+  assert.deepEqual([view.members('zone'), view.held('zone')], [[], []], 'a node of another pool is neither');
   assert.deepEqual(view.lost('worker'), []);
   const [lost] = view.lost('zone');
   assert.deepEqual([lost?.node.name, lost?.owner], ['b', worker]);
@@ -127,4 +128,49 @@ test('a pool that is deleted concerns itself and the pools that share a node wit
   assert.deepEqual(told(), ['other', 'worker']);
   view.setPool({ ...worker, metadata: { ...worker.metadata, labels: { a: 'b' }, resourceVersion: '9' } });
   assert.deepEqual(told(), ['worker'], 'a change that moves no node concerns the pool alone');
+});
+
+test('a pool whose selector changes concerns those that it shared a node with before, too', () => {
+  const [worker, zone] = [aPool(), aPool({ nodeSelector: { zone: 'a' } }, { name: 'zone', uid: 'zone' })];
+  const nodes = [
+    aNode({ labels: { ...role('worker'), zone: 'a' } }),
+    aNode({ name: 'n2', labels: { ...role('third'), zone: 'b' } }),
+  ];
+  const { view, told } = observed([worker, zone, aPool({}, { name: 'third', uid: 'third' })], nodes, []);
+  const metadata = { ...zone.metadata, generation: 2, resourceVersion: '9' };
+  view.setPool({ ...zone, spec: { nodeSelector: { zone: 'b' } }, metadata });
+  assert.deepEqual(told(), ['third', 'worker', 'zone']);
+});
+
+test('a status that was about to be written is no news; with anything else of the pool changed, it is', () => {
+  const status = { status: 200, nodeCount: 1, observedGeneration: 1 } as const;
+  const pool = aPool({}, { resourceVersion: '5', status: { ...status, nodeCount: 0 } });
+  const set = (metadata: object, now = status as NonNullable<typeof pool.status>) => {
+    const { view, told } = observed([pool], [], []);
+    view.expectStatus('worker', status);
+    view.setPool({ ...pool, status: now, metadata: { ...pool.metadata, resourceVersion: '6', ...metadata } });
+    return told();
+  };
+  assert.deepEqual(set({}), []);
+  assert.deepEqual(set({ managedFields: [{ manager: 'us' }] }), [], 'who wrote it is told by managedFields');
+  assert.deepEqual(set({ labels: { a: 'b' } }), ['worker']);
+  assert.deepEqual(set({ finalizers: ['example.com/hold'] }), ['worker']);
+  assert.deepEqual(set({}, { ...status, nodeCount: 7 }), ['worker'], 'another status');
+});
+
+test('an expected status of a pool that was not known does not hide the pool', () => {
+  const status = { status: 200, nodeCount: 1 } as const;
+  const { view, told } = observed([], [], []);
+  view.expectStatus('worker', status);
+  view.setPool(aPool({}, { resourceVersion: '6', status }));
+  assert.deepEqual(told(), ['worker']);
+});
+
+test('a new version of a node that differs in nothing else concerns nobody', () => {
+  const node = aNode({ labels: role('worker'), record: recordOf({ pool: 'worker' }) });
+  const { view, told } = observed([aPool()], [node], []);
+  view.setNode({ ...node, resourceVersion: '8' });
+  assert.deepEqual([told(), view.node('n1')?.resourceVersion], [[], '8']);
+  view.setNode({ ...node, resourceVersion: '9', ready: false });
+  assert.deepEqual(told(), ['worker']);
 });

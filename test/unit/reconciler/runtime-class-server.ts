@@ -1,0 +1,96 @@
+/** A server with the RuntimeClass of one pool: the test says what happens on the way. */
+import assert from 'node:assert/strict';
+import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
+import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { settleRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aPool } from '../nodepool/fixtures.ts';
+
+export const NAME = 'node-pool-worker';
+export const pool = aPool({ handler: 'runc' });
+export const role = { 'node-role.kubernetes.io/worker': '' };
+
+/** The pool's own, as the server has it. */
+export function owned(
+  more: Partial<RuntimeClass> = {},
+  metadata: Partial<RuntimeClass['metadata']> = {},
+): RuntimeClass {
+  const owner = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'worker', uid: 'uid-worker' };
+  return {
+    metadata: {
+      name: NAME,
+      uid: 'uid-1',
+      resourceVersion: '1',
+      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+      ...metadata,
+    },
+    handler: 'runc',
+    scheduling: { nodeSelector: role, tolerations: [] },
+    ...more,
+  };
+}
+export const foreign = owned({}, { ownerReferences: [] });
+
+/** @param known what the view has; @param live what the server has */
+export function begin(known?: RuntimeClass, live = known) {
+  const clock = new FakeClock();
+  const [requests, view, pace] = [[] as string[], new View([pool], [], known ? [known] : []), new WritePace(clock)];
+  const server = {
+    live,
+    version: 1,
+    requests,
+    /** What an admission policy makes of it. */
+    admit: (runtimeClass: RuntimeClass) => runtimeClass,
+    before: (_request: string) => {},
+    stored(runtimeClass: RuntimeClass, uid: string): RuntimeClass {
+      server.version++;
+      const metadata = { ...runtimeClass.metadata, uid, resourceVersion: String(server.version) };
+      server.live = server.admit({ ...runtimeClass, metadata });
+      return server.live;
+    },
+  };
+  const request = (what: string) => {
+    requests.push(what);
+    server.before(what);
+  };
+  const isLive = ({ metadata }: RuntimeClass) =>
+    server.live?.metadata.uid === metadata.uid && server.live?.metadata.resourceVersion === metadata.resourceVersion;
+  const cluster = {
+    getRuntimeClass: async () => {
+      request('get');
+      return server.live;
+    },
+    createRuntimeClass: async (desired: RuntimeClass) => {
+      request('create');
+      if (server.live !== undefined) return { kind: 'exists' };
+      return { kind: 'created', runtimeClass: server.stored(desired, `uid-${server.version + 1}`) };
+    },
+    patchRuntimeClass: async (current: RuntimeClass, scheduling: RuntimeClass['scheduling']) => {
+      request('patch');
+      if (server.live === undefined) return { kind: 'gone' };
+      if (!isLive(current)) return { kind: 'conflict' };
+      return {
+        kind: 'written',
+        runtimeClass: server.stored({ ...server.live, ...(scheduling && { scheduling }) }, current.metadata.uid ?? ''),
+      };
+    },
+    deleteRuntimeClass: async (current: RuntimeClass) => {
+      request('delete');
+      if (server.live === undefined) return 'gone';
+      if (server.live.metadata.uid !== current.metadata.uid) return 'conflict';
+      if ((current.metadata.finalizers ?? []).length > 0) return 'marked';
+      server.live = undefined;
+      return 'deleted';
+    },
+  } as unknown as ClusterPort;
+  const write = (desired: NodePool = pool, dryRun = false) => settleRuntimeClass(desired, cluster, view, dryRun, pace);
+  const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
+    const error = await write(desired).catch((reason: unknown) => reason);
+    assert.ok(error instanceof NodeWriteError);
+    return error;
+  };
+  return { server, view, clock, write, refusal };
+}
