@@ -5,13 +5,17 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Observation } from '../../../src/nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import type { WriteFailure } from '../../../src/reconciler/failure.ts';
+import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { writeStatus } from '../../../src/reconciler/status-writer.ts';
 import { View } from '../../../src/reconciler/view.ts';
+import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const pool = aPool({}, { resourceVersion: '10' });
+const MOVE: NodeMove = { node: 'a', from: undefined, to: 'worker', changes: [] };
 const observed: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
 const remade = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
@@ -54,7 +58,7 @@ function begin(live = pool, known = pool) {
       return { kind: 'written', pool: stored };
     },
   } as unknown as ClusterPort;
-  const write = async (more: Partial<Observation> = {}, moves: unknown[] = [], isFollowed = false) => {
+  const write = async (more: Partial<Observation> = {}, moves: NodeMove[] = [], isFollowed = false) => {
     const outcome = {
       status: undefined as NodePoolStatus | undefined,
       statusWritten: false,
@@ -62,15 +66,16 @@ function begin(live = pool, known = pool) {
       moves,
       failures: [] as WriteFailure[],
     };
-    const isWritten = await writeStatus(known, { ...observed, ...more }, outcome, {
+    const result = await writeStatus(known, { ...observed, ...more }, outcome, {
       cluster,
       view,
       limit: work => work(),
+      pace: new WritePace(new FakeClock()),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),
       ...(isFollowed ? { isFollowed } : {}),
     });
-    return { ...outcome, isWritten };
+    return { ...outcome, isWritten: result === 'written' };
   };
   return { server, view, slept, write };
 }
@@ -109,11 +114,11 @@ test('after node writes the pool is read, as it may have been deleted meanwhile,
   ] as const) {
     const { live, server, write } = await written();
     server.live = now === 'same' ? live : now;
-    const { status, statusWritten } = await write({}, ['a move']);
+    const { status, statusWritten } = await write({}, [MOVE]);
     assert.deepEqual([status !== undefined, statusWritten, server.requests], [hasStatus, false, ['get']]);
   }
   const { live, server, write } = await written();
-  assert.deepEqual((await write({}, ['a move'], true)).status, live.status);
+  assert.deepEqual((await write({}, [MOVE], true)).status, live.status);
   assert.deepEqual(server.requests, []);
 });
 
@@ -150,7 +155,7 @@ test('a conflict with one who changed something else, and no status is there yet
 test('a conflict with one who wrote the same: nothing is left to write', async () => {
   const { live } = await written();
   const { server, write } = begin(live, pool);
-  const { status, statusWritten } = await write({}, ['a move']);
+  const { status, statusWritten } = await write({}, [MOVE]);
   assert.deepEqual([status, statusWritten], [live.status, false]);
   assert.deepEqual(server.requests, ['patch', 'get']);
 });
