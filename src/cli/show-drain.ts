@@ -36,19 +36,17 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun === 'server' });
   const surroundings = await surroundingsOf(connection, dryRun, deps);
-  let plan = await planDrain(pool, choice, surroundings);
-  if (plan.nodes.length === 0) {
+  const first = await planDrain(pool, choice, surroundings);
+  if (first.nodes.length === 0) {
     io.err(`No nodes found in nodepool ${pool}.`);
     return EXIT.done;
   }
-  for (const warning of plan.warnings) io.err(warningLine(warning));
-  if (dryRun === 'none' && !choice.yes && canAsk(io)) {
-    if (!(await confirm(io, question(plan, choice)))) {
-      io.err('nothing was drained');
-      return EXIT.error;
-    }
-    // While a person thinks, nodes are opened and pods come.
-    plan = await planDrain(pool, choice, surroundings);
+  for (const warning of first.warnings) io.err(warningLine(warning));
+  const asks = dryRun === 'none' && !choice.yes && canAsk(io);
+  const plan = asks ? await agreeOn(first, choice, () => planDrain(pool, choice, surroundings), io) : first;
+  if (plan === undefined) {
+    io.err('nothing was drained');
+    return EXIT.error;
   }
   const options = { ...choice, pace: choice.pace(plan.nodes.length) };
   const { drains, interrupted } = await watchedDrain(plan, options, surroundings, deps);
@@ -59,9 +57,34 @@ async function surroundingsOf({ cluster, drain }: Connection, dryRun: DryRun, { 
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
-function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): string {
-  const pods = nodes.reduce((sum, { pods }) => sum + pods.length, 0);
-  return `Drain pool ${pool}: cordon ${plural(nodes.length, 'node')} and ${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}?`;
+/** Asks about the plan, plans anew after a yes, and asks again while that has more. Undefined after a no. */
+async function agreeOn(
+  first: DrainPlan,
+  choice: DrainChoice,
+  planAnew: () => Promise<DrainPlan>,
+  io: Deps['io'],
+): Promise<DrainPlan | undefined> {
+  for (let plan = first; await confirm(io, question(plan, choice)); ) {
+    const agreed = plan;
+    plan = await planAnew();
+    if (!hasGrown(agreed, plan)) return plan;
+    io.err('The cluster has changed meanwhile:');
+  }
+  return undefined;
+}
+
+function hasGrown(agreed: DrainPlan, plan: DrainPlan): boolean {
+  const names = new Set(agreed.nodes.map(({ node }) => node.name));
+  return podCount(plan) > podCount(agreed) || plan.nodes.some(({ node }) => !names.has(node.name));
+}
+
+function podCount({ nodes }: DrainPlan): number {
+  return nodes.reduce((sum, { pods }) => sum + pods.length, 0);
+}
+
+function question(plan: DrainPlan, { disableEviction }: DrainChoice): string {
+  const what = `${disableEviction ? 'delete' : 'evict'} ${plural(podCount(plan), 'pod')}`;
+  return `Drain pool ${plan.pool}: cordon ${plural(plan.nodes.length, 'node')} and ${what}?`;
 }
 
 /** Ctrl-C ends it where it is; a second one does not wait for the requests under way. */

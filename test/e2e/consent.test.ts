@@ -241,6 +241,16 @@ const rows: Row[] = [
     ends: { code: 0, check: async () => assert.equal(await world.getPool('p'), undefined) },
   },
   {
+    title: 'drain asks again when a pod has come',
+    args: ['drain', 'p', '--force'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await world.pool('p');
+    },
+    meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
     title: 'uninstall --cascade asks again when there is another pool',
     args: ['uninstall', '--cascade'],
     prepare: () => world.pool('p'),

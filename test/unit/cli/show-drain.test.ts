@@ -93,12 +93,21 @@ test('no to the question changes nothing', async () => {
   assert.equal(stderr, `${WARNING}${question}nothing was drained\n`);
 });
 
-test('after a yes it looks again: nodes were opened and got pods while the question stood', async () => {
-  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'y\n' });
-  const { code, stdout, stderr } = await run({}, { io, wasCordoned: true });
-  assert.match(stderr, /cordon 2 nodes and evict 0 pods\? \[y\/N\] evicting pod ns\/p-a\n/);
-  assert.deepEqual([code, stdout], [0, DONE]);
-});
+for (const [answer, code] of [
+  ['y', 0],
+  ['n', 1],
+] as const) {
+  test(`asks again when nodes have got pods after a yes, and the answer is ${answer}`, async () => {
+    const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
+    io.stdin.push('y\n');
+    setTimeout(() => io.stdin.push(`${answer}\n`), 50);
+    const ended = await run({}, { io, wasCordoned: true });
+    const questions =
+      /evict 0 pods\? \[y\/N\] The cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
+    assert.match(ended.stderr, questions);
+    assert.deepEqual([ended.code, ended.stdout], [code, code === 0 ? DONE : '']);
+  });
+}
 
 test('a dry run tells of each pod also where there is a spinner', async () => {
   const live: Progress = { update: () => assert.fail('nothing is drawn'), stop() {} };
