@@ -65,4 +65,11 @@ export async function planOrError(plan: () => Promise<ClusterPlan>): Promise<Clu
 }
 
 /** Of what needs no plan: nothing is written to nodes. */
-export const NO_CHANGE: ClusterPlan = { nodes: [], conflicts: [], runtimeClasses: [], invalid: [], circles: [] };
+export const NO_CHANGE: ClusterPlan = {
+  nodes: [],
+  conflicts: [],
+  runtimeClasses: [],
+  invalid: [],
+  circles: [],
+  oversized: [],
+};

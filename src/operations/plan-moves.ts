@@ -9,7 +9,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { Intent } from '../reconciler/intent.ts';
 import { able, type MembershipChange, type MembershipChanges } from '../reconciler/membership-change.ts';
-import { circleError, patchedNode } from '../reconciler/node-plan.ts';
+import { circleError, oversizedError, patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import type { View } from '../reconciler/view.ts';
 import { loadView } from './load-view.ts';
@@ -60,6 +60,8 @@ export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: P
   const plan = planCluster(view, { pools: [name], changes: wanted });
   const [circle] = plan.circles;
   if (circle !== undefined) throw circleError(circle.node, circle.pools);
+  const [oversized] = plan.oversized;
+  if (oversized !== undefined) throw oversizedError(oversized);
   const planned = new Map(plan.nodes.map(each => [each.node.name, each.patch]));
   for (const node of wanted.keys()) checkEnd(view, node, planned.get(node), options);
   const changes = new Map(plan.nodes.map(({ node }) => [node.name, change]));

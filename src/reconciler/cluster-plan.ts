@@ -20,6 +20,8 @@ export interface ClusterPlan {
   invalid: { pool: string; errors: FieldError[] }[];
   /** Nodes that are left as they are: the pools would hand them to each other for ever. */
   circles: { node: string; pools: readonly string[] }[];
+  /** Nodes that are left as they are: what their pool takes away does not fit into the record. */
+  oversized: string[];
 }
 
 /** Throws NodepoolError when a membership change is not possible. */
@@ -32,6 +34,7 @@ export function planCluster(view: View, intent: Intent): ClusterPlan {
   return {
     nodes: plans.filter(({ patch }) => patch !== undefined),
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
+    oversized: plans.flatMap(({ node, isOversized }) => (isOversized ? node.name : [])),
     ...(intent.changes === undefined
       ? ofPools(after, intent.pools)
       : { conflicts: [], runtimeClasses: [], invalid: [] }),

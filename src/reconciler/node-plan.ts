@@ -108,7 +108,7 @@ export function oversizedError(node: string): NodepoolError {
   const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
   return new NodepoolError(
     'cluster',
-    `node ${node} was not written: its pool has unmanaged: Remove, and what that takes away does not fit into the record (${limits})`,
+    `node ${node} is left as it is: its pool has unmanaged: Remove, and what that takes away does not fit into the record (${limits})`,
     'remove labels or taints from the node, or set unmanaged: Keep',
   );
 }

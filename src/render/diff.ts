@@ -26,6 +26,10 @@ export function renderDiff(diff: Diff, style: Style): string {
       ({ node, pools }) =>
         `node ${node} is left as it is: by the labels that they set, the pools ${pools.join(', ')} hand it to each other for ever`,
     ),
+    ...diff.oversized.map(
+      node =>
+        `node ${node} is left as it is: what its pool takes away with unmanaged: Remove does not fit into the record`,
+    ),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>
         `node ${node} belongs to pool ${owner} and also matches pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,

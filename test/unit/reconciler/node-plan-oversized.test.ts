@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
 import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { planOf } from '../../../src/reconciler/node-plan.ts';
 import { View } from '../../../src/reconciler/view.ts';
@@ -13,7 +14,7 @@ const many = (count: number) => Object.fromEntries(Array.from({ length: count },
 const refused = {
   kind: 'cluster',
   message:
-    'node n1 was not written: its pool has unmanaged: Remove, and what that takes away does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
+    'node n1 is left as it is: its pool has unmanaged: Remove, and what that takes away does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
   next: 'remove labels or taints from the node, or set unmanaged: Keep',
 };
 const planned = (pools: NodePool[], node: Node) => planOf(new View(pools, [node], []), 'n1') ?? assert.fail();
@@ -71,4 +72,10 @@ test('a node that would join a pool with an invalid spec by a label that comes b
   const move = await writer.settle('n1');
   assert.deepEqual([move?.from, move?.to, server.live?.labels], ['gone', undefined, { zone: 'a' }]);
   assert.deepEqual(server.requests, ['get pool gone', 'patch n1'], 'the invalid pool gets no finalizer');
+});
+
+test('the plan of the cluster names the node', () => {
+  const node = aNode({ labels: { ...role('worker'), ...many(1001) } });
+  const { nodes, oversized } = planCluster(new View([strict], [node], []), { pools: ['worker'] });
+  assert.deepEqual([nodes, oversized], [[], ['n1']]);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Diff, renderDiff } from '../../../src/render/diff.ts';
 import { colored, makeNode, plain } from './fixtures.ts';
 
-const nothing: Diff = { nodes: [], conflicts: [], circles: [], runtimeClasses: [], invalid: [] };
+const nothing: Diff = { nodes: [], conflicts: [], circles: [], oversized: [], runtimeClasses: [], invalid: [] };
 
 const diff: Diff = {
   nodes: [
@@ -44,6 +44,7 @@ const diff: Diff = {
   ],
   conflicts: [{ node: 'node-9', pool: 'gpu', owner: 'worker', notApplied: ['tier'] }],
   circles: [],
+  oversized: [],
   runtimeClasses: [
     { name: 'node-pool-worker', kind: 'create' },
     { name: 'node-pool-gpu', kind: 'foreign' },
@@ -53,6 +54,13 @@ const diff: Diff = {
   ],
   invalid: [{ pool: 'bad', errors: [{ field: 'spec.taints[0].key', message: 'must not be empty' }] }],
 };
+
+test('a node whose record would be too large is named', () => {
+  assert.match(
+    renderDiff({ ...nothing, oversized: ['a'] }, plain),
+    /^! node a is left as it is: what its pool takes away with unmanaged: Remove does not fit into the record/,
+  );
+});
 
 test('what a pool of another definition may hold does not fill the screen', () => {
   const invalid = [{ pool: 'bad', errors: [{ field: 'spec.handler', message: 'x'.repeat(1_000_000) }] }];
