@@ -37,6 +37,11 @@ async function applied(pools: NodePool[], nodes: Node[], intent: Intent, { optio
 const names = (results: { pool: string }[]) => results.map(each => each.pool);
 const statusesIn = (writes: string[]) => writes.filter(write => write.startsWith('status '));
 
+/** Matches what is in zone z, and gets none that an older pool matches. */
+const younger = (name: string) =>
+  aPool({ nodeSelector: { zone: 'z' } }, { name, uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' });
+const inZone = () => ({ ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } });
+
 /** A move of n1 from a to b, and how it is asked for. */
 const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
 const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
@@ -71,6 +76,28 @@ test('a run that changes no node looks at no other pool', async () => {
     { pools: ['a'] },
   );
   assert.deepEqual([names(own), names(others)], [['a'], []]);
+});
+
+test('a pool that lost a node to one of the intent is none of its business while the node stays', async () => {
+  const { others } = await applied([pool('a', { tier: 'a' }), younger('m')], [inZone()], { pools: ['a'] });
+  assert.deepEqual(others, []);
+});
+
+test('a pool that matched a node only before its change, or does only after it, is told of it', async () => {
+  const pools = [pool('a', { tier: 'a' }), pool('b', {}), younger('m')];
+  const changed = (zone: string | null): Intent => ({
+    pools: ['b'],
+    changes: new Map([['n1', { ...MOVED, labels: () => ({ ...MOVED.labels(), zone }) }]]),
+  });
+  const left = await applied(pools, [inZone()], changed(null));
+  const joined = await applied(pools, [member('n1', 'a', 'a')], changed('z'));
+  assert.deepEqual(
+    [names(left.others), names(joined.others)],
+    [
+      ['a', 'm'],
+      ['a', 'm'],
+    ],
+  );
 });
 
 test('of another pool only the nodes of the intent are written', async () => {
@@ -205,6 +232,36 @@ test('NoExecute taints that were not agreed to are not set, on nodes of the inte
   assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
 });
 
+test('with --yes a NoExecute taint that is due after the plan is set as well; else it is refused', async () => {
+  const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
+  const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
+  // Somebody takes the taint off after the nodes were read.
+  const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
+    let isChanged = false;
+    return {
+      getNode: async name => {
+        const node = await getNode(name);
+        return node && { ...node, taints: [] };
+      },
+      async patchNode(...args) {
+        if (isChanged) return patchNode(...args);
+        isChanged = true;
+        return { kind: 'conflict' };
+      },
+    };
+  };
+  const run = (consent: ReadonlySet<string> | undefined) =>
+    applied([strict], [planned], { pools: ['b'] }, { port, options: { consent } });
+  const yes = await run(undefined);
+  assert.deepEqual(
+    yes.own[0]?.outcome?.moves[0]?.changes.map(({ key }) => key),
+    ['tier', 'd'],
+  );
+  const bound = await run(new Set());
+  assert.deepEqual(bound.own[0]?.outcome?.moves, []);
+  assert.match(bound.own[0]?.outcome?.failures[0]?.message ?? '', /d:NoExecute, which was not agreed to; it was not/);
+});
+
 test('progress is told, and once it is aborted nothing is written', async () => {
   const told: string[] = [];
   const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
@@ -256,7 +313,7 @@ const RELEASED = aNode({
   record: recordOf({ pool: 'c', labels: { tier: 'c' }, displaced: { labels: { tier: 'old' } } }),
 });
 
-/** The events of the first round fail, and its status loses its conditions; node writes wait for that status. */
+/** The events of the first round fail, and its status loses its conditions; the write of n1 waits for that status. */
 function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
   let created: RuntimeClass | undefined;
   const first = Promise.withResolvers<void>();
@@ -267,9 +324,9 @@ function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Parti
       created = { ...runtimeClass, metadata: { ...runtimeClass.metadata, uid: 'uid-rc', resourceVersion: '1' } };
       return { kind: 'created', runtimeClass: created };
     },
-    async patchNode(...args) {
-      await first.promise;
-      return patchNode(...args);
+    async patchNode(name, patch) {
+      if (name === 'n1') await first.promise;
+      return patchNode(name, patch);
     },
     async patchStatus(of, status) {
       const answer = await patchStatus(of, status);
@@ -290,20 +347,26 @@ test('a pool that gets a node from another one when it is done is done again, an
     ['c', 'd'],
     ['d', 'c'],
   ]) {
-    const { own, others, known, writes } = await applied([C, D], [RELEASED], { pools: order }, { port: firstRound });
+    const nodes = [RELEASED, aNode({ name: 'n2', uid: 'uid-n2', labels: { tier: 'old' } })];
+    const { own, others, known, writes } = await applied([C, D], nodes, { pools: order }, { port: firstRound });
     assert.deepEqual([names(own), others], [order, []]);
     const of = (name: string) => own.find(each => each.pool === name)?.outcome ?? assert.fail();
-    assert.deepEqual([of('d').status?.nodeCount, known.get('d')?.status?.nodeCount], [1, 1]);
+    assert.deepEqual([of('d').status?.nodeCount, known.get('d')?.status?.nodeCount], [2, 2]);
     assert.deepEqual([of('c').status?.nodeCount, known.get('c')?.status?.nodeCount], [0, 0]);
     assert.equal(of('d').runtimeClass.kind, 'created');
     assert.deepEqual(of('d').lacking, ['status.conditions']);
     assert.deepEqual(of('d').warnings, ['cannot create events']);
     assert.equal(of('d').statusWritten, true);
     assert.deepEqual(
-      movesOf(own).map(({ node, from, to }) => [node, from, to]),
-      [['n1', 'c', 'd']],
+      movesOf(own)
+        .map(({ node, from, to }) => [node, from, to])
+        .toSorted(),
+      [
+        ['n1', 'c', 'd'],
+        ['n2', undefined, 'd'],
+      ],
     );
-    assert.deepEqual(statusesIn(writes), ['status d 200 0', 'status c 200 0', 'status d 200 1']);
+    assert.deepEqual(statusesIn(writes), ['status d 200 1', 'status c 200 0', 'status d 200 2']);
   }
 });
 

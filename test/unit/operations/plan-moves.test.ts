@@ -99,11 +99,11 @@ test('pools and nodes that do not exist are named, all of them', async () => {
 });
 
 test('a node that came after the nodes were read is left out, if a selector found it', async () => {
-  const { names } = await planned([A, B], [member('n1', 'a', 'a')], { selector: 'x' }, [
+  const { names, unchanged } = await planned([A, B], [member('n1', 'a', 'a')], { selector: 'x' }, [
     member('n1', 'a', 'a'),
     aNode({ name: 'late' }),
   ]);
-  assert.deepEqual(names, ['n1']);
+  assert.deepEqual([names, unchanged], [['n1'], []]);
 });
 
 test('a pool that is being deleted gets no nodes, and lets go of its own', async () => {
@@ -176,6 +176,28 @@ test('a removal keeps the labels by which another pool has the node', async () =
   assert.equal(plan.nodes[0]?.owner, 'a');
 });
 
+test('labels that two pools share: the owner may give the node up, the other one cannot', async () => {
+  const [older, rival] = ['older', 'rival'].map(name =>
+    aPool({ nodeSelector: { grp: 'x' } }, { name, uid: `uid-${name}` }),
+  );
+  assert.ok(older && rival);
+  const nodes = [aNode({ name: 'n1', labels: { grp: 'x' } })];
+  const { plan } = await planned([older, rival], nodes, { kind: 'remove', pool: 'older', nodes: ['n1'] });
+  assert.deepEqual(plan.nodes[0]?.patch?.labels, { grp: null });
+  assert.deepEqual(await refused([older, rival], nodes, { kind: 'remove', pool: 'rival', nodes: ['n1'] }), [
+    'input',
+    'node n1 cannot be taken out of pool rival: pool older has it by the same labels, grp=x',
+    'change which nodes the pool has: `kubectl nodepool edit rival`',
+  ]);
+});
+
+test('a node that left a pool by a label of the cloud is cleaned by its removal', async () => {
+  const zone = aPool({ nodeSelector: { 'topology.kubernetes.io/zone': 'z' }, labels: { tier: 'a' } }, { name: 'a' });
+  const node = aNode({ name: 'n1', labels: { tier: 'a' }, record: recordOf({ pool: 'a', labels: { tier: 'a' } }) });
+  const { plan } = await planned([zone], [node], { kind: 'remove', pool: 'a', nodes: ['n1'] });
+  assert.deepEqual(plan.nodes[0]?.patch?.labels, { tier: null });
+});
+
 test('a removal from a pool that lost the node to another leaves it with its owner', async () => {
   const rival = younger('rival', { zone: 'z' });
   const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
@@ -245,6 +267,9 @@ test('asked again after a change by somebody else, a change looks at the node an
   const change = intent.changes.get('n1') ?? assert.fail();
   view.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
   assert.throws(() => planMembershipChange(view, 'n1', change), { message: '--from a: node n1 is in no pool' });
+  // It has come to the new pool without us.
+  view.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
+  assert.equal(planMembershipChange(view, 'n1', change)?.patch, undefined);
   view.removePool('b', 'uid-b');
   assert.throws(() => planMembershipChange(view, 'n1', change), {
     kind: 'cluster',
