@@ -110,6 +110,19 @@ test('a change that cannot be written is told to its old pool as well', async ()
   assert.deepEqual(names(others), ['a']);
 });
 
+test('a node that cannot be moved is as its old pool says all the same', async () => {
+  const port = ({ patchNode }: ClusterPort): Partial<ClusterPort> => ({
+    patchNode: (name, patch) =>
+      Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
+        ? Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"'))
+        : patchNode(name, patch),
+  });
+  const drifted = { ...member('n1', 'a', 'a'), labels: role('a') };
+  const { others, live } = await applied([pool('a', { tier: 'a' }), pool('b', {})], [drifted], move, { port });
+  assert.deepEqual(live.get('n1')?.labels, { ...role('a'), tier: 'a' });
+  assert.deepEqual(others[0]?.outcome?.warnings, []);
+});
+
 test('a pool that goes is no other pool: its own deletion does the rest', async () => {
   const gone = { ...pool('a', { tier: 'a' }) };
   gone.metadata = { ...gone.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
