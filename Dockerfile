@@ -1,10 +1,14 @@
 # The image of the controller (manifests/controller.yaml): docker build -t registry.example.com/kubectl-nodepool:0.1.0 .
-FROM node:26.10.0-slim AS build
+# A tag can come to mean another image. To pin what is built on, name its digest, which `docker buildx imagetools inspect
+# node:26.10.0-slim` prints: docker build --build-arg BASE=node:26.10.0-slim@sha256:DIGEST .
+ARG BASE=node:26.10.0-slim
+
+FROM ${BASE} AS build
 WORKDIR /src
 COPY . .
 RUN npm ci && npm run prepack
 
-FROM node:26.10.0-slim
+FROM ${BASE}
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /src/package.json /src/LICENSE ./

@@ -324,4 +324,55 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: ['const since = isContested ? entry.lastAt : (entry.writes[0].at ?? entry.lastAt);'],
     },
   ],
+  'src/operations/apply.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        'const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : ["Stryker was here"];',
+        'for (const { from, to } of moves) for (const pool of [from, to]) if (true) touched.add(pool);',
+        // What was moved was written whole: its other pools have nothing to write there.
+        'const only = new Set([...named, ...moves.map(() => undefined)]);',
+        // One that was refused or interrupted is so again at once.
+        'if (false || !touched.has(pool)) return result;',
+        'if (first === undefined || false || !touched.has(pool)) return result;',
+        'if (first === undefined || first.kind === "" || !touched.has(pool)) return result;',
+        // A node that came or went since the first round changes the status.
+        'statusWritten: true,',
+        'for (const { from, to } of outcome?.moves ?? ["Stryker was here"]) {',
+        'for (const other of [from, to]) if (true && other !== pool) touched.add(other);',
+      ],
+    },
+    {
+      why: 'somebody else would have to change the RuntimeClass between the two rounds of one run',
+      mutants: ['const runtimeClass = true ? first.runtimeClass : outcome.runtimeClass;'],
+    },
+  ],
+  'src/operations/plan-moves.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: [
+        // What is done already has no patch, and is left out by that.
+        'const wanted = new Map(asked.map(node => [node, change]));',
+        "return kind === 'remove' ? !view.poolsOf(node).includes(pool) : false;",
+        'const plan = planCluster(view, { pools: [], changes: wanted });',
+        // Checked before: without names and selector there is --from.
+        'if (nodes.length === 0 && true) return view.members(from).map(node => node.name);',
+        // The plan of the change says the same.
+        ';',
+        'false || rival === name ? [] : (view.pool(rival) ?? []),',
+        'const source = false || owner === name ? undefined : view.pool(owner);',
+      ],
+    },
+    {
+      why: UNREACHABLE,
+      mutants: [
+        'return from === undefined || view.claim(node).owner === from;',
+        'if (pool.metadata.deletionTimestamp !== undefined) {',
+        'if (true) assertKnown(pool);',
+        "return kind === 'remove' ? !view.poolsOf(node).includes(pool) : view.claim(node).owner === pool;",
+        'rival === undefined || rival === name ? [] : (view.pool(rival) ?? ["Stryker was here"]),',
+        'if (false) return;',
+      ],
+    },
+  ],
 };

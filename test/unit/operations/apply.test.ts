@@ -1,41 +1,19 @@
 /** Which pools are reconciled, in which order, and what is told of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../../src/controller/clock.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate } from '../../../src/operations/apply.ts';
+import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
-import { View } from '../../../src/reconciler/view.ts';
-import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
-import { member, pool, role, server } from './fake-server.ts';
+import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
+import { applied, names, statusesIn } from './apply-world.ts';
+import { member, pool, role } from './fake-server.ts';
 
-interface More {
-  options?: Partial<ApplyOptions>;
-  deps?: Partial<ApplyDeps>;
-  pods?: ReadonlyMap<string, number>;
-  port?: (cluster: ClusterPort) => Partial<ClusterPort>;
-}
-
-async function applied(pools: NodePool[], nodes: Node[], intent: Intent, { options, deps, pods, port }: More = {}) {
-  const { cluster, live, known, writes } = server(pools, nodes);
-  const view = new View(pools, nodes, []);
-  const all: ApplyDeps = {
-    cluster: { ...cluster, ...port?.(cluster) },
-    now: () => new Date('2026-01-01T00:00:00Z'),
-    clock: systemClock,
-    sleep: async () => {},
-    warn: () => {},
-    ...deps,
-  };
-  const result = await apply(view, intent, { concurrency: 4, dryRun: false, ...options }, all, pods);
-  return { ...result, view, live, known, writes };
-}
-
-const names = (results: { pool: string }[]) => results.map(each => each.pool);
-const statusesIn = (writes: string[]) => writes.filter(write => write.startsWith('status '));
+/** Matches what is in zone z, and gets none that an older pool matches. */
+const younger = (name: string) =>
+  aPool({ nodeSelector: { zone: 'z' } }, { name, uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' });
+const inZone = () => ({ ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } });
 
 /** A move of n1 from a to b, and how it is asked for. */
 const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
@@ -73,6 +51,28 @@ test('a run that changes no node looks at no other pool', async () => {
   assert.deepEqual([names(own), names(others)], [['a'], []]);
 });
 
+test('a pool that lost a node to one of the intent is none of its business while the node stays', async () => {
+  const { others } = await applied([pool('a', { tier: 'a' }), younger('m')], [inZone()], { pools: ['a'] });
+  assert.deepEqual(others, []);
+});
+
+test('a pool that matched a node only before its change, or does only after it, is told of it', async () => {
+  const pools = [pool('a', { tier: 'a' }), pool('b', {}), younger('m')];
+  const changed = (zone: string | null): Intent => ({
+    pools: ['b'],
+    changes: new Map([['n1', { ...MOVED, labels: () => ({ ...MOVED.labels(), zone }) }]]),
+  });
+  const left = await applied(pools, [inZone()], changed(null));
+  const joined = await applied(pools, [member('n1', 'a', 'a')], changed('z'));
+  assert.deepEqual(
+    [names(left.others), names(joined.others)],
+    [
+      ['a', 'm'],
+      ['a', 'm'],
+    ],
+  );
+});
+
 test('of another pool only the nodes of the intent are written', async () => {
   const drifted = { ...member('n2', 'a', 'a'), labels: role('a') };
   const { others, live } = await applied(
@@ -108,6 +108,19 @@ test('a change that cannot be written is told to its old pool as well', async ()
     ['cannot patch Node "n1"'],
   );
   assert.deepEqual(names(others), ['a']);
+});
+
+test('a node that cannot be moved is as its old pool says all the same', async () => {
+  const port = ({ patchNode }: ClusterPort): Partial<ClusterPort> => ({
+    patchNode: (name, patch) =>
+      Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
+        ? Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"'))
+        : patchNode(name, patch),
+  });
+  const drifted = { ...member('n1', 'a', 'a'), labels: role('a') };
+  const { others, live } = await applied([pool('a', { tier: 'a' }), pool('b', {})], [drifted], move, { port });
+  assert.deepEqual(live.get('n1')?.labels, { ...role('a'), tier: 'a' });
+  assert.deepEqual(others[0]?.outcome?.warnings, []);
 });
 
 test('a pool that goes is no other pool: its own deletion does the rest', async () => {
@@ -205,6 +218,36 @@ test('NoExecute taints that were not agreed to are not set, on nodes of the inte
   assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
 });
 
+test('with --yes a NoExecute taint that is due after the plan is set as well; else it is refused', async () => {
+  const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
+  const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
+  // Somebody takes the taint off after the nodes were read.
+  const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
+    let isChanged = false;
+    return {
+      getNode: async name => {
+        const node = await getNode(name);
+        return node && { ...node, taints: [] };
+      },
+      async patchNode(...args) {
+        if (isChanged) return patchNode(...args);
+        isChanged = true;
+        return { kind: 'conflict' };
+      },
+    };
+  };
+  const run = (consent: ReadonlySet<string> | undefined) =>
+    applied([strict], [planned], { pools: ['b'] }, { port, options: { consent } });
+  const yes = await run(undefined);
+  assert.deepEqual(
+    yes.own[0]?.outcome?.moves[0]?.changes.map(({ key }) => key),
+    ['tier', 'd'],
+  );
+  const bound = await run(new Set());
+  assert.deepEqual(bound.own[0]?.outcome?.moves, []);
+  assert.match(bound.own[0]?.outcome?.failures[0]?.message ?? '', /d:NoExecute, which was not agreed to; it was not/);
+});
+
 test('progress is told, and once it is aborted nothing is written', async () => {
   const told: string[] = [];
   const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
@@ -245,93 +288,6 @@ test('two pools of the intent that a node moves between are both right, whicheve
     );
     assert.equal(writes.filter(write => write === 'node n1').length, 1);
   }
-});
-
-/** c releases n1, what it displaced comes back, and by that d has the node: written by c when d has been done before. */
-const C = pool('c', { tier: 'c' });
-const D = aPool({ nodeSelector: { tier: 'old' }, handler: 'runc' }, { ...pool('d', {}).metadata, name: 'd' });
-const RELEASED = aNode({
-  name: 'n1',
-  labels: { tier: 'c' },
-  record: recordOf({ pool: 'c', labels: { tier: 'c' }, displaced: { labels: { tier: 'old' } } }),
-});
-
-/** The events of the first round fail, and its status loses its conditions; node writes wait for that status. */
-function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
-  let created: RuntimeClass | undefined;
-  const first = Promise.withResolvers<void>();
-  const rounds = { status: 0, event: 0 };
-  return {
-    getRuntimeClass: async () => created,
-    async createRuntimeClass(runtimeClass) {
-      created = { ...runtimeClass, metadata: { ...runtimeClass.metadata, uid: 'uid-rc', resourceVersion: '1' } };
-      return { kind: 'created', runtimeClass: created };
-    },
-    async patchNode(...args) {
-      await first.promise;
-      return patchNode(...args);
-    },
-    async patchStatus(of, status) {
-      const answer = await patchStatus(of, status);
-      if (of.metadata.name !== 'd' || ++rounds.status > 1 || answer.kind !== 'written') return answer;
-      first.resolve();
-      const { conditions: _conditions, ...stored } = status;
-      return { kind: 'written', pool: { ...answer.pool, status: stored } };
-    },
-    async createEvent(of, event) {
-      if (of.metadata.name === 'd' && ++rounds.event === 1) throw new NodepoolError('cluster', 'cannot create events');
-      return createEvent(of, event);
-    },
-  };
-}
-
-test('a pool that gets a node from another one when it is done is done again, and all of it is told', async () => {
-  for (const order of [
-    ['c', 'd'],
-    ['d', 'c'],
-  ]) {
-    const { own, others, known, writes } = await applied([C, D], [RELEASED], { pools: order }, { port: firstRound });
-    assert.deepEqual([names(own), others], [order, []]);
-    const of = (name: string) => own.find(each => each.pool === name)?.outcome ?? assert.fail();
-    assert.deepEqual([of('d').status?.nodeCount, known.get('d')?.status?.nodeCount], [1, 1]);
-    assert.deepEqual([of('c').status?.nodeCount, known.get('c')?.status?.nodeCount], [0, 0]);
-    assert.equal(of('d').runtimeClass.kind, 'created');
-    assert.deepEqual(of('d').lacking, ['status.conditions']);
-    assert.deepEqual(of('d').warnings, ['cannot create events']);
-    assert.equal(of('d').statusWritten, true);
-    assert.deepEqual(
-      movesOf(own).map(({ node, from, to }) => [node, from, to]),
-      [['n1', 'c', 'd']],
-    );
-    assert.deepEqual(statusesIn(writes), ['status d 200 0', 'status c 200 0', 'status d 200 1']);
-  }
-});
-
-test('a pool that is refused the second time keeps what it did the first time, with the refusal', async () => {
-  const dropped = ['handler'];
-  const port = (cluster: ClusterPort): Partial<ClusterPort> => {
-    const all = { ...cluster, ...firstRound(cluster) };
-    const drop = <T extends NodePool | undefined>(of: T): T => of && { ...of, dropped };
-    return {
-      ...all,
-      getPool: async name => drop(await cluster.getPool(name)),
-      async patchStatus(of, status) {
-        const answer = await all.patchStatus(of, status);
-        return of.metadata.name === 'd' && answer.kind === 'written' ? { ...answer, pool: drop(answer.pool) } : answer;
-      },
-    };
-  };
-  const { own } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
-  const [d] = own;
-  assert.deepEqual([d?.outcome?.status?.nodeCount, d?.outcome?.runtimeClass.kind], [0, 'created']);
-  assert.match(d?.error?.message ?? '', /^nodepool d is left as it is: the CRD that is installed drops spec.handler/);
-});
-
-test('a pool that neither gave nor got nodes of others is done once', async () => {
-  const nodes = [{ ...member('n2', 'c', 'x'), labels: role('c') }, RELEASED];
-  const other = pool('e', {});
-  const { writes } = await applied([C, other], nodes, { pools: ['c', 'e'] });
-  assert.deepEqual(statusesIn(writes).toSorted(), ['status c 200 1', 'status e 200 0']);
 });
 
 const OUTCOME: PoolOutcome = {

@@ -1,15 +1,13 @@
 /** What is asked for is checked as a whole before anything is written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { Node, NodePool } from '../../../src/nodepool/types.ts';
-import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
+import type { NodePool } from '../../../src/nodepool/types.ts';
+import type { MoveOptions } from '../../../src/operations/plan-moves.ts';
 import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-import { member, pool, role, server } from './fake-server.ts';
+import { member, pool, role } from './fake-server.ts';
+import { A, B, planned, refused } from './plan-moves-world.ts';
 
-const younger = (name: string, nodeSelector: Record<string, string>, labels = {}) =>
-  aPool({ nodeSelector, labels }, { name, uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' });
 const marked = (of: NodePool): NodePool => ({
   ...of,
   metadata: { ...of.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -18,28 +16,6 @@ const unreadable = (of: NodePool, field: string): NodePool => ({
   ...of,
   unreadable: [{ field, message: 'is no map', reason: 'invalid' } as never],
 });
-
-const MOVE: MoveOptions = { kind: 'move', pool: 'b', nodes: [], selector: undefined, from: undefined };
-const A = pool('a', { tier: 'a' });
-const B = pool('b', { tier: 'b' });
-
-async function planned(pools: NodePool[], nodes: Node[], options: Partial<MoveOptions>, selected?: Node[]) {
-  const { cluster, nodeAccess, writes } = server(pools, nodes);
-  const select = async () => selected ?? nodes;
-  const result = await planMoves({ ...MOVE, ...options }, { cluster, nodeAccess: { ...nodeAccess, select } });
-  assert.deepEqual(writes, []);
-  return { ...result, names: result.plan.nodes.map(({ node }) => node.name) };
-}
-
-async function refused(pools: NodePool[], nodes: Node[], options: Partial<MoveOptions>, selected?: Node[]) {
-  try {
-    await planned(pools, nodes, options, selected);
-  } catch (error) {
-    assert.ok(error instanceof NodepoolError, String(error));
-    return [error.kind, error.message, error.next];
-  }
-  return assert.fail('it was planned');
-}
 
 test('a move: labels, values and record in one patch, by the reconcile of the pool that gets the node', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a'), member('n3', 'b', 'b')];
@@ -99,11 +75,11 @@ test('pools and nodes that do not exist are named, all of them', async () => {
 });
 
 test('a node that came after the nodes were read is left out, if a selector found it', async () => {
-  const { names } = await planned([A, B], [member('n1', 'a', 'a')], { selector: 'x' }, [
+  const { names, unchanged } = await planned([A, B], [member('n1', 'a', 'a')], { selector: 'x' }, [
     member('n1', 'a', 'a'),
     aNode({ name: 'late' }),
   ]);
-  assert.deepEqual(names, ['n1']);
+  assert.deepEqual([names, unchanged], [['n1'], []]);
 });
 
 test('a pool that is being deleted gets no nodes, and lets go of its own', async () => {
@@ -166,59 +142,6 @@ test('a selector: of what it finds those are meant that --from names, and of a r
   assert.deepEqual([removal.names, removal.unchanged], [['n1'], []]);
 });
 
-test('a removal keeps the labels by which another pool has the node', async () => {
-  const shared = aPool({ nodeSelector: { zone: 'z', ...role('a') } }, { name: 'both', uid: 'uid-both' });
-  const node = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
-  const later = { ...A, metadata: { ...A.metadata, creationTimestamp: '2026-03-01T00:00:00Z' } };
-  const { plan } = await planned([shared, later], [node], { kind: 'remove', pool: 'both', nodes: ['n1'] });
-  assert.deepEqual(plan.nodes[0]?.patch?.labels?.zone, null);
-  assert.equal(plan.nodes[0]?.patch?.labels?.['node-role.kubernetes.io/a'], undefined);
-  assert.equal(plan.nodes[0]?.owner, 'a');
-});
-
-test('a removal from a pool that lost the node to another leaves it with its owner', async () => {
-  const rival = younger('rival', { zone: 'z' });
-  const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
-  const { plan } = await planned([A, rival], [node], { kind: 'remove', pool: 'rival', nodes: ['n1'] });
-  assert.deepEqual(
-    plan.nodes.map(({ owner, patch }) => [owner, patch?.labels]),
-    [['a', { zone: null }]],
-  );
-});
-
-test('a removal that the labels of its owner would undo is refused, and so is a move', async () => {
-  const giver = pool('giver', { grade: 'y' });
-  const taker = younger('taker', { grade: 'y' });
-  const node = aNode({
-    name: 'n1',
-    labels: { ...role('giver'), grade: 'y' },
-    record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
-  });
-  const next = 'see why with `kubectl nodepool nodes --why n1`';
-  assert.deepEqual(await refused([giver, taker], [node], { kind: 'remove', pool: 'taker', nodes: ['n1'] }), [
-    'input',
-    'node n1 would match pool taker again at once: pool giver gives it the labels for that',
-    next,
-  ]);
-  // b selects by what only a gives, and takes back.
-  const needy = aPool({ nodeSelector: { ...role('b'), tier: 'a' } }, { name: 'b', uid: 'uid-b' });
-  assert.deepEqual(await refused([A, needy], [member('n1', 'a', 'a')], { nodes: ['n1'] }), [
-    'input',
-    'node n1 would not stay in pool b: another pool would have it',
-    next,
-  ]);
-  // What a displaced comes back, and another pool selects by that.
-  const record = recordOf({ pool: 'a', labels: { tier: 'a' }, displaced: { labels: { tier: 'old' } } });
-  const [, message] = await refused(
-    [A, needy, younger('c', { tier: 'old' })],
-    [{ ...member('n1', 'a', 'a'), record }],
-    {
-      nodes: ['n1'],
-    },
-  );
-  assert.equal(message, 'node n1 would not stay in pool b: pool c would have it');
-});
-
 test('pools that would hand a node to each other for ever are named', async () => {
   const gpu = pool('gpu', { accelerator: 'nvidia' });
   const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia', uid: 'u' });
@@ -245,6 +168,9 @@ test('asked again after a change by somebody else, a change looks at the node an
   const change = intent.changes.get('n1') ?? assert.fail();
   view.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
   assert.throws(() => planMembershipChange(view, 'n1', change), { message: '--from a: node n1 is in no pool' });
+  // It has come to the new pool without us.
+  view.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
+  assert.equal(planMembershipChange(view, 'n1', change)?.patch, undefined);
   view.removePool('b', 'uid-b');
   assert.throws(() => planMembershipChange(view, 'n1', change), {
     kind: 'cluster',

@@ -1,0 +1,103 @@
+/** A pool that is done, and then gets a node from another pool of the same run. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
+import { movesOf } from '../../../src/operations/apply.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { applied, names, statusesIn } from './apply-world.ts';
+import { member, pool, role } from './fake-server.ts';
+
+/** c releases n1, what it displaced comes back, and by that d has the node: written by c when d has been done before. */
+const C = pool('c', { tier: 'c' });
+const D = aPool({ nodeSelector: { tier: 'old' }, handler: 'runc' }, { ...pool('d', {}).metadata, name: 'd' });
+const RELEASED = aNode({
+  name: 'n1',
+  labels: { tier: 'c' },
+  record: recordOf({ pool: 'c', labels: { tier: 'c' }, displaced: { labels: { tier: 'old' } } }),
+});
+
+/** The events of the first round fail, and its status loses its conditions; the write of n1 waits for that status. */
+function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
+  let created: RuntimeClass | undefined;
+  const first = Promise.withResolvers<void>();
+  const rounds = { status: 0, event: 0 };
+  return {
+    getRuntimeClass: async () => created,
+    async createRuntimeClass(runtimeClass) {
+      created = { ...runtimeClass, metadata: { ...runtimeClass.metadata, uid: 'uid-rc', resourceVersion: '1' } };
+      return { kind: 'created', runtimeClass: created };
+    },
+    async patchNode(name, patch) {
+      if (name === 'n1') await first.promise;
+      return patchNode(name, patch);
+    },
+    async patchStatus(of, status) {
+      const answer = await patchStatus(of, status);
+      if (of.metadata.name !== 'd' || ++rounds.status > 1 || answer.kind !== 'written') return answer;
+      first.resolve();
+      const { conditions: _conditions, ...stored } = status;
+      return { kind: 'written', pool: { ...answer.pool, status: stored } };
+    },
+    async createEvent(of, event) {
+      if (of.metadata.name === 'd' && ++rounds.event === 1) throw new NodepoolError('cluster', 'cannot create events');
+      return createEvent(of, event);
+    },
+  };
+}
+
+test('a pool that gets a node from another one when it is done is done again, and all of it is told', async () => {
+  for (const order of [
+    ['c', 'd'],
+    ['d', 'c'],
+  ]) {
+    const nodes = [RELEASED, aNode({ name: 'n2', uid: 'uid-n2', labels: { tier: 'old' } })];
+    const { own, others, known, writes } = await applied([C, D], nodes, { pools: order }, { port: firstRound });
+    assert.deepEqual([names(own), others], [order, []]);
+    const of = (name: string) => own.find(each => each.pool === name)?.outcome ?? assert.fail();
+    assert.deepEqual([of('d').status?.nodeCount, known.get('d')?.status?.nodeCount], [2, 2]);
+    assert.deepEqual([of('c').status?.nodeCount, known.get('c')?.status?.nodeCount], [0, 0]);
+    assert.equal(of('d').runtimeClass.kind, 'created');
+    assert.deepEqual(of('d').lacking, ['status.conditions']);
+    assert.deepEqual(of('d').warnings, ['cannot create events']);
+    assert.equal(of('d').statusWritten, true);
+    assert.deepEqual(
+      movesOf(own)
+        .map(({ node, from, to }) => [node, from, to])
+        .toSorted(),
+      [
+        ['n1', 'c', 'd'],
+        ['n2', undefined, 'd'],
+      ],
+    );
+    assert.deepEqual(statusesIn(writes), ['status d 200 1', 'status c 200 0', 'status d 200 2']);
+  }
+});
+
+test('a pool that is refused the second time keeps what it did the first time, with the refusal', async () => {
+  const dropped = ['handler'];
+  const port = (cluster: ClusterPort): Partial<ClusterPort> => {
+    const all = { ...cluster, ...firstRound(cluster) };
+    const drop = <T extends NodePool | undefined>(of: T): T => of && { ...of, dropped };
+    return {
+      ...all,
+      getPool: async name => drop(await cluster.getPool(name)),
+      async patchStatus(of, status) {
+        const answer = await all.patchStatus(of, status);
+        return of.metadata.name === 'd' && answer.kind === 'written' ? { ...answer, pool: drop(answer.pool) } : answer;
+      },
+    };
+  };
+  const { own } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
+  const [d] = own;
+  assert.deepEqual([d?.outcome?.status?.nodeCount, d?.outcome?.runtimeClass.kind], [0, 'created']);
+  assert.match(d?.error?.message ?? '', /^nodepool d is left as it is: the CRD that is installed drops spec.handler/);
+});
+
+test('a pool that neither gave nor got nodes of others is done once', async () => {
+  const nodes = [{ ...member('n2', 'c', 'x'), labels: role('c') }, RELEASED];
+  const other = pool('e', {});
+  const { writes } = await applied([C, other], nodes, { pools: ['c', 'e'] });
+  assert.deepEqual(statusesIn(writes).toSorted(), ['status c 200 1', 'status e 200 0']);
+});

@@ -1,0 +1,38 @@
+/** Applies an intent on a server that keeps what it is sent. */
+import { systemClock } from '../../../src/controller/clock.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { type ApplyDeps, type ApplyOptions, apply } from '../../../src/operations/apply.ts';
+import type { Intent } from '../../../src/reconciler/intent.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { View } from '../../../src/reconciler/view.ts';
+import { server } from './fake-server.ts';
+
+interface More {
+  options?: Partial<ApplyOptions>;
+  deps?: Partial<ApplyDeps>;
+  pods?: ReadonlyMap<string, number>;
+  port?: (cluster: ClusterPort) => Partial<ClusterPort>;
+}
+
+export async function applied(
+  pools: NodePool[],
+  nodes: Node[],
+  intent: Intent,
+  { options, deps, pods, port }: More = {},
+) {
+  const { cluster, live, known, writes } = server(pools, nodes);
+  const view = new View(pools, nodes, []);
+  const all: ApplyDeps = {
+    cluster: { ...cluster, ...port?.(cluster) },
+    now: () => new Date('2026-01-01T00:00:00Z'),
+    clock: systemClock,
+    sleep: async () => {},
+    warn: () => {},
+    ...deps,
+  };
+  const result = await apply(view, intent, { concurrency: 4, dryRun: false, ...options }, all, pods);
+  return { ...result, view, live, known, writes };
+}
+
+export const names = (results: { pool: string }[]) => results.map(each => each.pool);
+export const statusesIn = (writes: string[]) => writes.filter(write => write.startsWith('status '));
