@@ -75,8 +75,8 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
         newId,
         log,
         metrics,
-        onChanged({ pool, status }) {
-          last = `; last change: ${pool} ${status === undefined ? 'released' : status.status}`;
+        onChanged({ pool, kind, status }) {
+          last = `; last change: ${pool} ${kind === 'released' ? kind : (status?.status ?? 'nodes written')}`;
         },
       },
     );

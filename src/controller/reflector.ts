@@ -123,6 +123,12 @@ export class Reflector<T> {
     this.#endWatch();
   }
 
+  /** The same; until it is listed, nobody knows whether the server still has the history that was followed. */
+  doubt(): void {
+    this.#history.fails(true);
+    this.relist();
+  }
+
   /** Resolves when hasSynced turns true and the listeners know of every object; never, if it does not. */
   synced(): Promise<void> {
     return this.#synced.promise;
@@ -156,12 +162,24 @@ export class Reflector<T> {
   }
 
   async #list(signal: AbortSignal): Promise<Outcome> {
+    // Now, not at its end: who asks for a list while this one is under way wants another.
+    this.#needsList = false;
+    try {
+      const outcome = await this.#listInto(signal);
+      this.#needsList ||= outcome.kind !== 'fine';
+      return outcome;
+    } catch (error) {
+      this.#needsList = true;
+      throw error;
+    }
+  }
+
+  async #listInto(signal: AbortSignal): Promise<Outcome> {
     const listed = await this.#pager.list(signal);
     if (listed.kind !== 'listed') return listed;
     const accepted = await this.#history.accept(listed, signal);
     if (accepted.kind !== 'accepted') return accepted;
     this.#backoff.reset();
-    this.#needsList = false;
     this.#deliver(accepted.events);
     this.#hasSynced = true;
     this.#synced.resolve();

@@ -13,20 +13,29 @@ export interface ResyncOptions {
   wall: () => Date;
 }
 
-/**
- * Calls `onDue` every so often, and at once after a time in which the process did not run: its connections may be those
- * of a server whose etcd was restored meanwhile, and has caught up since. Returns what ends that.
- */
-export function startResync({ everyMs, clock, wall }: ResyncOptions, onDue: () => void): () => void {
+export interface ResyncCalls {
+  /** Every so often. */
+  onInterval: () => void;
+  /**
+   * As soon as the process goes on after a time in which it did not run: its connections may be those of a server whose
+   * etcd was restored meanwhile, and has caught up since. The interval begins anew.
+   */
+  onPause: () => void;
+}
+
+/** Returns what ends the calls. */
+export function startResync({ everyMs, clock, wall }: ResyncOptions, { onInterval, onPause }: ResyncCalls): () => void {
   let due = clock.now() + everyMs;
   let cancel = () => {};
   const tick = () => {
     const [slept, woke] = [clock.now(), wall().getTime()];
     cancel = clock.after(TICK_MS, () => {
       const passed = Math.max(clock.now() - slept, wall().getTime() - woke);
-      if (clock.now() >= due || passed > TICK_MS + PAUSE_MS) {
+      const isPause = passed > TICK_MS + PAUSE_MS;
+      if (isPause || clock.now() >= due) {
         due = clock.now() + everyMs;
-        onDue();
+        if (isPause) onPause();
+        else onInterval();
       }
       tick();
     });

@@ -30,17 +30,28 @@ export class NodePools {
   }
 
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite> {
-    return this.#patchMetadata(pool, { finalizers });
+    return this.#patch(pool, { op: 'add', path: '/metadata/finalizers', value: finalizers });
   }
 
   annotate(pool: NodePool, key: string, value: string): Promise<PoolWrite> {
-    return this.#patchMetadata(pool, { annotations: { [key]: value } });
+    const { annotations } = pool.metadata;
+    const path = `/metadata/annotations`;
+    return annotations === undefined
+      ? this.#patch(pool, { op: 'add', path, value: { [key]: value } })
+      : this.#patch(pool, { op: 'add', path: `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, value });
   }
 
-  /** Replaces it whole: a merge patch would keep keys of maps that are gone. The resourceVersion makes the server compare it. */
-  async patchStatus({ metadata, spec, unreadable }: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
-    // With another CRD the server may read less of the spec than is known here, and would store what it reads. Of one that
-    // is unreadable, what is known here is not what the server has.
+  /** Replaces it whole: a merge patch would keep keys of maps that are gone. */
+  patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
+    return this.#patch(pool, { op: 'add', path: '/status', value: status }, 'status');
+  }
+
+  /**
+   * The server compares the resourceVersion, and the fields of the spec that an earlier CRD drops: with such a CRD it reads
+   * less of the spec than is known here, and would store what it reads. Of an unreadable one, what is known here is not
+   * what the server has.
+   */
+  async #patch({ metadata, spec, unreadable }: NodePool, change: object, subresource?: 'status'): Promise<PoolWrite> {
     const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
     return poolWrite(
       await this.#api.patch<NodePool>(NODE_POOLS, metadata.name, {
@@ -48,22 +59,10 @@ export class NodePools {
         body: [
           { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
           ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
-          { op: 'add', path: '/status', value: status },
+          change,
         ],
         query: this.#writeQuery,
-        subresource: 'status',
-        replayable: true,
-      }),
-    );
-  }
-
-  async #patchMetadata({ metadata }: NodePool, change: object): Promise<PoolWrite> {
-    const { name, resourceVersion } = metadata;
-    return poolWrite(
-      await this.#api.patch<NodePool>(NODE_POOLS, name, {
-        contentType: MERGE_PATCH,
-        body: { metadata: { resourceVersion, ...change } },
-        query: this.#writeQuery,
+        ...(subresource === undefined ? {} : { subresource }),
         replayable: true,
       }),
     );

@@ -22,14 +22,26 @@ export function droppedFields({ metadata, spec }: NodePool): string[] {
   return known.filter(field => set.has(`f:${field}`) && !(isObject(spec) && Object.hasOwn(spec, field)));
 }
 
-/** Of a pool that must not be written. */
-export function droppedError(pool: string, fields: readonly string[]): NodepoolError {
-  const named = fields.map(field => `spec.${field}`).join(', ');
-  return new NodepoolError(
-    'cluster',
-    `nodepool ${pool} is left as it is: the CRD that is installed drops ${named}, and any write would lose it`,
-    'run `kubectl nodepool install`, which brings it back',
-  );
+/** The pool must not be written. */
+export class DroppedFieldsError extends NodepoolError {
+  /** Paths, as `spec.nodeSelector`. */
+  readonly fields: readonly string[];
+
+  /** @param names of fields of the spec */
+  constructor(pool: string, names: readonly string[]) {
+    const fields = names.map(name => `spec.${name}`);
+    super(
+      'cluster',
+      `nodepool ${pool} is left as it is: the CRD that is installed drops ${fields.join(', ')}, and any write would lose it`,
+      'run `kubectl nodepool install`, which brings it back',
+    );
+    this.fields = fields;
+  }
+}
+
+/** Throws DroppedFieldsError for a pool of which the server drops something. */
+export function assertWhole({ metadata, dropped }: NodePool): void {
+  if (dropped !== undefined) throw new DroppedFieldsError(metadata.name, dropped);
 }
 
 /** Whether this version's CRD has the field. @param path as the server names one that it does not know: `spec.taints[0].key` */

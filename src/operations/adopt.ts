@@ -13,11 +13,13 @@ export interface AdoptOptions {
   labels: string[];
   /** Pools, as they are proposed, to look at alone; empty: all. */
   names: string[];
+  /** Names that are not found are passed over: they were a moment ago. */
+  isGoneIgnored?: boolean;
 }
 
 /** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
 export async function findAdoptable(
-  { labels, names }: AdoptOptions,
+  { labels, names, isGoneIgnored = false }: AdoptOptions,
   { cluster }: { cluster: ClusterPort },
 ): Promise<Candidate[]> {
   for (const label of labels) {
@@ -34,7 +36,7 @@ export async function findAdoptable(
   });
   const isFound = (name: string) => found.some(({ pool }) => pool.metadata.name === name);
   const missing = names.filter(name => !isFound(name));
-  if (missing.length > 0) {
+  if (missing.length > 0 && !isGoneIgnored) {
     const what = missing.map(name => `"${name}"`).join(', ');
     throw new NodepoolError(
       'input',

@@ -21,9 +21,9 @@ export async function createAdopted(
   let proposed: NodePool[] | undefined = found;
   // While a person thinks, nodes change, and with them what a pool would have to say.
   const propose = async () => {
-    const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names }, deps), true);
+    const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names, isGoneIgnored: true }, deps), true);
     proposed = undefined;
-    return { pools, plan: NO_CHANGE, ...(pools.length > 1 ? { question: questionOf(pools) } : {}) };
+    return { pools, plan: NO_CHANGE, ...(found.length > 1 ? { question: questionOf(pools) } : {}) };
   };
   const agreed = await agree(propose, deps.approve);
   if (agreed === undefined) return undefined;

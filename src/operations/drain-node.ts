@@ -60,7 +60,8 @@ interface Leaver {
 }
 
 /**
- * Writes its course into `drain`. Returns early when the signal is aborted. Throws when the node cannot be drained.
+ * Writes its course into `drain`, and gives whether the node is drained: not when the signal is aborted first. Throws when it
+ * cannot be drained.
  * @param listed the pods that have to go, as they were listed before the node was closed; undefined: they are listed now
  */
 export async function drainNode(
@@ -68,7 +69,7 @@ export async function drainNode(
   options: RemovalOptions,
   deps: NodeDrainDeps,
   listed?: readonly DrainPod[],
-): Promise<void> {
+): Promise<boolean> {
   const { clock, signal } = deps;
   const began = clock.now();
   const { evict, refusals } = listed === undefined ? await deps.pods.read(drain.node) : { evict: listed, refusals: [] };
@@ -76,7 +77,7 @@ export async function drainNode(
   drain.pods = drain.gone + evict.length;
   const left = new Map(evict.map((pod): [string, Leaver] => [pod.uid, { pod, askAt: began, wasAsked: false }]));
   const known = listed === undefined || options.dryRun ? undefined : listed;
-  const work: Work = { drain, options, deps, left, errors: [], known };
+  const work: Work = { drain, options, deps, left, errors: [], known, replaced: new Set() };
   while ((left.size > 0 || work.known !== undefined) && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
@@ -86,6 +87,7 @@ export async function drainNode(
     if (!signal.aborted) await look(work);
   }
   if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
+  return left.size === 0 && work.known === undefined;
 }
 
 interface Work {
@@ -98,6 +100,8 @@ interface Work {
   errors: string[];
   /** Until the first look: the pods that were listed before the node was closed. Others may have come until then. */
   known: readonly DrainPod[] | undefined;
+  /** Names of pods that were another one, by their UID, when their eviction was asked for. */
+  replaced: Set<string>;
 }
 
 /** A pod that can never go does not stop the others. */
@@ -133,6 +137,7 @@ function take(removal: Removal, leaver: Leaver, work: Work): void {
       return;
     case 'changed':
       // The next look finds out whether it is another pod by now.
+      work.replaced.add(podName(pod));
       leaver.askAt = now + LOOK_MS;
       return;
     case 'budget': {
@@ -188,12 +193,15 @@ async function look(work: Work): Promise<void> {
 
 /**
  * Those that came between the list and the cordon go, too. Only once: what comes later tolerates the cordon, and would be
- * evicted for ever. A pod that has the name of a known one has taken its place.
+ * evicted for ever. So does one that took the name of a known pod after its eviction; what had the name before that may be
+ * older than the cordon.
  */
 async function addLate(there: readonly DrainPod[], known: readonly DrainPod[], work: Work): Promise<void> {
-  const { drain, deps, left, errors } = work;
-  const names = new Set(known.map(podName));
-  const { evict, refusals } = await deps.pods.judge(there.filter(pod => !names.has(podName(pod))));
+  const { drain, deps, left, errors, replaced } = work;
+  const uids = new Set(known.map(({ uid }) => uid));
+  const names = new Set(known.map(podName).filter(name => !replaced.has(name)));
+  const late = there.filter(pod => !uids.has(pod.uid) && !names.has(podName(pod)));
+  const { evict, refusals } = await deps.pods.judge(late);
   errors.push(...groupByFate(refusals));
   for (const pod of evict) left.set(pod.uid, { pod, askAt: deps.clock.now(), wasAsked: false });
   drain.pods += evict.length;

@@ -129,8 +129,8 @@ async function drainOne(
 ): Promise<void> {
   each.phase = 'under way';
   try {
-    await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps, listed);
-    if (!deps.signal.aborted || each.gone === each.pods) finish(each, deps);
+    const isDrained = await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps, listed);
+    if (isDrained) finish(each, deps);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';

@@ -1,6 +1,6 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
 
-import { droppedError } from '../nodepool/dropped-fields.ts';
+import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
@@ -75,7 +75,7 @@ function assertReadable(pool: RawPool): void {
 /** A write would lose what the CRD drops. */
 function assertWhole(pool: RawPool): void {
   const { dropped, metadata } = soundPool(pool);
-  if (dropped !== undefined) throw droppedError(metadata.name, dropped);
+  if (dropped !== undefined) throw new DroppedFieldsError(metadata.name, dropped);
 }
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */

@@ -13,6 +13,7 @@ import { startResync } from '../controller/resync.ts';
 import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
+import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
@@ -144,16 +145,15 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       // One that has the server's word is enough: etcd goes back for all of them.
       if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
-        const dropped = view.pool(name)?.dropped;
-        if (dropped === undefined) throw error;
-        logLacking(dropped.map(field => `spec.${field}`));
+        if (!(error instanceof DroppedFieldsError)) throw error;
+        logLacking(name, error.fields);
         return undefined;
       });
       if (outcome === undefined) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
       if (hasChanged(outcome)) deps.onChanged(outcome);
       if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
       for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
-      if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(outcome.lacking);
+      if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
       if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
       const { failures, retryAfterMs } = outcome;
       const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
@@ -164,13 +164,18 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });
-  /** All pools at the start. At each resync what was missed is put right: the caches are listed anew for it. */
   const begin = () => {
     feed.start();
-    return startResync({ everyMs: options.resyncMs, clock, wall: now }, () => {
+    // Pods, which only the number of pods stands on, are many: they are listed anew after a pause alone.
+    const onInterval = () => {
       for (const each of [pools, nodes, runtimeClasses]) each.relist();
       feed.enqueueAll();
-    });
+    };
+    const onPause = () => {
+      for (const each of caches) each.doubt();
+      feed.enqueueAll();
+    };
+    return startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
   };
   const manager = new Manager({
     caches,
@@ -200,13 +205,17 @@ function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
   return lacking.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
 }
 
-/** Says what the CRD lacks, once for all pools. */
-function lackingLog(log: Log): (lacking: readonly string[]) => void {
-  let said: string | undefined;
-  return lacking => {
-    const text = lacking.length === 0 ? undefined : lackingMessage(lacking);
-    if (text !== undefined && text !== said) log('warning', text);
-    said = text;
+/** Says what the CRD lacks, once for all pools that lack the same. */
+function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => void {
+  const said = new Map<string, string>();
+  return (pool, lacking) => {
+    if (lacking.length === 0) {
+      said.delete(pool);
+      return;
+    }
+    const text = lackingMessage(lacking);
+    if (![...said.values()].includes(text)) log('warning', text);
+    said.set(pool, text);
   };
 }
 

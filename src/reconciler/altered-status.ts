@@ -2,7 +2,7 @@
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { isObject } from '../nodepool/json.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
-import type { NodePoolStatus } from '../nodepool/types.ts';
+import type { NodePoolStatus, ObjectMeta } from '../nodepool/types.ts';
 import { type Altered, alteredError } from './altered.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { isDropped } from './status-fields.ts';
@@ -29,25 +29,30 @@ export function alteredFields(
 }
 
 /** Throws NodeWriteError when an answer that differed has this status wait. */
-export function assertStatusFree(pool: string, pace: WritePace): void {
+export function assertStatusFree(pool: ObjectMeta, pace: WritePace): void {
   const state = pace.check(keyOf(pool), []);
   if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
 }
 
 /** The error, with the time of the next attempt: at once, each would be altered again. */
-export function alteredStatus(pool: string, altered: readonly Altered[], pace: WritePace): NodeWriteError | undefined {
+export function alteredStatus(
+  pool: ObjectMeta,
+  altered: readonly Altered[],
+  pace: WritePace,
+): NodeWriteError | undefined {
   const key = keyOf(pool);
   if (altered.length === 0) {
     pace.unaltered(key);
     return undefined;
   }
-  const error = alteredError(`the status of nodepool ${pool}`, altered);
+  const error = alteredError(`the status of nodepool ${pool.name}`, altered);
   pace.written(key, []);
   return new NodeWriteError(error, { retryAfterMs: pace.altered(key, [], error), isHeldBack: false });
 }
 
-function keyOf(pool: string): string {
-  return `status of NodePool ${pool}`;
+/** The status of a new spec does not wait for that of the one before. */
+function keyOf({ name, uid, generation }: ObjectMeta): string {
+  return `status of NodePool ${name} ${uid} ${generation}`;
 }
 
 /** Every value by its path: `status.nodeCount`, `status.conditions[Ready].reason`. */

@@ -1,10 +1,12 @@
 /** The finalizer keeps a deleted pool until its nodes are released. */
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { notDeleted } from './gone-pools.ts';
 import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
+import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
@@ -53,7 +55,7 @@ export async function editPool(
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const write = due(current);
     if (write === undefined) return current;
-    const written = await write();
+    const written = await writePool(current, write, deps);
     if (written.kind === 'written') {
       deps.view.setPool(written.pool);
       return written.pool;
@@ -62,6 +64,7 @@ export async function editPool(
     const latest = await readPool(name, uid, deps);
     // Another pool of that name: its finalizers are not this one's.
     if (latest === undefined || latest.metadata.uid !== uid) return undefined;
+    assertWhole(latest);
     if (written.kind === 'gone') throw stillThere(`cannot patch NodePool "${name}"`);
     current = latest;
   }

@@ -1,6 +1,6 @@
 /** Writes the status of a pool: replaced as a whole, guarded by the pool's resourceVersion, and only where it differs. */
 import type { Limiter } from '../controller/limiter.ts';
-import { droppedError } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
@@ -13,6 +13,7 @@ import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.t
 import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { holdBack } from './pool-nodes.ts';
+import { writePool } from './pool-write.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
 import type { StatusPace } from './status-pace.ts';
 import type { WritePace } from './write-pace.ts';
@@ -92,27 +93,24 @@ async function write(
       if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return done(status);
       return done(isSame(pool, await read()) ? status : undefined);
     }
-    // A spec changes as often as somebody may write pools: they wait for this status.
-    const isForSpec = status.observedGeneration !== current.status?.observedGeneration;
-    const waitMs = isForSpec ? 0 : (statusPace?.wait(name) ?? 0);
+    const waitMs = statusPace?.wait(metadata) ?? 0;
     if (waitMs > 0) {
       outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
       return 'held';
     }
-    assertStatusFree(name, pace);
+    assertStatusFree(metadata, pace);
     view.expectStatus(name, status);
-    const write = await limit(() => cluster.patchStatus(current, status)).catch(async (error: unknown) => {
-      throw (await droppedSince(error, read)) ?? error;
-    });
-    outcome.statusWritten = write.kind === 'written';
+    const write = await limit(() => writePool(current, () => cluster.patchStatus(current, status), deps));
     if (write.kind === 'written') {
-      statusPace?.written(name);
+      // A CRD that drops what differs has the server store what it had.
+      outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
+      statusPace?.written(metadata);
       view.setPool(write.pool);
       outcome.lacking = lackingFields(status, write.pool.status);
       if (!isSame(pool, write.pool)) return done(undefined);
       const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
       const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
-      const error = alteredStatus(name, altered, pace);
+      const error = alteredStatus(metadata, altered, pace);
       if (error !== undefined) {
         outcome.failures.push(failureOf(error));
         holdBack(error, outcome);
@@ -126,21 +124,12 @@ async function write(
       outcome.lacking = [STATUS_SUBRESOURCE];
       throw noStatusSubresource(name);
     }
+    assertWhole(latest);
     // Another process has reconciled a later spec: its word stands.
     if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
-}
-
-/** Why the server refused the patch, where it reads less of the pool's spec than was known: its CRD was replaced. */
-async function droppedSince(
-  error: unknown,
-  read: () => Promise<NodePool | undefined>,
-): Promise<NodepoolError | undefined> {
-  if (!(error instanceof NodepoolError) || error.isTransient || error.isGeneral) return undefined;
-  const latest = await read().catch(() => undefined);
-  return latest?.dropped === undefined ? undefined : droppedError(latest.metadata.name, latest.dropped);
 }
 
 /** Where no cache is followed, nobody reconciles a spec that came after the one that was read. */

@@ -63,6 +63,14 @@ test('also where another process has reconciled the new spec meanwhile, whose st
   assert.equal((await world.getPool('w'))?.status?.observedGeneration, 2);
 });
 
+test('an edit of the nodeSelector is no invalid object', async t => {
+  await world.nodes(...NODES.map(name => ({ name, labels: { kind: 'big' } })));
+  await world.pool('w', { labels: { tier: 'gold' }, nodeSelector: { kind: 'big' } });
+  const edit = () => world.edit('w', { spec: { nodeSelector: { kind: 'small' } } });
+  const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
+  assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
+});
+
 test('move and add say so, too, of the pool that loses or gets the nodes', async t => {
   await world.nodes({ name: 'a', labels: role('w') }, { name: 'b' }, { name: 'c' });
   await world.pool('w', { labels: { tier: 'gold' } });

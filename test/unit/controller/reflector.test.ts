@@ -126,6 +126,29 @@ describe('the watch', () => {
     assert.deepEqual([nth(3).options.resourceVersion, source.watches.length], ['12', 4]);
   });
 
+  test('relist() during a list has another one follow', async () => {
+    const { source, reflector, nth } = await createSynced();
+    reflector.relist();
+    await settle();
+    reflector.relist();
+    nth(2).send(added('a', 5), initialEnd(12));
+    await settle();
+    assert.equal(nth(3).options.initialEvents, true);
+    nth(3).send(added('a', 5), initialEnd(13));
+    await settle();
+    assert.deepEqual([nth(4).options.resourceVersion, source.watches.length], ['13', 5]);
+  });
+
+  test('doubt() leaves nothing confirmed until everything is listed', async () => {
+    const { reflector, nth } = await createSynced();
+    reflector.doubt();
+    await settle();
+    assert.equal(reflector.isConfirmed, false);
+    nth(2).send(added('a', 5), initialEnd(12));
+    await settle();
+    assert.equal(reflector.isConfirmed, true);
+  });
+
   test('429 with Retry-After: that time is kept, as an answer and in the stream, and there is no list', async () => {
     const { clock, source, nth } = await createSynced();
     nth(1).end(refused(429, 7000));

@@ -8,12 +8,14 @@ function create() {
   const due: number[] = [];
   let offset = 0;
   const wall = () => new Date(clock.wall().getTime() + offset);
-  const stop = startResync({ everyMs: 600_000, clock, wall }, () => due.push(clock.now()));
+  const pauses: number[] = [];
+  const calls = { onInterval: () => due.push(clock.now()), onPause: () => pauses.push(clock.now()) };
+  const stop = startResync({ everyMs: 600_000, clock, wall }, calls);
   /** Sets the time of day, and not the clock that only grows. */
   const setWall = (ms: number) => {
     offset += ms;
   };
-  return { clock, due, stop, setWall };
+  return { clock, due, pauses, stop, setWall };
 }
 
 test('is due every so often', async () => {
@@ -24,27 +26,27 @@ test('is due every so often', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('is due as soon as a process that did not run goes on, and counts from then', async () => {
-  const { clock, due } = create();
+test('tells a pause as soon as the process goes on, and counts from then', async () => {
+  const { clock, due, pauses } = create();
   await clock.advance(10_000);
   clock.freeze(20_000);
   await clock.advance(600_000);
-  assert.deepEqual(due, [30_000, 630_000]);
+  assert.deepEqual([pauses, due], [[30_000], [630_000]]);
 });
 
-test('is due after a sleep of the machine in which its clock stood still', async () => {
-  const { clock, due, setWall } = create();
+test('tells a pause after a sleep of the machine in which its clock stood still', async () => {
+  const { clock, pauses, setWall } = create();
   await clock.advance(10_000);
   setWall(3_600_000);
   await clock.advance(2_000);
-  assert.deepEqual(due, [11_000]);
+  assert.deepEqual(pauses, [11_000]);
 });
 
 test('a tick that is a little late, and a time of day that is set back, are no pause', async () => {
-  const { clock, due, setWall } = create();
+  const { clock, due, pauses, setWall } = create();
   await clock.advance(10_500);
   clock.freeze(4_000);
   setWall(-3_600_000);
   await clock.advance(10_000);
-  assert.deepEqual(due, []);
+  assert.deepEqual([due, pauses], [[], []]);
 });

@@ -168,6 +168,23 @@ describe('one node', () => {
     assert.match(it.told.at(-1) ?? '', /unable to drain node "a": cannot delete pods with local storage .*: ns\/q$/);
   });
 
+  test('a pod that took the place of a listed one before the node was closed goes, too', async () => {
+    const it = world({ pods: { a: [{ name: 'db-0' }] }, answers: { 'db-0': [{ kind: 'changed' }, GONE] } });
+    const { ended } = it.begin(() => it.pods.set('a', [makePod({ name: 'db-0', uid: 'another' })]));
+    await it.clock.advance(1000);
+    it.letGo('db-0');
+    await it.clock.advance(1000);
+    assert.deepEqual(states(await ended), ['a drained 2/2']);
+    assert.deepEqual(it.log.slice(1), ['evict db-0 @0', 'evict db-0 @1']);
+  });
+
+  test('Ctrl-C before the first look: nobody knows what came after the plan, and the node is not drained', async () => {
+    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] }, stopAtRemoval: 1 });
+    const { ended } = it.begin();
+    await it.clock.advance(1000);
+    assert.deepEqual(states(await ended), ['a under way 1/1']);
+  });
+
   test('what came after the plan is found also where the others are gone already', async () => {
     const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
     const { ended } = it.begin(() => it.pods.set('a', [makePod({ name: 'late' })]));

@@ -47,12 +47,14 @@ test('what the next status takes over from the answer is no concern', () => {
   assert.deepEqual(alteredFields({ sent, next: kept }, kept, []), []);
 });
 
+const P = { name: 'p', uid: 'u', generation: 1 };
+
 test('a status that was altered waits, twice as long each time, until it is stored as it was sent', () => {
   const clock = new FakeClock();
   const pace = new WritePace(clock);
   const altered = [{ name: 'status.nodeCount', sent: '2', found: '7' }];
-  assertStatusFree('p', pace);
-  const error = alteredStatus('p', altered, pace);
+  assertStatusFree(P, pace);
+  const error = alteredStatus(P, altered, pace);
   assert.deepEqual(
     [error?.message, error?.retryAfterMs],
     [
@@ -60,12 +62,12 @@ test('a status that was altered waits, twice as long each time, until it is stor
       1_000,
     ],
   );
-  assert.throws(() => assertStatusFree('p', pace), { isHeldBack: true, retryAfterMs: 1_000 });
-  assertStatusFree('q', pace);
+  assert.throws(() => assertStatusFree(P, pace), { isHeldBack: true, retryAfterMs: 1_000 });
+  assertStatusFree({ ...P, generation: 2 }, pace);
   clock.freeze(1_000);
-  assertStatusFree('p', pace);
-  assert.equal(alteredStatus('p', altered, pace)?.retryAfterMs, 2_000);
+  assertStatusFree(P, pace);
+  assert.equal(alteredStatus(P, altered, pace)?.retryAfterMs, 2_000);
   clock.freeze(2_000);
-  assert.equal(alteredStatus('p', [], pace), undefined);
-  assert.equal(alteredStatus('p', altered, pace)?.retryAfterMs, 1_000);
+  assert.equal(alteredStatus(P, [], pace), undefined);
+  assert.equal(alteredStatus(P, altered, pace)?.retryAfterMs, 1_000);
 });

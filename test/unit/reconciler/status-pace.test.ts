@@ -8,25 +8,38 @@ import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
+const BUSY = { name: 'busy', uid: 'u', generation: 1 };
+
 test('a pool gets 20 status writes at once, then one every 2 s; other pools are free', () => {
   const clock = new FakeClock();
   const pace = new StatusPace(clock);
   const times: number[] = [];
   for (; clock.now() < 60_000; clock.freeze(100)) {
-    if (pace.wait('busy') > 0) continue;
-    pace.written('busy');
+    if (pace.wait(BUSY) > 0) continue;
+    pace.written(BUSY);
     times.push(clock.now());
   }
   assert.equal(times.filter(at => at <= 2_000).length, 20 + 1);
   assert.equal(times.length, 20 + 29);
-  pace.written('busy');
-  const ms = pace.wait('busy');
+  pace.written(BUSY);
+  const ms = pace.wait(BUSY);
   assert.equal(ms, 2_000);
-  assert.equal(pace.wait('other'), 0);
+  assert.equal(pace.wait({ name: 'other' }), 0);
   clock.freeze(ms);
-  assert.equal(pace.wait('busy'), 0, 'it says when the next one is allowed');
-  for (clock.freeze(40_000); pace.wait('busy') === 0; pace.written('busy')) times.push(clock.now());
+  assert.equal(pace.wait(BUSY), 0, 'it says when the next one is allowed');
+  for (clock.freeze(40_000); pace.wait(BUSY) === 0; pace.written(BUSY)) times.push(clock.now());
   assert.equal(times.length, 49 + 20, 'all of the burst comes back in a quiet time');
+});
+
+test('the first status of a spec, or of a pool that was made anew, does not wait', () => {
+  const pace = new StatusPace(new FakeClock());
+  for (let times = 0; times < 20; times++) pace.written(BUSY);
+  assert.equal(pace.wait(BUSY), 2_000);
+  assert.equal(pace.wait({ ...BUSY, uid: 'another' }), 0);
+  const edited = { ...BUSY, generation: 2 };
+  assert.equal(pace.wait(edited), 0);
+  pace.written(edited);
+  assert.equal(pace.wait(edited), 4_000);
 });
 
 const LABELS = { 'node-role.kubernetes.io/worker': '' };

@@ -224,6 +224,33 @@ test('a refusal where the CRD drops fields of the spec says that; another one, a
   assert.deepEqual(await said(general, dropped), ['no credentials', 1]);
 });
 
+test('a refusal where the spec has been edited since is a conflict: the status is written on what is there now', async () => {
+  const edited = { ...pool, spec: { nodeSelector: { kind: 'big' } }, metadata: { ...pool.metadata, generation: 2 } };
+  const { server, write } = begin(edited);
+  server.before = request => {
+    if (request === 'patch' && server.requests.length === 1) throw new NodepoolError('cluster', 'the test failed');
+    return undefined;
+  };
+  const { failures, isWritten, status } = await write();
+  assert.deepEqual([isWritten, status?.observedGeneration], [true, 1]);
+  assert.match(failures[0]?.message ?? '', /^the spec of nodepool worker was changed while it was reconciled/);
+  assert.deepEqual(server.requests, ['patch', 'get', 'get', 'patch']);
+});
+
+test('a conflict with one whose spec the CRD drops by now: nothing is written over it', async () => {
+  const dropped = { ...pool, dropped: ['nodeSelector'], metadata: { ...pool.metadata, resourceVersion: '12' } };
+  const { server, write } = begin(dropped);
+  const { failures } = await write();
+  assert.match(failures[0]?.message ?? '', /the CRD that is installed drops spec.nodeSelector/);
+  assert.deepEqual(server.requests, ['patch', 'get']);
+});
+
+test('what the server stores as it was is no write', async () => {
+  const { server, write } = begin();
+  server.before = request => (request === 'patch' ? { kind: 'written', pool } : undefined);
+  assert.equal((await write()).statusWritten, false);
+});
+
 test('a refusal after which the pool cannot be read stays; a bug is thrown', async () => {
   const { server, write } = begin();
   server.before = request => {
