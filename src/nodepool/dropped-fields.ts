@@ -32,16 +32,18 @@ export class DroppedFieldsError extends NodepoolError {
     const fields = names.map(name => `spec.${name}`);
     super(
       'cluster',
-      `nodepool ${pool} is left as it is: the CRD that is installed drops ${fields.join(', ')}, and any write would lose it`,
-      'run `kubectl nodepool install`, which brings it back',
+      `nodepool ${pool} is left as it is: the CRD that is installed drops ${fields.join(', ')}, or a write under such a CRD has lost it`,
+      `run \`kubectl nodepool install\`; where it is missing after that, set it again with \`kubectl nodepool edit ${pool}\``,
     );
     this.fields = fields;
   }
 }
 
-/** Throws DroppedFieldsError for a pool of which the server drops something. */
+/** Throws DroppedFieldsError for a pool of which the server drops something; one that is being deleted needs no spec. */
 export function assertWhole({ metadata, dropped }: NodePool): void {
-  if (dropped !== undefined) throw new DroppedFieldsError(metadata.name, dropped);
+  if (dropped !== undefined && metadata.deletionTimestamp === undefined) {
+    throw new DroppedFieldsError(metadata.name, dropped);
+  }
 }
 
 /** Whether this version's CRD has the field. @param path as the server names one that it does not know: `spec.taints[0].key` */

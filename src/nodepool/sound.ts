@@ -17,7 +17,10 @@ export function soundPool<P extends NodePool>(raw: P): P {
   const { status: _status, ...rest } = raw;
   const dropped = droppedFields(raw);
   errors.push(
-    ...dropped.map(field => ({ field: `spec.${field}`, message: 'is dropped by the CRD that is installed' })),
+    ...dropped.map(field => ({
+      field: `spec.${field}`,
+      message: 'is dropped by the CRD that is installed, or was lost under such a CRD',
+    })),
   );
   const status = soundStatus(raw.status);
   return {

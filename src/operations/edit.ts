@@ -1,6 +1,6 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
 
-import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
@@ -44,6 +44,7 @@ export async function editByFlags(
     assertReadable(before);
     const { spec, notFound } = applyEdits(before.spec, edits);
     const after: RawPool = { ...before, spec };
+    assertWhole(soundPool(after));
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
     const plan = patch === undefined ? NO_CHANGE : await planOrError(() => planEdit(before, after, cluster));
@@ -64,18 +65,13 @@ export async function editByFlags(
 
 /** Flags change what is there; on a field of another type they would say nothing, or drop it. */
 function assertReadable(pool: RawPool): void {
-  assertWhole(pool);
-  const { unreadable, metadata } = soundPool(pool);
-  if (unreadable === undefined) return;
+  const { unreadable = [], dropped = [], metadata } = soundPool(pool);
+  // What is missing may be set by the flags.
+  const wrong = unreadable.filter(({ field }) => !dropped.some(name => field === `spec.${name}`));
+  if (wrong.length === 0) return;
   const next = `mend it in your editor: kubectl nodepool edit ${metadata.name}`;
-  const errors = unreadable.map(error => ({ ...error, next }));
+  const errors = wrong.map(error => ({ ...error, next }));
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
-}
-
-/** A write would lose what the CRD drops. */
-function assertWhole(pool: RawPool): void {
-  const { dropped, metadata } = soundPool(pool);
-  if (dropped !== undefined) throw new DroppedFieldsError(metadata.name, dropped);
 }
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
@@ -104,7 +100,6 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
   const { pools, editor } = deps;
   const original = await pools.get(name);
   if (original === undefined) throw poolNotFound([name]);
-  assertWhole(original);
   const before = editable(original);
   let body = deps.print(before);
   let problem: NodepoolError | undefined;
@@ -118,6 +113,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     body = saved;
     try {
       const edited = decodeSame(saved, original, deps);
+      assertWhole(soundPool({ ...original, spec: edited.spec }));
       const patch = mergePatch(before, editable(edited));
       if (patch === undefined) return cancel(editor, 'no changes made');
       const result = await patchUnlessEdited(edited, patch, original, deps);

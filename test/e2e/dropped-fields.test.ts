@@ -12,7 +12,7 @@ const world = useWorld();
 const { cluster } = world;
 const { refused } = verbsOf(cluster);
 const SAYS =
-  /nodepool p is left as it is: the CRD that is installed drops spec\.nodeSelector, and any write would lose it; next: run `kubectl nodepool install`/;
+  /nodepool p is left as it is: the CRD that is installed drops spec\.nodeSelector, or a write under such a CRD has lost it; next: run `kubectl nodepool install`/;
 
 /** Pool p of node a; node b has the label by which p would select without its nodeSelector. */
 async function prepare(): Promise<void> {
@@ -91,4 +91,29 @@ test('create and edit with a field that the CRD lacks say install, and work afte
   await refused(['edit', 'q', '--node-selector', 'kind=big'], 1, says('patch', 'q'));
   assert.equal((await cli(cluster(), ['install'])).code, 0);
   assert.equal((await cli(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
+});
+
+test('a pool is deleted, and its nodes are released, while the CRD drops a field of it', async t => {
+  await prepare();
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  const { code, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.deepEqual([await taints(), await world.getPool('p')], [[[], []], undefined]);
+});
+
+test('a field that somebody lost is set again, and the pool is reconciled', async t => {
+  await prepare();
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  // As kubectl annotate does: the server stores what it reads.
+  await world.edit('p', { metadata: { annotations: { note: 'theirs' } } });
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 1);
+  assert.match(stderr, SAYS);
+  await refused(['edit', 'p', '--label', 'tier=x'], 1, SAYS);
+  assert.equal((await cli(cluster(), ['edit', 'p', '--node-selector', 'kind=big'])).code, 0);
+  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });

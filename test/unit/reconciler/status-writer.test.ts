@@ -217,7 +217,7 @@ test('a refusal where the CRD drops fields of the spec says that; another one, a
   const general = new NodepoolError('cluster', 'no credentials', undefined, { isGeneral: true });
   const dropped = { ...pool, dropped: ['taints'] };
   const left =
-    'nodepool worker is left as it is: the CRD that is installed drops spec.taints, and any write would lose it';
+    'nodepool worker is left as it is: the CRD that is installed drops spec.taints, or a write under such a CRD has lost it';
   assert.deepEqual(await said(invalid, dropped), [left, 2]);
   assert.deepEqual(await said(invalid, pool), ['the test failed', 2]);
   assert.deepEqual(await said(away, dropped), ['the server is away', 1]);
