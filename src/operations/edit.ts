@@ -1,6 +1,6 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
 
-import { assertWhole } from '../nodepool/dropped-fields.ts';
+import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
@@ -44,7 +44,7 @@ export async function editByFlags(
     assertReadable(before);
     const { spec, notFound } = applyEdits(before.spec, edits);
     const after: RawPool = { ...before, spec };
-    assertWhole(soundPool(after));
+    assertRestored(before, spec);
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
     const plan = patch === undefined ? NO_CHANGE : await planOrError(() => planEdit(before, after, cluster));
@@ -72,6 +72,13 @@ function assertReadable(pool: RawPool): void {
   const next = `mend it in your editor: kubectl nodepool edit ${metadata.name}`;
   const errors = wrong.map(error => ({ ...error, next }));
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
+}
+
+/** A field that the server has lost is set again by the edit, or any write would lose it for good. */
+function assertRestored(before: RawPool, spec: NodePool['spec']): void {
+  const { dropped = [], metadata } = soundPool(before);
+  const missing = dropped.filter(name => !Object.hasOwn(spec, name));
+  if (missing.length > 0) throw new DroppedFieldsError(metadata.name, missing);
 }
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
@@ -113,7 +120,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     body = saved;
     try {
       const edited = decodeSame(saved, original, deps);
-      assertWhole(soundPool({ ...original, spec: edited.spec }));
+      assertRestored(original, edited.spec);
       const patch = mergePatch(before, editable(edited));
       if (patch === undefined) return cancel(editor, 'no changes made');
       const result = await patchUnlessEdited(edited, patch, original, deps);
