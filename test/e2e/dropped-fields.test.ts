@@ -113,6 +113,12 @@ test('a field that somebody lost is set again, and the pool is reconciled', asyn
   assert.equal(code, 1);
   assert.match(stderr, SAYS);
   await refused(['edit', 'p', '--label', 'tier=x'], 1, SAYS);
+  for (const command of ['get', 'describe']) {
+    assert.match(
+      (await cli(cluster(), [command, 'p'])).stderr,
+      /^warning: nodepool p is left as it is: .* drops spec\.nodeSelector/m,
+    );
+  }
   assert.equal((await cli(cluster(), ['edit', 'p', '--node-selector', 'kind=big'])).code, 0);
   assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
