@@ -33,7 +33,7 @@ export class DroppedFieldsError extends NodepoolError {
     super(
       'cluster',
       `nodepool ${pool} is left as it is: the CRD that is installed drops ${fields.join(', ')}, and any write would lose it`,
-      'run `kubectl nodepool install`, which brings it back',
+      `run \`kubectl nodepool install\`, which brings it back; if an admission policy removed it, set it again with \`kubectl edit nodepool ${pool}\``,
     );
     this.fields = fields;
   }
