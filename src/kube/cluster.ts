@@ -22,6 +22,7 @@ export function clusterPort(api: Api, dryRun: boolean, now: () => Date): Cluster
     getNode: name => nodes.get(name),
     nodeFieldManager: (name, path) => nodes.manager(name, path),
     patchNode: (name, patch, options) => nodes.patch(name, patch, dryRunQuery(options?.dryRun ?? false)),
+    poolFieldManager: (name, path) => pools.manager(name, path),
     getPool: name => pools.get(name),
     setFinalizers: (pool, finalizers) => pools.setFinalizers(pool, finalizers),
     annotatePool: (pool, key, value) => pools.annotate(pool, key, value),

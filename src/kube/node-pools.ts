@@ -4,6 +4,7 @@ import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../operations/ports.ts';
 import type { PoolWrite } from '../reconciler/ports.ts';
 import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched } from './api.ts';
+import { managerOf } from './field-manager.ts';
 import type { Query } from './request.ts';
 import { NODE_POOLS } from './resource.ts';
 
@@ -27,6 +28,11 @@ export class NodePools {
   async get(name: string): Promise<NodePool | undefined> {
     const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
     return pool === undefined ? undefined : soundPool(pool);
+  }
+
+  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
+    const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
+    return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
   }
 
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite> {

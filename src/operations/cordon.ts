@@ -3,6 +3,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
+import { alteredError } from '../reconciler/altered.ts';
 import { conflictDelay } from '../reconciler/conflict-delay.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolMembers } from './pool-members.ts';
@@ -75,9 +76,13 @@ async function setUnschedulable(
     if (current.unschedulable === unschedulable) return { kind: 'already', node: name };
     if (dryRun === 'client') return { kind: 'changed', node: name };
     const { resourceVersion }: Node = current;
-    const { kind } = await cluster.patchNode(name, { resourceVersion, unschedulable });
-    if (kind === 'written') return { kind: 'changed', node: name };
-    if (kind === 'gone') return { kind: 'gone', node: name };
+    const write = await cluster.patchNode(name, { resourceVersion, unschedulable });
+    if (write.kind === 'written') {
+      const found = write.node.unschedulable;
+      if (found === unschedulable) return { kind: 'changed', node: name };
+      throw alteredError(`node ${name}`, [{ name: 'spec.unschedulable', sent: `${unschedulable}`, found: `${found}` }]);
+    }
+    if (write.kind === 'gone') return { kind: 'gone', node: name };
     await sleep(conflictDelay(attempt, Math.random()));
     current = await cluster.getNode(name);
   }

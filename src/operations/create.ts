@@ -12,6 +12,7 @@ import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
+import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { mayEvict } from './evictions.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
@@ -56,20 +57,31 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   if (named !== undefined && options.dryRun === 'none') await tryLabels(nodes, membershipSelector(named), cluster);
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
+  const altered: NodepoolError[] = [];
   for (const pool of options.pools) {
     try {
       const result = await pools.create({ ...pool }, { dryRun });
       if (result.kind === 'exists') throw alreadyExists(pool);
       created.push(result.pool);
+      const error = alteredPool(pool, result.pool);
+      if (error !== undefined) altered.push(error);
     } catch (error) {
       throw dryRun ? error : withOthers(error, options.pools, created.length);
     }
   }
+  if (altered.length > 0) throw createdOtherwise(altered, dryRun);
   const [only] = created;
   if (only !== undefined && nodes.length > 0) {
     await join(nodes, only, options.concurrency, cluster);
   }
   return created;
+}
+
+/** Neither nodes nor a reconcile go on from a pool that is not what was asked for. */
+function createdOtherwise(errors: readonly NodepoolError[], dryRun: boolean): NodepoolError {
+  const made = dryRun ? '' : 'created, but ';
+  const [first, ...more] = errors.map(error => `${made}${error.oneLine}`);
+  return new NodepoolError('cluster', [first, ...more].join('; '), errors[0]?.next);
 }
 
 /** What a reconcile of the new pools would do. Nodes are read only where that may evict pods. */

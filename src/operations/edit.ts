@@ -12,6 +12,7 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { View } from '../reconciler/view.ts';
+import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
 import { poolNotFound } from './not-found.ts';
@@ -58,7 +59,11 @@ export async function editByFlags(
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
     const result = await pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
     if (result.kind === 'gone') throw poolNotFound([name]);
-    if (result.kind === 'written') return { kind: 'edited', pool: result.pool, notFound };
+    if (result.kind === 'written') {
+      const altered = alteredPool(after, result.pool, before);
+      if (altered !== undefined) throw altered;
+      return { kind: 'edited', pool: result.pool, notFound };
+    }
   }
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
 }
@@ -125,6 +130,9 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
       if (patch === undefined) return cancel(editor, 'no changes made');
       const result = await patchUnlessEdited(edited, patch, original, deps);
       if (result.kind === 'written') {
+        const altered = alteredPool(edited, result.pool, original);
+        if (altered !== undefined)
+          throw keep(editor, 'the pool is saved otherwise than it was edited', altered.oneLine);
         await editor.remove();
         return { kind: 'edited', pool: result.pool, notFound: [] };
       }

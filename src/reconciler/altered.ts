@@ -5,7 +5,7 @@ import { taintId } from '../nodepool/taint.ts';
 import { type Node, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import { patchedNode } from './node-plan.ts';
 
-/** A label, a taint, the record, a field of the status. */
+/** A label, a taint, the record, a field. */
 export interface Altered {
   name: string;
   sent: string | undefined;
@@ -14,17 +14,20 @@ export interface Altered {
 
 /** Those that are named; the rest is counted. */
 const MOST_NAMED = 3;
+const LABEL = 'label ';
 const RECORD = `annotation ${RECORD_ANNOTATION}`;
 
 /**
- * What differs from what was sent, where the write set it or the next plan would undo it. Other changes of the server
- * (labels that no pool sets, for one) are none of ours.
+ * What differs from what was sent, where the write set it, the next plan would undo it, or it gives the node to another
+ * pool. Other changes of the server (labels that no pool sets, for one) are none of ours.
  * @param next gives the plan for the node as the server answered it
+ * @param decides whether pools select by a label, where it gave the node another owner than the write meant
  */
 export function alteredSlots(
   { node, patch }: { node: Node; patch: NodePatch },
   answer: Node,
   next: () => NodePlan | undefined,
+  decides: (label: string) => boolean = () => false,
 ): Altered[] {
   const [sent, found] = [slots(patchedNode(node, patch)), slots(answer)];
   const names = [...new Set([...sent.keys(), ...found.keys()])].filter(name => sent.get(name) !== found.get(name));
@@ -32,8 +35,9 @@ export function alteredSlots(
   const before = slots(node);
   const { patch: repair } = next() ?? {};
   const repaired = repair === undefined ? found : slots(patchedNode(answer, repair));
+  const givesAway = (name: string) => name.startsWith(LABEL) && decides(name.slice(LABEL.length));
   return names
-    .filter(name => before.get(name) !== sent.get(name) || repaired.get(name) !== found.get(name))
+    .filter(name => before.get(name) !== sent.get(name) || repaired.get(name) !== found.get(name) || givesAway(name))
     .map(name => ({ name, sent: sent.get(name), found: found.get(name) }));
 }
 
@@ -58,7 +62,7 @@ function describe({ name, sent, found }: Altered): string {
 
 function slots({ labels, taints, record }: Node): Map<string, string> {
   return new Map([
-    ...Object.entries(labels).map(([key, value]) => [`label ${key}`, value] as const),
+    ...Object.entries(labels).map(([key, value]) => [LABEL + key, value] as const),
     ...taints.map(taint => [`taint ${taintId(taint)}`, taint.value ?? ''] as const),
     ...(record === undefined ? [] : [[RECORD, record] as const]),
   ]);

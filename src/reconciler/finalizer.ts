@@ -6,12 +6,18 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { notDeleted } from './gone-pools.ts';
 import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
+import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-pace.ts';
 import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
+import type { WritePace } from './write-pace.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
+  /** See metadata-pace.ts; without it every write is sent at once. */
+  pace?: WritePace;
 }
+
+const FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
 
 const MOST_ATTEMPTS = 20;
 
@@ -20,7 +26,7 @@ const MOST_ATTEMPTS = 20;
  * The view follows. Throws NodepoolError.
  */
 export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
-  return editPool(pool, deps, current => {
+  return editPool(pool, FIELD, deps, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
     // The server accepts no new finalizer on a pool that is being deleted.
     if (finalizers.includes(FINALIZER) || deletionTimestamp !== undefined) return undefined;
@@ -30,7 +36,9 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
 
 /** Lets a deleted pool go. @param deps `dryRun`: it is marked in the view alone */
 export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRun: boolean }): Promise<void> {
-  await editPool(pool, deps, current => {
+  // The last write of a pool waits for nobody.
+  const { pace: _pace, ...unpaced } = deps;
+  await editPool(pool, FIELD, unpaced, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
     if (deletionTimestamp === undefined && !deps.dryRun) throw notDeleted(current);
     if (!finalizers.includes(FINALIZER)) return undefined;
@@ -42,11 +50,12 @@ export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRu
 
 /**
  * Carries out the write that is due on the pool as it is now; on conflict the pool is read and asked about again. Gives
- * what addFinalizer() gives.
+ * what addFinalizer() gives. Throws NodeWriteError where something else keeps undoing it.
  * @param due undefined when nothing is
  */
 export async function editPool(
   pool: NodePool,
+  field: MetadataField,
   deps: PoolEditDeps,
   due: (current: NodePool) => (() => Promise<PoolWrite>) | undefined,
 ): Promise<NodePool | undefined> {
@@ -54,10 +63,16 @@ export async function editPool(
   let current = pool;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const write = due(current);
-    if (write === undefined) return current;
+    if (write === undefined) {
+      assertUncontested(current, field, deps);
+      return current;
+    }
+    await assertMetadataFree(current, field, deps);
     const written = await writePool(current, write, deps);
     if (written.kind === 'written') {
+      metadataWritten(current, field, deps);
       deps.view.setPool(written.pool);
+      assertUncontested(current, field, deps);
       return written.pool;
     }
     await deps.sleep(conflictDelay(attempt, Math.random()));

@@ -164,8 +164,11 @@ export class NodeWriter {
     move: NodeMove,
     before: NodeMove | undefined,
   ): void {
-    const next = () => planOf(this.#deps.view, plan.node.name);
-    const altered = alteredSlots(plan, answer, next);
+    const { view } = this.#deps;
+    const next = () => planOf(view, plan.node.name);
+    const givesAway = view.claimOf(answer).owner !== plan.owner;
+    const decides = (label: string) => givesAway && view.isDecided({ [label]: true });
+    const altered = alteredSlots(plan, answer, next, decides);
     if (altered.length === 0) {
       this.#pace.unaltered(uid);
       return;

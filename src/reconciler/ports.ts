@@ -31,6 +31,8 @@ export interface ClusterPort {
   /** @param options `dryRun`: the server checks it and keeps nothing, also where other writes are kept */
   patchNode(name: string, patch: NodePatch, options?: { dryRun: true }): Promise<NodeWrite>;
 
+  /** The same of a pool. */
+  poolFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   getPool(name: string): Promise<NodePool | undefined>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;

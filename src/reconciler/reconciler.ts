@@ -13,7 +13,7 @@ import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
-import { attempt, messagesOf, type WriteFailure } from './failure.ts';
+import { attempt, failureOf, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { readPool, remade } from './live-reads.ts';
 import type { NodeMove } from './node-move.ts';
@@ -86,9 +86,9 @@ export class Reconciler {
         if (signal?.aborted) throw new Interrupted();
         return work();
       });
-    this.#options = { ...options, limit: begin };
-    this.#eventLimit = limit;
     this.#pace = options.pace ?? new WritePace(options.clock);
+    this.#options = { ...options, limit: begin, pace: this.#pace };
+    this.#eventLimit = limit;
     this.#nodes = new PoolNodes({ ...options, pace: this.#pace });
   }
 
@@ -111,7 +111,11 @@ export class Reconciler {
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (view.specErrors(name).length > 0) return this.#settle(pool, false);
-    const held = await limit(() => prepare(pool, this.#options));
+    const held = await limit(() => prepare(pool, this.#options)).catch((error: unknown) => {
+      if (error instanceof NodeWriteError) return error;
+      throw error;
+    });
+    if (held instanceof NodeWriteError) return this.#settle(view.pool(name) ?? pool, false, held);
     if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.#reconcile(name);
     return this.#settle(held, true);
   }
@@ -126,10 +130,17 @@ export class Reconciler {
     }
   }
 
-  /** @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended */
-  async #settle(pool: NodePool, valid: boolean): Promise<PoolOutcome> {
+  /**
+   * @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended
+   * @param unprepared why the pool could not be given what it has before its nodes
+   */
+  async #settle(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = nothingDone(name);
+    if (unprepared !== undefined) {
+      outcome.failures.push(failureOf(unprepared));
+      holdBack(unprepared, outcome);
+    }
     return this.#untilInterrupted(
       () => outcome,
       () => this.#settleInto(outcome, pool, valid),
@@ -158,17 +169,22 @@ export class Reconciler {
       members,
       specErrors: view.specErrors(name),
       conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
-      failures: messagesOf(unmet),
+      failures: [...new Set(messagesOf(unmet))],
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     const written = await writeStatus(pool, observed, outcome, { ...this.#options, pace: this.#pace });
-    if (written === 'written')
-      await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)));
+    const unmarked =
+      written === 'written'
+        ? await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
+        : undefined;
+    if (unmarked instanceof NodeWriteError) holdBack(unmarked, outcome);
+    const isNews = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
     await this.#tell(
       [
         ...this.#moveEvents(outcome),
         ...runtimeClassEvents(pool, outcome.runtimeClass),
         ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
+        ...(isNews ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
       ],
       outcome,
     );

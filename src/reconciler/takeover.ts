@@ -6,8 +6,14 @@
 import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
 import { addFinalizer, editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
+import type { MetadataField } from './metadata-pace.ts';
 import type { PoolWrite } from './ports.ts';
 import type { View } from './view.ts';
+
+const FIELD: MetadataField = {
+  name: `annotation ${TAKEOVER_ANNOTATION}`,
+  path: ['metadata', 'annotations', TAKEOVER_ANNOTATION],
+};
 
 /** Whether nodes may be written for the pool. */
 export function isPrepared(pool: NodePool, view: View): boolean {
@@ -41,7 +47,7 @@ export async function finishTakeover(
 }
 
 function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<NodePool | undefined> {
-  return editPool(pool, deps, current => {
+  return editPool(pool, FIELD, deps, current => {
     const isDone = takeoverOf(current) === value || current.metadata.deletionTimestamp !== undefined;
     return isDone ? undefined : () => annotate(current, value, deps);
   });

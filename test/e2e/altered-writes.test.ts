@@ -139,3 +139,51 @@ test('a policy that changes the status is named with field and values, and the s
   await eventually('it recovers', async () => (await world.getPool('counted'))?.status?.nodeCount === 1);
   assert.equal(await watching.end(), 0);
 });
+
+test('a policy that gives a node to another pool at each write is named with the label, and met with a back-off', {
+  timeout: 120_000,
+}, async t => {
+  await world.nodes({ name: 'moved-a', labels: { team: 'p' } });
+  await world.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
+  await world.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
+  // Writes of others, which move the node between the two, are left alone.
+  const other = 'object.metadata.labels.team == "p" ? "q" : "p"';
+  const condition =
+    'oldObject.metadata.labels.team == object.metadata.labels.team && !("calm" in object.metadata.labels)';
+  const policy = await mutatingPolicy(cluster(), 'moves', {
+    prefix: 'moved',
+    mutation: {
+      patchType: 'JSONPatch',
+      jsonPatch: {
+        expression: `${condition} ? [JSONPatch{op: "replace", path: "/metadata/labels/team", value: ${other}}] : []`,
+      },
+    },
+    probe: {
+      node: 'moved-a',
+      patch: { metadata: { labels: { probe: 'x' } } },
+      isChanged: ({ metadata }) => metadata.labels?.team !== 'p',
+    },
+  });
+  t.after(() => policy.end());
+  const says = (from: string, to: string) =>
+    `node moved-a was changed by an admission policy or webhook while it was written: label team was sent with value "${from}" and is "${to}"`;
+  const mark = await auditMark(cluster());
+  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 1);
+  assert.ok(stderr.includes(says('p', 'q')), stderr);
+  assert.equal((await writes(cluster(), mark))['patch nodes moved-a'], 1);
+
+  const began = await auditMark(cluster());
+  const watching = await startWatching(t, cluster());
+  await eventually('it says so', () => watching.log().includes(says('q', 'p')));
+  await sleep(6_000);
+  const count = (await writes(cluster(), began))['patch nodes moved-a'] ?? 0;
+  // At once, and after 1 s, 2 s and 4 s.
+  assert.ok(count >= 2 && count <= 4, `${count} writes of the node`);
+  await policy.end();
+  await eventually('it recovers', async () => {
+    const { team, tier } = (await world.node('moved-a')).metadata.labels;
+    return team === tier && (await world.getPool('p'))?.status?.status === 200;
+  });
+  assert.equal(await watching.end(), 0);
+});

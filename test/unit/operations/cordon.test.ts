@@ -24,7 +24,8 @@ function world(nodes: Node[], answer: (name: string, nth: number) => NodeWrite |
         writes.push(`${name} ${JSON.stringify(patch)}`);
         const given = answer(name, writes.filter(line => line.startsWith(`${name} `)).length);
         if (given instanceof NodepoolError) throw given;
-        return given;
+        if (given.kind !== 'written') return given;
+        return { ...given, node: { ...given.node, unschedulable: patch.unschedulable ?? false } };
       },
     },
     dryRun: 'none',

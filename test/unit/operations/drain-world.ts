@@ -110,7 +110,7 @@ export function world(setup: Setup) {
         if (setup.stopAtPatch) over.abort();
         const node = nodes.get(name);
         if (node === undefined) return { kind: 'gone' };
-        return { kind: 'written', node };
+        return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
       },
     },
     port,

@@ -1,0 +1,67 @@
+/**
+ * How often the finalizer and the takeover annotation of a pool are written: something else that keeps removing what was
+ * written would have it written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
+ * minute until it stays for 10 s (write-pace.ts). A pool needs two or three of these writes in its life.
+ */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import { NodeWriteError } from './node-write-error.ts';
+import type { ClusterPort } from './ports.ts';
+import { MOST_WRITES, type WritePace } from './write-pace.ts';
+
+/** What is written. */
+export interface MetadataField {
+  /** As `finalizer a/b`. */
+  name: string;
+  /** As managedFields have it. */
+  path: readonly string[];
+}
+
+interface Deps {
+  cluster: Pick<ClusterPort, 'poolFieldManager'>;
+  /** Undefined: a single write, which nothing follows. */
+  pace?: WritePace;
+}
+
+/** Throws NodeWriteError when the field has to wait. */
+export async function assertMetadataFree(pool: NodePool, field: MetadataField, { cluster, pace }: Deps): Promise<void> {
+  const key = keyOf(pool, field);
+  const state = pace?.check(key, []);
+  if (pace === undefined || state === undefined || state.kind === 'free') return;
+  if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
+  const error = await removedError(pool, field, cluster);
+  throw new NodeWriteError(error, { retryAfterMs: pace.limited(key, error, true), isHeldBack: false });
+}
+
+/** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
+export function assertUncontested(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
+  const held = pace?.contested(keyOf(pool, field));
+  if (held !== undefined) throw new NodeWriteError(held.error, { retryAfterMs: held.ms, isHeldBack: true });
+}
+
+/** The server took a write. */
+export function metadataWritten(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
+  pace?.written(keyOf(pool, field), []);
+}
+
+async function removedError(
+  { metadata: { name } }: NodePool,
+  { name: what, path }: MetadataField,
+  cluster: Deps['cluster'],
+): Promise<NodepoolError> {
+  // It only adds to the message. Who removes a field leaves no trace; who sets another value does.
+  const manager = await cluster.poolFieldManager(name, path).catch((error: unknown) => {
+    if (error instanceof NodepoolError) return undefined;
+    throw error;
+  });
+  const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
+  return new NodepoolError(
+    'cluster',
+    `${what} of nodepool ${name} was written ${MOST_WRITES} times within a minute, which is the limit: ${who} keeps removing it`,
+    'stop it; the audit log of the API server has who patches and updates nodepools',
+  );
+}
+
+function keyOf({ metadata: { name, uid } }: NodePool, field: MetadataField): string {
+  return `${field.name} of NodePool ${name} ${uid}`;
+}
