@@ -23,7 +23,7 @@ import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
-import { finishTakeover, prepare } from './takeover.ts';
+import { endTakeover, finishTakeover, prepare } from './takeover.ts';
 import { WritePace } from './write-pace.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions {
@@ -144,7 +144,7 @@ export class Reconciler {
       await this.#settleRuntimeClass(pool, outcome);
     }
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
-    await this.#nodes.settle(name, outcome);
+    const isAnswered = await this.#nodes.settle(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
     if (due.length > 0) {
@@ -153,6 +153,7 @@ export class Reconciler {
       await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
       return outcome;
     }
+    const current = valid && isAnswered ? await this.#endTakeover(pool, outcome) : pool;
     const members = view.members(name);
     const observed: Observation = {
       members,
@@ -161,7 +162,7 @@ export class Reconciler {
       failures: messagesOf(unmet),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    const written = await writeStatus(pool, observed, outcome, { ...this.#options, pace: this.#pace });
+    const written = await writeStatus(current, observed, outcome, { ...this.#options, pace: this.#pace });
     if (written === 'written')
       await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)));
     await this.#tell(
@@ -179,6 +180,14 @@ export class Reconciler {
       () => this.#reconcile(name),
     );
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
+  }
+
+  async #endTakeover(pool: NodePool, { failures }: PoolOutcome): Promise<NodePool> {
+    let ended = pool;
+    await attempt(failures, async () => {
+      ended = await this.#options.limit(() => endTakeover(pool, this.#options));
+    });
+    return ended;
   }
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
