@@ -1,5 +1,6 @@
 /** Puts a proposal to the person at the terminal: the command's own question, and which pods NoExecute taints evict. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePlan } from '../nodepool/plan.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
 import type { EvictionPreview } from '../operations/evictions.ts';
 import type { NodeAccess } from '../operations/node-access-port.ts';
@@ -37,6 +38,8 @@ export function approver(
 ): Approve {
   const asks = !yes && !dryRun;
   const agreed = new Set<string>();
+  /** Of labels and taints that the plans remove, those that it has met before. */
+  const known = new Set<string>();
   const grew = (covers: readonly string[]) => covers.some(each => !agreed.has(each));
   const agree = (covers: readonly string[]) => {
     for (const each of covers) agreed.add(each);
@@ -67,12 +70,19 @@ export function approver(
     const covers = [...taints, ...(preview?.covers ?? [])];
     // A taint that evicts no pod is not asked about, unless others were: then it is one that was not shown.
     const isDue = preview !== undefined || agreed.size > 0;
-    if (!isDue || !grew(covers)) return asks ? answer : 'waived';
+    const removed = plan instanceof NodepoolError ? [] : removedFrom(plan.nodes);
+    // The first plan's are in the command's own warning.
+    const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
+    for (const each of removed) known.add(each);
+    if (!isDue || (!grew(covers) && late.length === 0)) return asks ? answer : 'waived';
     const { evictionsSentence, renderEvictions } = await import('../render/evictions.ts');
     sayWhyAgain();
-    const sentence =
-      preview === undefined ? notShown(taints.filter(taint => !agreed.has(taint))) : evictionsSentence(preview);
-    io.err(preview === undefined ? `${sentence}.` : renderEvictions(preview, io.columns));
+    const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
+    const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
+    const evicted = preview !== undefined && grew(covers) ? preview : undefined;
+    if (evicted !== undefined) io.err(renderEvictions(evicted, io.columns));
+    if (unshown !== undefined) io.err(`${unshown}.`);
+    const sentence = evicted === undefined ? (unshown ?? '') : evictionsSentence(evicted);
     if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(sentence, written())))) {
       throw declined(written());
     }
@@ -93,9 +103,20 @@ async function look(plan: Proposal['plan'], access: Pick<NodeAccess, 'podsOn'>):
   return previewEvictions(plan.nodes, access);
 }
 
-/** @param taints each as `node taint` */
-function notShown(taints: readonly string[]): string {
-  const [first = '', ...others] = taints.map(taint => taint.replace(' ', ' would get the taint '));
+const GETS = ' would get the taint ';
+
+/** Labels and taints that the plans remove because a pool has `unmanaged: Remove`. */
+function removedFrom(plans: readonly NodePlan[]): string[] {
+  return plans.flatMap(({ node, changes }) =>
+    changes
+      .filter(({ reason }) => reason === 'unmanaged')
+      .map(({ kind, key, effect }) => `${node.name} would lose the ${kind} ${key}${effect ? `:${effect}` : ''}`),
+  );
+}
+
+/** @param changes each begins with the name of a node */
+function notShown([first, ...others]: readonly string[]): string | undefined {
+  if (first === undefined) return undefined;
   const more = others.length > 0 ? `, and ${others.length} more` : '';
   return sanitizeLine(`node ${first}, which was not shown${more}`);
 }

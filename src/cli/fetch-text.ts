@@ -9,9 +9,23 @@ const MOST_BYTES = 3 * 1024 * 1024;
 /** As Go, which kubectl follows redirects with. */
 const MOST_REDIRECTS = 10;
 
-/** The URL as messages may have it: without user, password, query and fragment, any of which may be a secret. */
+/**
+ * The URL as messages may have it: without user, password, query and fragment, any of which may be a secret. A password
+ * that is not encoded has any character in it, so nothing before the last @ is shown. A file name stays as it is, unless
+ * it could be a URL that was mistyped.
+ */
 export function shownUrl(url: string): string {
-  return url.replace(/[?#].*$/s, '').replace(/^([^:/]*:\/\/)[^/]*@/, '$1');
+  const [, scheme = '', slashes = '', rest = ''] = /^\s*([^\s:/\\@]+:)([/\\]*)(.*)$/s.exec(url) ?? [];
+  const at = rest.lastIndexOf('@');
+  const isWeb = slashes.length > 1 || /https?:$/i.test(scheme);
+  if (!isWeb && at < 0) return url;
+  const query = isWeb ? rest.search(/[?#]/) : -1;
+  // The @ may stand in the query, or the ? in the password.
+  if (query >= 0 && query < at) return `${scheme}${slashes}...`;
+  const hidden = rest.slice(0, at + 1);
+  const shown = rest.slice(at + 1, query < 0 ? undefined : query);
+  // One in a path is mostly a version: the rest alone would name another host.
+  return scheme + slashes + (/[/\\]/.test(hidden) ? '...@' : '') + shown;
 }
 
 /** @param deadlineMs for all of it; 0 waits for ever. Throws an input error that names the URL. */

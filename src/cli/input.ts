@@ -41,11 +41,12 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
     const entries = await readdir(source, { withFileTypes: true });
     const files = entries.filter(entry => !entry.isDirectory() && EXTENSIONS.includes(extname(entry.name)));
     const paths = files.map(file => join(source, file.name)).sort();
-    return await Promise.all(paths.map(async path => ({ name: path, text: await readFile(path, 'utf8') })));
+    return await Promise.all(paths.map(async path => ({ name: shownUrl(path), text: await readFile(path, 'utf8') })));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : message;
-    throw new NodepoolError('input', `${source}: ${reason}`, 'check the path', { cause: error });
+    const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : withoutPath(message);
+    // The cause has the name as it was given.
+    throw new NodepoolError('input', `${name}: ${reason}`, 'check the path', name === source ? { cause: error } : {});
   }
 }
 
@@ -55,6 +56,10 @@ function isUrl(source: string): boolean {
 }
 
 function sourceName(source: string): string {
-  if (source === '-') return 'stdin';
-  return isUrl(source) ? shownUrl(source) : source;
+  return source === '-' ? 'stdin' : shownUrl(source);
+}
+
+/** Errors of the file system end with the call and its path. */
+function withoutPath(message: string): string {
+  return message.replace(/, \w+ '.*'$/s, '');
 }

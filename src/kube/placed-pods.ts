@@ -26,6 +26,7 @@ function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<stri
   return {
     namespace: metadata?.namespace ?? '',
     name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
     node,
     tolerations: (spec?.tolerations ?? []) as Toleration[],
     hasEnded: status?.phase === 'Succeeded' || status?.phase === 'Failed',

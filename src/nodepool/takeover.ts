@@ -1,7 +1,7 @@
 /** How far a pool of the earlier operator is taken over: a mark on the pool, which no CRD can drop. */
 import { type NodePool, TAKEOVER_ANNOTATION } from './types.ts';
 
-/** `started` before the first record of an inherited pool is written, `finished` when all are. */
+/** `started` before the first record of an inherited pool is written, `finished` when a run has tried all of its nodes. */
 export type Takeover = 'started' | 'finished';
 
 export function takeoverOf({ metadata }: NodePool): Takeover | undefined {

@@ -39,9 +39,12 @@ export async function editByFlags(
   options: { dryRun: 'none' | 'client' | 'server' },
   { pools, cluster, approve }: EditDeps,
 ): Promise<EditResult> {
+  let uid: string | undefined;
   const propose = async () => {
     const before = await pools.get(name);
     if (before === undefined) throw poolNotFound([name]);
+    uid ??= before.metadata.uid;
+    if (before.metadata.uid !== uid) throw remade(name);
     assertReadable(before);
     const { spec, notFound } = applyEdits(before.spec, edits);
     const after: RawPool = { ...before, spec };
@@ -66,6 +69,12 @@ export async function editByFlags(
     }
   }
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+}
+
+/** Another pool than the one that the person was shown. */
+function remade(name: string): NodepoolError {
+  const message = `nodepool ${name} was deleted and made anew meanwhile; the new one is left as it is`;
+  return new NodepoolError('cluster', message, 'run the command again if that one is to be edited');
 }
 
 /** Flags change what is there; on a field of another type they would say nothing, or drop it. */

@@ -78,13 +78,13 @@ export async function previewEvictions(
 
 /**
  * Each pod with the time at which it is evicted. Pods of one controller on one node are numbered: one that another has
- * taken the place of is no more than was agreed to, and one more is.
+ * taken the place of is no more than was agreed to, and one more is. A pod without one is no other pod of its name.
  */
 function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[] {
   const counts = new Map<string, number>();
-  return gone.map(({ pod: { node, namespace, name, controller }, seconds }) => {
+  return gone.map(({ pod: { node, namespace, name, uid, controller }, seconds }) => {
     const when = seconds === 0 ? '' : ` after ${seconds}s`;
-    if (controller === undefined) return `${node} ${namespace}/${name}${when}`;
+    if (controller === undefined) return `${node} ${namespace}/${name} ${uid}${when}`;
     const alike = `${node} ${namespace} ${controller.kind} ${controller.name}${when}`;
     const at = (counts.get(alike) ?? 0) + 1;
     counts.set(alike, at);

@@ -5,6 +5,7 @@ import type { Node, Toleration } from '../nodepool/types.ts';
 export interface PlacedPod {
   namespace: string;
   name: string;
+  uid: string;
   node: string;
   tolerations: Toleration[];
   /** It has run to its end, well or badly, and is still there. */

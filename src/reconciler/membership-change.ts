@@ -39,7 +39,9 @@ export function planMembershipChange(view: View, name: string, change: Membershi
     labels: patchedLabels(node.labels, labels),
     ...(record === undefined ? {} : { record }),
   };
-  const after = view.claimOf(relabelled);
+  const found = view.claimOf(relabelled);
+  // What is on a node that joins is its own, whatever an inherited pool holds on those that it has.
+  const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
     change.to === undefined ? planStep(view, relabelled, after) : planFor(view, relabelled, after, change.to);
   const isRelabelled = Object.keys(labels).length > 0;

@@ -72,14 +72,15 @@ export class PoolNodes {
     return this.#writer.gonePools;
   }
 
-  /** Writes those of the pool that differ. */
-  async settle(pool: string, outcome: NodeOutcome): Promise<void> {
+  /** Writes those of the pool that differ. False where the server was away, so that some of them were not looked at. */
+  async settle(pool: string, outcome: NodeOutcome): Promise<boolean> {
     const { limit, progress, signal } = this.#options;
     const meant = this.#written(pool);
     const names = meant.filter(name => this.#writer.needsWrite(name)).toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let inVain = 0;
+    let isAnswered = true;
     const settle = async (name: string) => {
       if (signal?.aborted) {
         outcome.unwritten++;
@@ -93,6 +94,7 @@ export class PoolNodes {
         };
         const error = await attempt(failures, write, name);
         inVain = error?.isGeneral ? inVain + 1 : 0;
+        if (error?.isGeneral || error?.isTransient) isAnswered = false;
         if (error instanceof NodeWriteError) holdBack(error, outcome);
       }
       progress?.done();
@@ -107,6 +109,7 @@ export class PoolNodes {
     }
     // In order of their names, not of the answers: the same failures must give the same status again.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
+    return isAnswered;
   }
 
   /** How many nodes of the pool are still to be written. */

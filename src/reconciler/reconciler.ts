@@ -23,7 +23,7 @@ import type { PoolEvent } from './ports.ts';
 import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
-import { finishTakeover, prepare } from './takeover.ts';
+import { endTakeover, finishTakeover, prepare } from './takeover.ts';
 import { WritePace } from './write-pace.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions {
@@ -155,7 +155,7 @@ export class Reconciler {
       await this.#settleRuntimeClass(pool, outcome);
     }
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
-    await this.#nodes.settle(name, outcome);
+    const isAnswered = await this.#nodes.settle(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
     if (due.length > 0) {
@@ -164,6 +164,7 @@ export class Reconciler {
       await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
       return outcome;
     }
+    const current = valid && isAnswered ? await this.#endTakeover(pool, outcome) : pool;
     const members = view.members(name);
     const observed: Observation = {
       members,
@@ -172,7 +173,7 @@ export class Reconciler {
       failures: [...new Set(messagesOf(unmet))],
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    const written = await writeStatus(pool, observed, outcome, { ...this.#options, pace: this.#pace });
+    const written = await writeStatus(current, observed, outcome, { ...this.#options, pace: this.#pace });
     const unmarked =
       written === 'written'
         ? await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
@@ -195,6 +196,15 @@ export class Reconciler {
       () => this.#reconcile(name),
     );
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
+  }
+
+  async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {
+    let ended = pool;
+    const error = await attempt(outcome.failures, async () => {
+      ended = await this.#options.limit(() => endTakeover(pool, this.#options));
+    });
+    if (error instanceof NodeWriteError) holdBack(error, outcome);
+    return ended;
   }
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */

@@ -1,7 +1,7 @@
 /**
  * Takes pools of the earlier operator over (docs/decisions/0004-inherited-pools.md). The pool is marked before the first
- * record is written and after the last: a run that was killed in between is finished by the next, and a node that joins
- * afterwards keeps what it had before.
+ * record is written and after the last node was tried: a run that was killed in between is finished by the next, and a
+ * node that joins afterwards keeps what it had before.
  */
 import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
@@ -32,8 +32,22 @@ export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodeP
 }
 
 /**
- * Marks that all that the pool holds is recorded, on one that was taken over and on one whose status cannot tell.
- * @param status as it was sent; without a generation the takeover goes on
+ * Ends the takeover, if one is under way: every node was tried, and one that could not be written keeps what it has. It
+ * does not wait for that node, or for the status: nodes that join meanwhile would lose what was theirs.
+ * @returns the pool as its status is to be written
+ */
+export async function endTakeover(pool: NodePool, deps: PoolEditDeps): Promise<NodePool> {
+  const current = deps.view.pool(pool.metadata.name);
+  if (current === undefined || current.metadata.uid !== pool.metadata.uid || takeoverOf(current) !== 'started')
+    return pool;
+  const marked = await mark(current, 'finished', deps);
+  // The status of another spec than this one is not to be written in its place.
+  return marked !== undefined && marked.metadata.generation === pool.metadata.generation ? marked : pool;
+}
+
+/**
+ * Marks a pool of ours whose status cannot tell that it is one.
+ * @param status as it was sent
  */
 export async function finishTakeover(
   name: string,

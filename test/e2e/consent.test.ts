@@ -28,8 +28,8 @@ async function pod(name: string, node: string, replicaSet?: string): Promise<voi
   await api().expect('POST', PODS, { metadata, spec: { nodeName: node, containers } });
 }
 
-/** As its ReplicaSet does it, after somebody has deleted it. */
-async function replace(name: string, by: string, node: string, replicaSet: string): Promise<void> {
+/** As its ReplicaSet, or whoever made it, does it after somebody has deleted it. */
+async function replace(name: string, by: string, node: string, replicaSet?: string): Promise<void> {
   await api().expect('DELETE', `${PODS}/${name}?gracePeriodSeconds=0`);
   await pod(by, node, replicaSet);
 }
@@ -122,6 +122,16 @@ const rows: Row[] = [
     ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [['strict:NoExecute']]) },
   },
   {
+    title: 'add asks again when a pod without a controller was replaced by another of its name',
+    args: ['add', 'p', 'a'],
+    prepare: async () => {
+      await busy('a');
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => replace('on-a', 'on-a', 'a'),
+    isAskedAgain: true,
+  },
+  {
     title: 'add asks again when the pod that replaced another is of another controller',
     args: ['add', 'p', 'a'],
     prepare: async () => {
@@ -130,6 +140,26 @@ const rows: Row[] = [
       await world.pool('p', { taints: STRICT });
     },
     meanwhile: () => replace('web-1', 'web-new-1', 'a', 'web-new'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'add asks again when the pool has begun to remove what it does not set',
+    args: ['add', 'p', 'a'],
+    prepare: async () => {
+      await busy('a', { mine: '1' });
+      await world.pool('p', { taints: STRICT });
+    },
+    meanwhile: () => world.edit('p', { spec: { unmanaged: 'Remove' } }),
+    isAskedAgain: true,
+  },
+  {
+    title: 'reconcile asks again when a node has got a label that the pool would remove',
+    args: ['reconcile'],
+    prepare: async () => {
+      await busy('a', { ...role('p'), mine: '1' });
+      await world.pool('p', { taints: STRICT, unmanaged: 'Remove' });
+    },
+    meanwhile: () => relabel('a', { theirs: '2' }),
     isAskedAgain: true,
   },
   {
@@ -168,6 +198,23 @@ const rows: Row[] = [
       await world.edit('p', { metadata: { annotations: { note: 'theirs' } } });
     },
     isAskedAgain: true,
+  },
+  {
+    title: 'edit changes no pool that was made anew under the name',
+    args: ['edit', 'p', '--taint', 'strict:NoExecute'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await world.pool('p');
+    },
+    async meanwhile() {
+      await remove('p');
+      await world.pool('p', { labels: { theirs: 'x' } });
+    },
+    ends: {
+      code: 1,
+      shows: /nodepool p was deleted and made anew meanwhile/,
+      check: async () => assert.deepEqual((await world.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
+    },
   },
   {
     title: 'edit in the editor asks again when nodes have joined',

@@ -141,13 +141,13 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`a takeover that was stopped half-way is finished by the next run (CRD: ${crd})`, async () => {
+  test(`a takeover that lost the server half-way is finished by the next run (CRD: ${crd})`, async () => {
     await useCrd(world.cluster(), crd);
     await pool('a', 'b');
     const { cluster } = await world.connection();
     let writes = 0;
     const patchNode: typeof cluster.patchNode = async (...args) => {
-      if (writes++ > 0) throw new NodepoolError('cluster', 'stopped');
+      if (writes++ > 0) throw new NodepoolError('cluster', 'no connection', undefined, { isGeneral: true });
       return cluster.patchNode(...args);
     };
     await world.reconcileWith({ ...cluster, patchNode });

@@ -15,6 +15,7 @@ const OWNER: Schema = {
 const META: Schema = {
   1: { name: 'name', read: text },
   3: { name: 'namespace', read: text },
+  5: { name: 'uid', read: text },
   9: { name: 'deletionTimestamp', read: time },
   13: { name: 'ownerReferences', read: message(OWNER), repeated: 'list' },
 };

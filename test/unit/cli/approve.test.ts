@@ -11,6 +11,7 @@ import { testIo } from './test-io.ts';
 const pod = (name: string, replicaSet = name): PlacedPod => ({
   namespace: 'default',
   name,
+  uid: name,
   node: 'n1',
   tolerations: [],
   hasEnded: false,

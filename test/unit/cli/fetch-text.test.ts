@@ -107,6 +107,7 @@ describe('a text from the web', () => {
     await assert.rejects(fetchText(`${base}/silent?s3cret`, 50), {
       message: `${base}/silent: no answer within 0.05 s`,
     });
-    assert.equal(shownUrl('https://u:p@h:1/a/b@c?d=e#f'), 'https://h:1/a/b@c');
+    assert.equal(shownUrl('https://u:p@h:1/a/b?d=e#f'), 'https://h:1/a/b');
+    assert.equal(shownUrl('https://h/a@v1/b?d=e'), 'https://...@v1/b', 'a password could have the slash');
   });
 });

@@ -70,6 +70,38 @@ describe('readInput', () => {
     });
   });
 
+  test('a secret in what may have been meant as a URL is in no error', async () => {
+    const shown = {
+      'https://user:pa/ssSECRET@host/x': 'https://...@host/x',
+      'https://user:1/SECRET@host/x?a=SECRET': 'https://...@host/x',
+      'https:user:SECRET@host/x': 'https:host/x',
+      'https:/user:SECRET@host/x': 'https:/host/x',
+      ' https://user:SECRET@host/x': 'https://host/x',
+      ' https://user:pa/ssSECRET@host/x': 'https://...@host/x',
+      ' https:user:SECRET@host/x?SECRET': 'https:host/x',
+      '=https://user:SECRET@host/x': '=https://host/x',
+      'https://user:pa?SECRET@host/x': 'https://...',
+      'https://user:pa#SE@CRET@host/x': 'https://...',
+      'ftp://user:SECRET@host/x': 'ftp://host/x',
+      'user:SECRET@host/x': 'user:host/x',
+      [`https:user:SECRET@${'h'.repeat(300)}`]: `https:${'h'.repeat(300)}`,
+    };
+    for (const [source, name] of Object.entries(shown)) {
+      await assert.rejects(readInput([source], testIo(), 1_000), error => {
+        assert.ok(error instanceof NodepoolError);
+        assert.equal(error.message.slice(0, name.length + 1), `${name}:`, source);
+        assert.doesNotMatch(inspect(error), /SECRET|ss@|CRET/, source);
+        return true;
+      });
+    }
+  });
+
+  test('a file name is shown as it is, unless it could be a URL', async () => {
+    for (const source of ['no@such/a:b?c', './a:b@c?d', 'a:b?c', '/tmp/no#such.yaml', ' no.yaml']) {
+      await assert.rejects(readInput([source], testIo()), { message: `${source}: no such file` });
+    }
+  });
+
   test('a URL, and one that is refused', async t => {
     const base = await serve(t, (request, response) => {
       response.statusCode = request.url === '/pools.yaml' ? 200 : 404;

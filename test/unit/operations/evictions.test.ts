@@ -8,6 +8,7 @@ import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 const pod = (name: string, node: string, more: Partial<PlacedPod> = {}): PlacedPod => ({
   namespace: 'default',
   name,
+  uid: name,
   node,
   tolerations: [],
   hasEnded: false,
@@ -77,8 +78,8 @@ test('what goes at once and what later, and of what kind; not what goes anyway',
       'n2 default ReplicaSet web #1',
       'n1 default ReplicaSet web #1',
       'n1 default DaemonSet agent #1',
-      'n1 default/bare',
-      'n1 default/done',
+      'n1 default/bare bare',
+      'n1 default/done done',
       'n1 default ReplicaSet web after 30s #1',
     ],
   });
