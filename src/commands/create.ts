@@ -11,6 +11,7 @@ import {
   outputFlag,
   repeatedFlag,
 } from '../cli/flags.ts';
+import { interruptible } from '../cli/interruptible.ts';
 import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { poolsToCreate, splitNames, unmanagedWarning } from '../cli/pools-to-create.ts';
@@ -74,7 +75,7 @@ ${EXIT_STATUS}`;
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.nodeAccess);
       connected = { connection, approve };
-      return { ...connection, approve };
+      return { ...connection, approve, stoppable: work => interruptible(io, work) };
     });
     if (flags.output !== undefined) {
       const { printObjects } = await import('../render/printers.ts');

@@ -62,6 +62,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
           const work = await reconcileDeps(deps, connection, 'Releasing');
           await interruptible(io, signal => release({ ...work, signal }).finally(work.stop));
         },
+        stoppable: work => interruptible(io, work),
         question,
         approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
       },

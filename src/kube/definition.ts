@@ -62,9 +62,9 @@ export function definitionPort(api: Api, clock: Clock): DefinitionPort {
       }
       return result === 'gone' ? 'gone' : 'deleted';
     },
-    async waitUntilGone(timeoutMs) {
+    async waitUntilGone(timeoutMs, signal) {
       const started = clock.now();
-      while ((await read()) !== undefined) {
+      while (!signal?.aborted && (await read()) !== undefined) {
         if (clock.now() - started >= timeoutMs) {
           throw new NodepoolError(
             'cluster',

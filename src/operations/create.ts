@@ -4,6 +4,7 @@ import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { type LabelPatch, labelsToJoin } from '../nodepool/member-labels.ts';
+import { plural } from '../nodepool/plural.ts';
 import { parseRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { isSubdomain } from '../nodepool/syntax.ts';
@@ -31,10 +32,13 @@ export interface CreateDeps {
   pools: PoolsPort;
   cluster: ClusterPort;
   approve: Approve;
+  /** Runs what writes, with a signal that stops it between two writes. Without it nothing does. */
+  stoppable?<T>(work: (signal: AbortSignal | undefined) => Promise<T>): Promise<T>;
 }
 
 /** The youngest of all: a pool that is still to be created takes no node from another. */
 const NOT_YET = '9999-12-31T23:59:59Z';
+const MOST_NAMED = 5;
 
 /**
  * @returns the pools as the server has them (as they would be sent, for a client dry run)
@@ -45,7 +49,7 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   assertDistinct(options.pools);
   if (options.dryRun === 'client') return options.pools.map(pool => ({ ...pool }));
 
-  const { pools, cluster, approve } = await connect();
+  const { pools, cluster, approve, stoppable = work => work(undefined) } = await connect();
   const propose = async () => {
     const nodes = await findNodes(options, cluster);
     return { nodes, plan: await planOrError(() => planCreate(options, nodes, cluster)) };
@@ -53,6 +57,14 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return [];
   const { nodes } = agreed.proposal;
+  return stoppable(signal => create(options, nodes, { pools, cluster, signal }));
+}
+
+async function create(
+  options: CreateOptions,
+  nodes: Node[],
+  { pools, cluster, signal }: Pick<CreateDeps, 'pools' | 'cluster'> & { signal: AbortSignal | undefined },
+): Promise<RawPool[]> {
   const [named] = options.pools;
   if (named !== undefined && options.dryRun === 'none') await tryLabels(nodes, membershipSelector(named), cluster);
   const dryRun = options.dryRun === 'server';
@@ -60,6 +72,10 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   const altered: NodepoolError[] = [];
   for (const pool of options.pools) {
     try {
+      if (signal?.aborted)
+        throw interrupted(
+          `${plural(created.length, 'nodepool')} created, ${options.pools.length - created.length} left`,
+        );
       const result = await pools.create({ ...pool }, { dryRun });
       if (result.kind === 'exists') throw alreadyExists(pool);
       created.push(result.pool);
@@ -72,7 +88,7 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   if (altered.length > 0) throw createdOtherwise(altered, dryRun);
   const [only] = created;
   if (only !== undefined && nodes.length > 0) {
-    await join(nodes, only, options.concurrency, cluster);
+    await join(nodes, only, options.concurrency, cluster, signal);
   }
   return created;
 }
@@ -105,18 +121,51 @@ function labelsOf({ pools: [pool] }: CreateOptions, nodes: Node[]): Map<string, 
   return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool)]));
 }
 
-async function join(nodes: Node[], pool: NodePool, concurrency: number, cluster: ClusterPort): Promise<void> {
+async function join(
+  nodes: Node[],
+  pool: NodePool,
+  concurrency: number,
+  cluster: ClusterPort,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const limit = createLimiter(concurrency);
   const change = (node: Node) => ({ labels: labelsFor(node, pool) });
+  const left: string[] = [];
+  const label = async (node: Node) => {
+    if (signal?.aborted) left.push(node.name);
+    else await patchLabels(node, change, cluster);
+  };
   // All are waited for: after an error nothing is written any more.
-  const writes = await Promise.allSettled(nodes.map(node => limit(() => patchLabels(node, change, cluster))));
+  const writes = await Promise.allSettled(nodes.map(node => limit(() => label(node))));
   const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
   const [first] = errors;
+  if (left.length > 0) {
+    const { name } = pool.metadata;
+    const done = `nodepool ${name} is created, ${plural(nodes.length - left.length - errors.length, 'node')} labelled`;
+    const [failed] = errors;
+    const why = failed instanceof NodepoolError ? `; ${failed.oneLine}` : '';
+    throw interrupted(
+      `${done}, ${plural(left.length, 'node')} left${why}`,
+      `add those that are left: \`kubectl nodepool add ${name} NODE...\``,
+      left,
+    );
+  }
   if (first === undefined) return;
   if (!(first instanceof NodepoolError)) throw first;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   const message = `nodepool ${pool.metadata.name} is created, but ${first.oneLine}${more}`;
   throw new NodepoolError(first.kind, message, first.next, { cause: first });
+}
+
+/** @param nodes that are left, of which the first few are named */
+function interrupted(
+  what: string,
+  next = 'run the command again for the pools that are left',
+  nodes: string[] = [],
+): NodepoolError {
+  const named = nodes.length === 0 ? '' : `: ${nodes.slice(0, MOST_NAMED).join(', ')}`;
+  const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
+  return new NodepoolError('interrupted', `interrupted: ${what}${named}${more}`, next);
 }
 
 /** The labels that make the node a member. Throws where one is not ours to set: a cloud's zone is not overwritten. */

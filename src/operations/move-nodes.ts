@@ -33,6 +33,7 @@ export async function moveNodes(
   const results = [...own, ...others];
   const moved: MovedNode[] = [];
   const failures: WriteFailure[] = [];
+  const known = new Set<string>();
   const unkept: { node: string; pool: string; wanted: string | undefined }[] = [];
   for (const [node, { pool, to: wanted }] of intent.changes) {
     const [from, to] = [before.get(node), view.claim(node)?.owner];
@@ -41,7 +42,9 @@ export async function moveNodes(
     else unkept.push({ node, pool, wanted });
   }
   for (const { pool, outcome, error } of results) {
-    failures.push(...(outcome?.failures ?? []));
+    // A node that both its pools failed to write failed once.
+    failures.push(...(outcome?.failures ?? []).filter(({ message }) => !known.has(message)));
+    for (const { message } of outcome?.failures ?? []) known.add(message);
     if (error !== undefined) failures.push({ message: `${pool}: ${error.oneLine}`, next: error.next });
   }
   const failed = new Set(failures.map(({ node }) => node));

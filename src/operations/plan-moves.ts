@@ -1,5 +1,6 @@
 /** Which nodes are to be put into a pool, taken out of one or moved: all of it is checked before anything is written. */
 
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
 import type { Claim } from '../nodepool/membership.ts';
@@ -124,6 +125,7 @@ function checkPool(view: View, name: string, kind: MoveOptions['kind']): void {
 }
 
 function assertKnown(pool: NodePool): void {
+  assertWhole(pool);
   if (isSelectorKnown(pool)) return;
   const { name } = pool.metadata;
   throw new NodepoolError(

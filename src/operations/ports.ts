@@ -69,8 +69,8 @@ export interface DefinitionPort {
   waitUntilEstablished(timeoutMs: number): Promise<void>;
   /** Guarded by the UID of the definition that was read; throws NodepoolError when it is another one's by now. */
   delete(definition: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
-  /** Resolves when the definition is gone; throws after the timeout. */
-  waitUntilGone(timeoutMs: number): Promise<void>;
+  /** Resolves when the definition is gone, or the signal is aborted; throws after the timeout. */
+  waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** One document of a manifest. */

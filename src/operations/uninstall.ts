@@ -37,6 +37,8 @@ export interface UninstallDeps {
   manifests: ManifestsPort;
   /** Runs what releases nodes. */
   releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
+  /** Runs what removes the definition, with a signal that ends the wait. */
+  stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
   question(found: Leftovers): string;
   approve: Approve;
@@ -75,8 +77,11 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
     await deps.releasing(work => release(found.pools, applying, { ...work, pools: deps.pools }));
   }
-  await deps.definition.delete(definition, { dryRun: false });
-  await deps.definition.waitUntilGone(options.timeoutMs);
+  await deps.stoppable(async signal => {
+    await deps.definition.delete(definition, { dryRun: false });
+    await deps.definition.waitUntilGone(options.timeoutMs, signal);
+    if (signal.aborted && (await deps.definition.get()) !== undefined) throw notWaitedFor();
+  });
   return { kind: 'deleted', found };
 }
 
@@ -142,6 +147,14 @@ function interrupted(results: readonly PoolResult[]): NodepoolError {
     'interrupted',
     `interrupted: ${plural(movesOf(results).length, 'node')} released, ${plural(unwritten, 'node')} left; the CRD is still there`,
     'run uninstall again to finish',
+  );
+}
+
+function notWaitedFor(): NodepoolError {
+  return new NodepoolError(
+    'interrupted',
+    'interrupted: all nodes are released, and the server is still removing the CRD',
+    'it goes on with that by itself; see `kubectl get crd nodepools.nodes.lailin.xyz`',
   );
 }
 

@@ -33,6 +33,14 @@ test('no node and no pool is written while the CRD drops a field, and install br
   assert.match(stderr, SAYS);
   assert.deepEqual(await stateOf(cluster()), before);
   await refused(['edit', 'p', '--label', 'tier=x'], 1, SAYS);
+  await world.pool('q');
+  for (const args of [
+    ['add', 'p', 'b'],
+    ['remove', 'p', 'a'],
+    ['move', 'b', '--to', 'p'],
+    ['move', 'a', '--to', 'q'],
+  ])
+    await refused(args, 1, SAYS);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
   assert.equal((await cli(cluster(), ['install'])).code, 0);

@@ -87,6 +87,43 @@ test('reconcile, move and delete stop between two writes, say what is left, and 
   assert.equal(await withRecord('q'), 0);
 });
 
+test('create --nodes names the nodes that are left', { timeout: TEST_MS }, async () => {
+  await world.nodes(...names.map(name => ({ name })));
+  const labelled = async () => {
+    const path = '/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fz';
+    return ((await raw(cluster()).expect('GET', path)) as { items: LiveNode[] }).items.length;
+  };
+  const { code, stderr } = await interrupted(
+    ['create', 'z', '--nodes', names.join(',')],
+    async () => (await labelled()) >= FEW,
+  );
+  assert.equal(code, 130, stderr);
+  const [, done, left] =
+    /interrupted: nodepool z is created, (\d+) nodes labelled, (\d+) nodes left: n\d+, .* more; next: add those that are left: `kubectl nodepool add z NODE...`\n$/.exec(
+      stderr,
+    ) ?? assert.fail(stderr);
+  assert.equal(Number(done), await labelled());
+  assert.equal(Number(done) + Number(left), NODES);
+});
+
+test('uninstall --cascade says that the CRD is still being removed', { timeout: TEST_MS }, async t => {
+  await world.pool('p');
+  const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+  await raw(cluster()).expect('PATCH', crd, { metadata: { finalizers: ['example.com/slow'] } });
+  t.after(async () => {
+    await raw(cluster()).request('PATCH', crd, { metadata: { finalizers: [] } });
+    await eventually('it is gone', async () => (await raw(cluster()).request('GET', crd)).status === 404);
+    assert.equal((await cli(cluster(), ['install'])).code, 0);
+  });
+  const isGoing = async () => {
+    const { metadata } = (await raw(cluster()).expect('GET', crd)) as { metadata: { deletionTimestamp?: string } };
+    return metadata.deletionTimestamp !== undefined;
+  };
+  const { code, stderr } = await interrupted(['uninstall', '--cascade', '--yes'], isGoing);
+  assert.equal(code, 130, stderr);
+  assert.match(stderr, /interrupted: all nodes are released, and the server is still removing the CRD; next: /);
+});
+
 test('of many pools, those that are still to get a RuntimeClass get none', { timeout: TEST_MS }, async () => {
   const pools = Array.from({ length: 40 }, (_, at) => `w${at}`);
   await world.nodes(...pools.map(name => ({ name, labels: role(name) })));

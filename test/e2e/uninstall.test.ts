@@ -65,6 +65,7 @@ test('a definition that was installed anew after it was read is not deleted', as
   const connection = await world.connection();
   const { definition } = connection;
   const releasing = () => assert.fail('there is nothing to release');
+  const stoppable = (work: (signal: AbortSignal) => Promise<void>) => work(new AbortController().signal);
   const approve = async (): Promise<Answer> => {
     await definition.delete((await definition.get()) ?? {}, { dryRun: false });
     await definition.waitUntilGone(30_000);
@@ -75,7 +76,7 @@ test('a definition that was installed anew after it was read is not deleted', as
   await assert.rejects(
     uninstall(
       { cascade: false, controller: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
-      { ...connection, releasing, approve, question: () => '' },
+      { ...connection, releasing, stoppable, approve, question: () => '' },
     ),
     /was removed and installed anew meanwhile/,
   );

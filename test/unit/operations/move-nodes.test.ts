@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/controller/clock.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { moveNodes } from '../../../src/operations/move-nodes.ts';
 import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
 import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
@@ -29,6 +30,20 @@ test('a move writes each node once, then the status of both pools, and of no oth
   const { results: _results, ...result } = await moveNodes(planned, run, deps(cluster));
   assert.deepEqual(result, { moved: [{ node: 'n1', from: 'a', to: 'b' }], failures: [], warnings: [] });
   assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
+});
+
+test('a node that is refused fails once, though both its pools tried it', async () => {
+  const { cluster, nodeAccess } = server(
+    [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
+    [member('n1', 'a', 'a')],
+  );
+  cluster.patchNode = async name => {
+    throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
+  };
+  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
+  const { moved, failures } = await moveNodes(planned, run, deps(cluster));
+  const message = 'cannot patch Node "n1": a policy denied the request';
+  assert.deepEqual([moved, failures.map(failure => failure.message)], [[], [message]]);
 });
 
 test('a pool deleted meanwhile lets go of what it was given, and of all else', async () => {
