@@ -34,7 +34,7 @@ async function run(
         reads++;
         return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
       },
-      patchNode: async (name: string) => ({ kind: 'written', node: makeNode(name) }),
+      patchNode: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
     },
     drain: async () => ({
       podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `p-${node}`, uid: node }]),
