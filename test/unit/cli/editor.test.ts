@@ -77,7 +77,7 @@ describe('a signal that ends the process', { skip: process.platform === 'win32' 
     ['of a terminal that is gone', 'printf precious >"$0"; kill -s HUP $PPID; exec sleep 20', 'SIGHUP'],
     ['while the edit is written', 'printf precious >"$0"', 'SIGTERM'],
     ['and Ctrl-C then', 'printf precious >"$0"', 'SIGINT'],
-    ['but not one of the editor', 'printf precious >"$0"; kill -s INT $PPID', 'SIGHUP'],
+    ['but not one of the editor', 'printf precious >"$0"; kill -s INT $PPID; sleep 0.2', 'SIGHUP'],
   ];
   for (const [when, editor, signal] of cases) {
     test(`${when}: the text stays, and it is said where (${signal})`, () => {
