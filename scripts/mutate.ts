@@ -19,7 +19,7 @@ const ASKING = 'src/operations/{consent,apply,propose-deletion,plan-moves}.ts';
 const LEAST = 85;
 const DECIDING = [
   'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
-  'src/reconciler/{membership-change,claims,node-plan,node-writer}.ts',
+  'src/reconciler/{membership-change,ownership-index,node-plan,node-writer}.ts',
   'src/controller/{work-queue,leader-election}.ts',
   ASKING,
 ];

@@ -18,8 +18,8 @@ const COMPLETE = '__complete';
  */
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (argv[0] === COMPLETE) return complete(argv.slice(1), io);
-  const { runVerb } = await import('./cli/run-verb.ts');
-  return runVerb(argv, io, { ...program, root });
+  const { runCommand } = await import('./cli/run-command.ts');
+  return runCommand(argv, io, { ...program, root });
 }
 
 /** The whole program: the exit code is set, and the process ends once stdout is drained and nothing is left to do. */

@@ -5,8 +5,8 @@
  */
 import { formatRecord, parseRecord } from '../../src/nodepool/record.ts';
 import { API_VERSION, type Node, type NodePool, type Taint } from '../../src/nodepool/types.ts';
+import { ClusterState } from '../../src/reconciler/cluster-state.ts';
 import { planOf } from '../../src/reconciler/node-plan.ts';
-import { View } from '../../src/reconciler/view.ts';
 
 const [count = 5_000, slots = 100] = process.argv.slice(2).map(Number);
 const DOMAIN = `${['a', 'b', 'c'].map(letter => letter.repeat(63)).join('.')}.${'d'.repeat(61)}`;
@@ -54,7 +54,7 @@ function nodeOf(n: number): Node {
 }
 
 const nodes = Array.from({ length: count }, (_, n) => nodeOf(n));
-const view = new View([pool], nodes, []);
+const view = new ClusterState([pool], nodes, []);
 const due = nodes.filter(({ name }) => planOf(view, name)?.patch !== undefined).length;
 globalThis.gc?.();
 const megabytes = Math.round(process.memoryUsage.rss() / 1e6);

@@ -29,7 +29,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: SPEED,
       mutants: [
-        'return { record, owner, losers: false ? NONE : able.filter(name => name !== owner) };',
+        'return { record, owner, conflicting: false ? NONE : able.filter(name => name !== owner) };',
         'if (false) return known;',
         'if (this.#records.size >= MOST_RECORDS) ;',
         'if (true) this.#records.clear();',
@@ -157,20 +157,20 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     },
     { why: EQUIVALENT, mutants: ['const conditions = status?.conditions ?? ["Stryker was here"];'] },
   ],
-  'src/reconciler/claims.ts': [
+  'src/reconciler/ownership-index.ts': [
     {
       why: EQUIVALENT,
       mutants: [
         'for (const node of this.#concerned.get(pool) ?? ["Stryker was here"]) for (const name of this.poolsOf(node)) names.add(name);',
         'for (const name of this.#concerned.get(pool) ?? ["Stryker was here"]) {',
         ';',
-        'const names = owner === undefined ? [] : [owner, ...losers];',
+        'const names = owner === undefined ? [] : [owner, ...conflicting];',
       ],
     },
     {
       why: UNREACHABLE,
       mutants: [
-        'if (node !== undefined && true && wanted(claim)) nodes.push(node);',
+        'if (node !== undefined && true && wanted(ownership)) nodes.push(node);',
         'names.delete(node);',
         'if (names.size === 0) this.#concerned.delete(pool);',
       ],
@@ -199,20 +199,20 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        'if (node === undefined && claim === undefined) return undefined;',
-        'if (false || claim === undefined) return undefined;',
+        'if (node === undefined && ownership === undefined) return undefined;',
+        'if (false || ownership === undefined) return undefined;',
         'if (node === undefined || false) return undefined;',
         '...(false ? {} : { record }),',
         'const isRelabelled = true;',
         'const isRelabelled = Object.keys(labels).length >= 0;',
-        'const rivals = [owner, ...losers].flatMap(rival => (false ? [] : (poolOf(view, rival) ?? [])));',
-        'return false ? undefined : view.pool(name);',
+        'const rivals = [owner, ...conflicting].flatMap(rival => (false ? [] : (poolOf(state, rival) ?? [])));',
+        'return false ? undefined : state.pool(name);',
       ],
     },
     {
       why: UNREACHABLE,
       mutants: [
-        'const rivals = [owner, ...losers].flatMap(rival => (rival === to ? [] : (poolOf(view, rival) ?? ["Stryker was here"])));',
+        'const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? ["Stryker was here"])));',
       ],
     },
   ],
@@ -221,21 +221,21 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       why: SPEED,
       mutants: [
         'if (false) {',
-        'if (view.upToDate.has(claim)) {}',
-        'if (false) view.upToDate.add(claim);',
+        'if (state.upToDate.has(ownership)) {}',
+        'if (false) state.upToDate.add(ownership);',
         'if (plan.patch === undefined && plan.circle === undefined && !plan.isOversized) ;',
-        'const rivals = false ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);',
+        'const rivals = false ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);',
         'return false ? steps[0] : composed(steps[0], all);',
       ],
     },
     {
       why: EQUIVALENT,
       mutants: [
-        'if (node === undefined && claim === undefined) return undefined;',
-        'if (false || claim === undefined) return undefined;',
+        'if (node === undefined && ownership === undefined) return undefined;',
+        'if (false || ownership === undefined) return undefined;',
         'if (node === undefined || false) return undefined;',
-        'const owner = false ? undefined : view.pool(claim.owner);',
-        'const frozen = true && view.specErrors(claim.owner).length > 0;',
+        'const owner = false ? undefined : state.pool(ownership.owner);',
+        'const frozen = true && state.specErrors(ownership.owner).length > 0;',
         'let last = steps.at(+1) ?? steps[0];',
         'if (true) patch.labels = { ...patch.labels, ...labels };',
         `const byKey = Map.groupBy(changes, ({ kind, key, effect = "Stryker was here!" }) => \`\${kind} \${key}:\${effect}\`);`,
@@ -246,7 +246,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: UNREACHABLE,
       mutants: [
-        'const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? ["Stryker was here"]);',
+        'const rivals = ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? ["Stryker was here"]);',
         'const owner = steps.at(-1).owner;',
         'if (first === undefined || last === undefined) return first === undefined ? ["Stryker was here"] : [first];',
         'if (false || last === undefined) return first === undefined ? [] : [first];',
@@ -261,7 +261,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'const held = false ? undefined : this.#pace.contested(uid);',
         'const written: Written = {};',
         'if (plan?.patch === undefined || false) return;',
-        'const pool = false ? undefined : this.#deps.view.pool(owner);',
+        'const pool = false ? undefined : this.#deps.state.pool(owner);',
         'const isReplaced = true && node.record !== undefined;',
       ],
     },
@@ -328,7 +328,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        'const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : ["Stryker was here"];',
+        'const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : ["Stryker was here"];',
         'for (const { from, to } of moves) for (const pool of [from, to]) if (true) touched.add(pool);',
         // What was moved was written whole: its other pools have nothing to write there.
         'const only = new Set([...named, ...moves.map(() => undefined)]);',
@@ -353,24 +353,24 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: [
         // What is done already has no patch, and is left out by that.
         'const wanted = new Map(asked.map(node => [node, change]));',
-        "return kind === 'remove' ? !view.poolsOf(node).includes(pool) : false;",
-        'const plan = planCluster(view, { pools: [], changes: wanted });',
+        "return kind === 'remove' ? !state.poolsOf(node).includes(pool) : false;",
+        'const plan = planCluster(state, { pools: [], changes: wanted });',
         // Checked before: without names and selector there is --from.
-        'if (nodes.length === 0 && true) return view.members(from).map(node => node.name);',
+        'if (nodes.length === 0 && true) return state.members(from).map(node => node.name);',
         // The plan of the change says the same.
         ';',
-        'false || rival === name ? [] : (view.pool(rival) ?? []),',
-        'const source = false || owner === name ? undefined : view.pool(owner);',
+        'false || rival === name ? [] : (state.pool(rival) ?? []),',
+        'const source = false || owner === name ? undefined : state.pool(owner);',
       ],
     },
     {
       why: UNREACHABLE,
       mutants: [
-        'return from === undefined || view.claim(node).owner === from;',
+        'return from === undefined || state.ownership(node).owner === from;',
         'if (pool.metadata.deletionTimestamp !== undefined) {',
         'if (true) assertKnown(pool);',
-        "return kind === 'remove' ? !view.poolsOf(node).includes(pool) : view.claim(node).owner === pool;",
-        'rival === undefined || rival === name ? [] : (view.pool(rival) ?? ["Stryker was here"]),',
+        "return kind === 'remove' ? !state.poolsOf(node).includes(pool) : state.ownership(node).owner === pool;",
+        'rival === undefined || rival === name ? [] : (state.pool(rival) ?? ["Stryker was here"]),',
         'if (false) return;',
       ],
     },

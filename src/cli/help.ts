@@ -4,7 +4,7 @@ import type { Config } from '@oclif/core/config';
 import { CommandHelp, Help } from '@oclif/core/help';
 import type * as Interfaces from '@oclif/core/interfaces';
 import type { Io } from './io.ts';
-import type { VerbTable } from './plugin.ts';
+import type { CommandTable } from './plugin.ts';
 
 /** Lines longer than this are hard to read, however wide the terminal is. */
 const MAX_WIDTH = 100;
@@ -60,9 +60,9 @@ export class ProgramHelp extends Help {
   protected override CommandHelpClass = VerbHelp;
   override render = (text: string) => fillIn(text, this.config.bin, '');
   readonly #io: Io;
-  readonly #verbs: VerbTable;
+  readonly #verbs: CommandTable;
 
-  constructor(config: Config, verbs: VerbTable, io: Io) {
+  constructor(config: Config, verbs: CommandTable, io: Io) {
     super(config as Interfaces.Config, {
       maxWidth: Math.min(io.columns, MAX_WIDTH),
       stripAnsi: !io.color,

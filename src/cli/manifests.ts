@@ -23,7 +23,7 @@ const FOR_POD_COUNTS = /^( +)#\+ /gm;
 const IMAGE = /^[A-Za-z0-9][\w.:/@-]*$/;
 
 /** The NodePool definition that this version installs, from the package's manifests/. */
-export async function readDefinition(root: string): Promise<Manifest> {
+export async function readCrd(root: string): Promise<Manifest> {
   const text = await readFile(join(root, 'manifests', 'nodepools.nodes.lailin.xyz.yaml'), 'utf8');
   return { text, object: load(text) as Record<string, unknown> };
 }

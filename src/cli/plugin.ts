@@ -8,7 +8,7 @@ import type * as Interfaces from '@oclif/core/interfaces';
 import type { RunOptions } from './base-command.ts';
 import type { Io } from './io.ts';
 
-export interface Verb {
+export interface CommandEntry {
   /** The heading it stands under in the help. */
   group: string;
   /** Exit code of an error, where 1 says something else. */
@@ -16,10 +16,10 @@ export interface Verb {
   load(): Promise<{ default: Command.Class }>;
 }
 
-export type VerbTable = Record<string, Verb>;
+export type CommandTable = Record<string, CommandEntry>;
 
 export interface Program {
-  verbs: VerbTable;
+  verbs: CommandTable;
   manifest: Interfaces.Manifest;
   pjson: { name: string; version: string; description: string };
   /** The package's directory. */
@@ -50,7 +50,7 @@ function createPlugin({ verbs, manifest, pjson, root }: Program): Interfaces.Plu
   const oclif = { bin: BIN, dirname: pjson.name, topicSeparator: ':' as const };
   const commands = Object.entries(manifest.commands).map(([id, cached]) => ({
     ...cached,
-    load: async () => loadVerb(verbs, id),
+    load: async () => loadCommand(verbs, id),
   }));
   const options = { root, isRoot: true };
   return {
@@ -64,7 +64,7 @@ function createPlugin({ verbs, manifest, pjson, root }: Program): Interfaces.Plu
     commands,
     commandIDs: commands.map(command => command.id),
     commandsDir: undefined,
-    findCommand: (id: string) => loadVerb(verbs, id),
+    findCommand: (id: string) => loadCommand(verbs, id),
     hasManifest: true,
     hooks: {},
     isRoot: true,
@@ -76,7 +76,7 @@ function createPlugin({ verbs, manifest, pjson, root }: Program): Interfaces.Plu
   };
 }
 
-async function loadVerb(verbs: VerbTable, id: string): Promise<Command.Class> {
+async function loadCommand(verbs: CommandTable, id: string): Promise<Command.Class> {
   const verb = verbs[id];
   if (verb === undefined) throw new Error(`verb ${id} is in the manifest and not in the table of verbs`);
   const { default: loaded } = await verb.load();

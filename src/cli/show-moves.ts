@@ -63,7 +63,7 @@ export async function showMoves(
   for (const node of planned.unchanged) io.out(renderUnmoved(what, node));
   if (dryRun === 'client') {
     const owners = planned.plan.nodes.map(({ node, owner }) => {
-      return { node: node.name, from: planned.view.claim(node.name)?.owner, to: owner };
+      return { node: node.name, from: planned.state.ownership(node.name)?.owner, to: owner };
     });
     for (const moved of owners) io.out(renderMoved(what, moved) + suffix);
     return EXIT.done;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { readController, readDefinition, readPolicies } from '../cli/manifests.ts';
+import { readController, readCrd, readPolicies } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
@@ -31,7 +31,7 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
   ): Promise<number> {
     const { doctor } = await import('../operations/doctor/doctor.ts');
     const [definition, controller, policies] = await Promise.all([
-      readDefinition(root),
+      readCrd(root),
       readController(root),
       readPolicies(root),
     ]);

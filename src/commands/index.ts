@@ -1,7 +1,7 @@
 /** Every verb: where it stands in the help, and its module, loaded only when it runs. The order here is the help's. */
-import type { VerbTable } from '../cli/plugin.ts';
+import type { CommandTable } from '../cli/plugin.ts';
 
-export const verbs: VerbTable = {
+export const verbs: CommandTable = {
   get: { group: 'LOOK', load: () => import('./get.ts') },
   describe: { group: 'LOOK', load: () => import('./describe.ts') },
   nodes: { group: 'LOOK', load: () => import('./nodes.ts') },

@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { DEFINITION, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
-import { type Manifests, readControllerWith, readDefinition, readPolicies } from '../cli/manifests.ts';
+import { type Manifests, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type InstallOutcome, install } from '../operations/install.ts';
@@ -40,12 +40,12 @@ export default class Install extends BaseCommand<typeof Install> {
     { io, root, connect, progress }: Deps,
   ): Promise<number> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
-    const manifest = await readDefinition(root);
+    const manifest = await readCrd(root);
     const controller = await readWanted(root, flags);
     const apply = async () => {
       const connection = await connect();
       const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool resource');
-      const options = { definition: manifest.object, controller: controller?.objects ?? [], timeoutMs };
+      const options = { crd: manifest.object, controller: controller?.objects ?? [], timeoutMs };
       return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
     };
     // What would be sent is known without a cluster.
@@ -87,15 +87,15 @@ async function readWanted(
 }
 
 /** Several objects as kubectl prints them. */
-function asOne(definition: object, controller: Manifests | undefined): object {
-  if (controller === undefined) return definition;
-  return { apiVersion: 'v1', kind: 'List', items: [definition, ...controller.objects] };
+function asOne(crd: object, controller: Manifests | undefined): object {
+  if (controller === undefined) return crd;
+  return { apiVersion: 'v1', kind: 'List', items: [crd, ...controller.objects] };
 }
 
-function lines({ definition, controller }: InstallOutcome, dryRun: DryRun): string[] {
+function lines({ crd, controller }: InstallOutcome, dryRun: DryRun): string[] {
   const suffix = dryRunSuffix(dryRun);
   return [
-    `${DEFINITION} ${definition}${suffix}`,
+    `${DEFINITION} ${crd}${suffix}`,
     ...controller.map(({ object, applied, checked }) => {
       const unchecked = checked ? '' : `, unchecked: there is no namespace ${object.metadata.namespace} yet`;
       return `${nameOf(object)} ${applied}${suffix}${unchecked}`;

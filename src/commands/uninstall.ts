@@ -50,13 +50,13 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       return removeController({ controller: [...policies, ...controller], dryRun, yes: flags.yes }, deps);
     }
     const connection = await deps.connect({ concurrency: flags.concurrency });
-    const { cluster, pools, definition, manifests } = connection;
+    const { cluster, pools, crd, manifests } = connection;
     const outcome = await uninstall(
       { cascade: flags.cascade, controller, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
         cluster,
         pools,
-        definition,
+        crd,
         manifests,
         async releasing(release) {
           const work = await reconcileDeps(deps, connection, 'Releasing');

@@ -3,9 +3,10 @@
 import { systemClock } from '../controller/clock.ts';
 import type { Connection } from '../operations/ports.ts';
 import { Api } from './api.ts';
+import type { Terminal } from './auth-info.ts';
 import { clusterPort } from './cluster.ts';
+import { crdPort } from './crd.ts';
 import { loadCredentials } from './credentials.ts';
-import { definitionPort } from './definition.ts';
 import { demandPort } from './demand.ts';
 import { eventsPort } from './events.ts';
 import { followPorts } from './follow-ports.ts';
@@ -16,7 +17,6 @@ import { manifestsPort } from './manifests.ts';
 import { nodeAccess } from './node-access.ts';
 import { poolsPort } from './node-pools.ts';
 import { countPods } from './pods.ts';
-import type { Terminal } from './proof.ts';
 import type { RequestLog } from './request-log.ts';
 import { Transport } from './transport.ts';
 import { userAgent } from './user-agent.ts';
@@ -71,7 +71,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     cluster: clusterPort(api, dryRun, now),
     pools: poolsPort(api),
     events: eventsPort(api),
-    definition: definitionPort(api, systemClock),
+    crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),
     nodeAccess: nodeAccess(api),
     countPods: () => countPods(api),

@@ -6,9 +6,9 @@
  */
 import type { SecureContext } from 'node:tls';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { type AuthInfo, type AuthInfoSource, type LoginSurroundings, NO_TERMINAL } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
-import { type LoginSurroundings, NO_TERMINAL, type Proof, type ProofSource } from './proof.ts';
 import { caOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
 
 export interface Credentials {
@@ -54,11 +54,11 @@ export async function loadCredentials(
 
   async function read(refused: boolean): Promise<Credentials> {
     const ca = caOf(cluster);
-    const own = isPlain ? {} : plainProof(user, tokenOf(refused));
-    const proof = { ...own, ...(await source?.proof({ refused: refused || isUseless })) };
+    const own = isPlain ? {} : plainAuthInfo(user, tokenOf(refused));
+    const authInfo = { ...own, ...(await source?.authInfo({ refused: refused || isUseless })) };
     isUseless = true;
-    tls = tlsOf(access, { ca, ...proof }, tls);
-    const headers = sendable(headersOf(user, proof), user);
+    tls = tlsOf(access, { ca, ...authInfo }, tls);
+    const headers = sendable(headersOf(user, authInfo), user);
     isUseless = false;
     return {
       secureContext: tls.context,
@@ -103,7 +103,7 @@ function checkMethods({ name, ...user }: UserEntry): void {
 }
 
 /** As client-go, a plugin is not asked where the kubeconfig itself has what it would give. */
-async function sourceOf(access: Access, surroundings: LoginSurroundings): Promise<ProofSource | undefined> {
+async function sourceOf(access: Access, surroundings: LoginSurroundings): Promise<AuthInfoSource | undefined> {
   const { user, cluster } = access;
   if ((user.token ?? user.tokenFile ?? user.username) !== undefined) return undefined;
   if (user.authProvider !== undefined) {
@@ -118,7 +118,7 @@ async function sourceOf(access: Access, surroundings: LoginSurroundings): Promis
 
 function headersOf(
   { as, asUid, asGroups, asUserExtra = {} }: UserEntry,
-  { authorization }: Proof,
+  { authorization }: AuthInfo,
 ): Credentials['headers'] {
   const login = authorization === undefined ? {} : { Authorization: authorization };
   if (as === undefined) return login;
@@ -158,7 +158,7 @@ function escapeKey(key: string): string {
     .replace(/[^!#$&'*+.^_`|~0-9A-Za-z-]/g, percent);
 }
 
-function plainProof(user: UserEntry, token: string | undefined): Proof {
+function plainAuthInfo(user: UserEntry, token: string | undefined): AuthInfo {
   return {
     cert: material(user.certData, user.certFile, `client-certificate of user "${user.name}"`),
     key: material(user.keyData, user.keyFile, `client-key of user "${user.name}"`),

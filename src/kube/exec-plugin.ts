@@ -6,6 +6,7 @@
  */
 import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import { type ExecConfig, execConfigOf } from './exec-config.ts';
 import { execInfo } from './exec-info.ts';
 import { type Found, lookPath } from './exec-path.ts';
@@ -14,15 +15,14 @@ import { runPlugin } from './exec-run.ts';
 import type { Access } from './kubeconfig.ts';
 import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
 import { readPluginPolicy } from './kuberc.ts';
-import type { LoginSurroundings, Proof, ProofSource } from './proof.ts';
 
 interface Kept {
-  proof: Proof;
+  authInfo: AuthInfo;
   /** Milliseconds since 1970; for ever if the plugin names no time. */
   until: number;
 }
 
-export class ExecPlugin implements ProofSource {
+export class ExecPlugin implements AuthInfoSource {
   readonly #access: Access;
   readonly #ca: Buffer | undefined;
   readonly #surroundings: LoginSurroundings;
@@ -40,11 +40,11 @@ export class ExecPlugin implements ProofSource {
     this.#config = execConfigOf(access);
   }
 
-  async proof({ refused }: { refused: boolean }): Promise<Proof> {
+  async authInfo({ refused }: { refused: boolean }): Promise<AuthInfo> {
     if (this.#kept === undefined || refused || this.#surroundings.now() > this.#kept.until) {
       this.#kept = await this.#run();
     }
-    return this.#kept.proof;
+    return this.#kept.authInfo;
   }
 
   async #run(): Promise<Kept> {
@@ -109,7 +109,7 @@ export class ExecPlugin implements ProofSource {
       throw this.#wrong('its status has only one of clientCertificateData and clientKeyData');
     }
     const authorization = token === undefined ? undefined : `Bearer ${token}`;
-    return { proof: { cert, key, authorization }, until: this.#expiry(status) };
+    return { authInfo: { cert, key, authorization }, until: this.#expiry(status) };
   }
 
   #text(status: Section, name: string): string | undefined {

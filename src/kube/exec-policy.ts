@@ -1,9 +1,9 @@
 /** Whether an exec plugin may run: client-go's rules for a policy and its allowlist. */
 import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { LoginSurroundings } from './auth-info.ts';
 import { type Found, lookPath } from './exec-path.ts';
 import type { PluginPolicy } from './kuberc.ts';
-import type { LoginSurroundings } from './proof.ts';
 
 /**
  * Throws NodepoolError (input) if not.

@@ -1,7 +1,7 @@
 /** One run of an exec plugin. What it says on stderr goes to the terminal as it comes, and what it asks is answered there. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import type { LoginSurroundings } from './proof.ts';
+import type { LoginSurroundings } from './auth-info.ts';
 
 export interface PluginRun {
   /** Absolute, or relative to the current folder. */

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { LoginSurroundings } from './auth-info.ts';
 import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
 import { readProblem } from './kubeconfig-file.ts';
-import type { LoginSurroundings } from './proof.ts';
 
 export interface PluginPolicy {
   type: 'AllowAll' | 'DenyAll' | 'Allowlist';

@@ -1,5 +1,5 @@
 /** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
-import { soundPool } from '../nodepool/sound.ts';
+import { coercePool } from '../nodepool/coerce.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../operations/ports.ts';
 import type { PoolWrite } from '../reconciler/ports.ts';
@@ -22,12 +22,12 @@ export class NodePools {
   }
 
   list(): Promise<NodePool[]> {
-    return this.#api.list(NODE_POOLS, soundPool<NodePool>);
+    return this.#api.list(NODE_POOLS, coercePool<NodePool>);
   }
 
   async get(name: string): Promise<NodePool | undefined> {
     const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
-    return pool === undefined ? undefined : soundPool(pool);
+    return pool === undefined ? undefined : coercePool(pool);
   }
 
   async manager(name: string, path: readonly string[]): Promise<string | undefined> {
@@ -122,5 +122,5 @@ function strictQuery(dryRun: boolean): Query {
 }
 
 function poolWrite(write: Patched<NodePool>): PoolWrite {
-  return write.kind === 'written' ? { kind: 'written', pool: soundPool(write.object) } : write;
+  return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
 }

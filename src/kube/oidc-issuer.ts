@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import type { LoginSurroundings } from './auth-info.ts';
 import { isSection, isText, type Section } from './kubeconfig-fields.ts';
-import type { LoginSurroundings } from './proof.ts';
 import { proxyFromEnvironment } from './proxy.ts';
 import { newAgent } from './proxy-agent.ts';
 import { publicAuthorities, readText } from './tls-material.ts';

@@ -4,19 +4,19 @@
  * server refuses before its time is not renewed: client-go does not either.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
 import { isSection, isText, malformed } from './kubeconfig-fields.ts';
 import { readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
 import { issuerRequest, type OidcConfig } from './oidc-issuer.ts';
 import { persistTokens } from './oidc-persist.ts';
-import type { LoginSurroundings, Proof, ProofSource } from './proof.ts';
 
 /** A token that ends within this time is as good as ended: clocks differ. */
 const EARLY_MS = 10_000;
 const LOG_IN = 'log in again with the tool that wrote the kubeconfig';
 
 /** Throws NodepoolError (input) of a provider that is none. */
-export function authProviderOf(access: Access, surroundings: LoginSurroundings): ProofSource {
+export function authProviderOf(access: Access, surroundings: LoginSurroundings): AuthInfoSource {
   const { user, source } = access;
   const { name } = user.authProvider ?? {};
   const problem = `the auth-provider ${name} of user "${user.name}"`;
@@ -42,7 +42,7 @@ function configOf({ name, authProvider }: UserEntry, file: string): OidcConfig {
   return config as OidcConfig;
 }
 
-class Oidc implements ProofSource {
+class Oidc implements AuthInfoSource {
   readonly #user: string;
   readonly #file: string;
   readonly #surroundings: LoginSurroundings;
@@ -55,7 +55,7 @@ class Oidc implements ProofSource {
     this.#surroundings = surroundings;
   }
 
-  async proof(): Promise<Proof> {
+  async authInfo(): Promise<AuthInfo> {
     const token = this.#lasting() ?? this.#lastingInFile() ?? (await this.#renewed());
     return { authorization: `Bearer ${token}` };
   }

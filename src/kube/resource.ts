@@ -33,7 +33,7 @@ export const EVENTS: Resource = {
   kind: 'Event',
   namespace: 'default',
 };
-export const DEFINITIONS: Resource = {
+export const CRDS: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',

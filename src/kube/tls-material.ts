@@ -4,9 +4,9 @@ import { closeSync, readSync } from 'node:fs';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { AuthInfo } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
 import { readProblem } from './kubeconfig-file.ts';
-import type { Proof } from './proof.ts';
 import { openRegularFile } from './regular-file.ts';
 
 /** Of a file: a bundle of all public authorities has 0.2 MiB. */
@@ -21,7 +21,7 @@ export interface Tls {
 /** The last one again when nothing in it has changed. Throws NodepoolError (input) of what cannot be used. */
 export function tlsOf(
   { cluster, user, source }: Access,
-  { ca, cert, key }: Proof & { ca: Buffer | undefined },
+  { ca, cert, key }: AuthInfo & { ca: Buffer | undefined },
   last: Tls | undefined,
 ): Tls {
   if ((cert === undefined) !== (key === undefined)) {

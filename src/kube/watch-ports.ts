@@ -1,6 +1,6 @@
 /** What a controller process caches: whole resources, of each object what is used. */
 import { hostname } from 'node:os';
-import { soundPool } from '../nodepool/sound.ts';
+import { coercePool } from '../nodepool/coerce.ts';
 import { CONTROLLER, type NodePool, type RuntimeClass } from '../nodepool/types.ts';
 import type { WatchPorts } from '../operations/ports.ts';
 import { eventSink } from './event-sink.ts';
@@ -15,7 +15,7 @@ export function watchPorts(transport: Transport): WatchPorts {
   return {
     pools: {
       source: listWatch(transport, NODE_POOLS),
-      transform: raw => withoutManagedFields(soundPool(raw as NodePool)),
+      transform: raw => withoutManagedFields(coercePool(raw as NodePool)),
     },
     nodes: { source: listWatch(transport, NODES), transform: raw => toNode(raw as WireNode) },
     runtimeClasses: {

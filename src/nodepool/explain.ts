@@ -1,6 +1,6 @@
 /** Why a node is, or is not, in each pool: the rules of membership.ts in words that a screen can show. */
 import { own } from './json.ts';
-import type { Claim } from './membership.ts';
+import type { Ownership } from './membership.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
 import type { FieldError } from './validation.ts';
@@ -45,29 +45,29 @@ export interface Explanation {
 }
 
 /**
- * @param claim of that node among those pools, as `PoolIndex.claim` gives it
+ * @param ownership of that node among those pools, as `PoolIndex.ownership` gives it
  * @param errorsOf what is wrong with a pool's spec
  */
 export function explain(
   node: Node,
   pools: readonly NodePool[],
-  claim: Claim,
+  ownership: Ownership,
   errorsOf: (pool: string) => FieldError[],
 ): Explanation {
   const byName = new Map(pools.map(pool => [pool.metadata.name, pool]));
-  const holder = claim.record?.pool;
+  const holder = ownership.record?.pool;
   const reasons = pools.map((pool): PoolReason => {
     const { name } = pool.metadata;
     return {
       pool: name,
       selector: isSelectorKnown(pool) ? pairsOf(pool, node) : [],
-      verdict: verdictOf(pool, node, claim, byName, errorsOf(name)),
-      toBeCleaned: holder === name && claim.owner !== name,
+      verdict: verdictOf(pool, node, ownership, byName, errorsOf(name)),
+      toBeCleaned: holder === name && ownership.owner !== name,
     };
   });
   return {
     node: node.name,
-    owner: claim.owner,
+    owner: ownership.owner,
     pools: reasons.toSorted((a, b) => rank(a) - rank(b) || (a.pool < b.pool ? -1 : 1)),
     gone: holder !== undefined && !byName.has(holder) ? holder : undefined,
   };
@@ -76,13 +76,13 @@ export function explain(
 function verdictOf(
   pool: NodePool,
   node: Node,
-  { record, owner, losers }: Claim,
+  { record, owner, conflicting }: Ownership,
   byName: ReadonlyMap<string, NodePool>,
   errors: FieldError[],
 ): Verdict {
   const { name, deletionTimestamp } = pool.metadata;
-  const ruleBetween = (winner: string, loser: string) =>
-    ruleOf(record?.pool, byName.get(winner) ?? pool, byName.get(loser) ?? pool);
+  const ruleBetween = (winner: string, other: string) =>
+    ruleOf(record?.pool, byName.get(winner) ?? pool, byName.get(other) ?? pool);
   const isKnown = isSelectorKnown(pool);
   if (deletionTimestamp !== undefined) {
     return isKnown && !matchesLabels(membershipSelector(pool), node.labels)
@@ -91,16 +91,17 @@ function verdictOf(
   }
   if (!isKnown) return { kind: 'unknown selector', keeps: owner === name };
   if (owner === name) {
-    return { kind: 'member', over: losers.map(loser => ({ pool: loser, rule: ruleBetween(name, loser) })) };
+    return { kind: 'member', over: conflicting.map(other => ({ pool: other, rule: ruleBetween(name, other) })) };
   }
-  if (owner !== undefined && losers.includes(name)) return { kind: 'lost', to: owner, rule: ruleBetween(owner, name) };
+  if (owner !== undefined && conflicting.includes(name))
+    return { kind: 'lost', to: owner, rule: ruleBetween(owner, name) };
   if (!matchesLabels(membershipSelector(pool), node.labels)) return { kind: 'no match' };
   return { kind: 'invalid', errors };
 }
 
-function ruleOf(holder: string | undefined, winner: NodePool, loser: NodePool): Rule {
+function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): Rule {
   if (holder === winner.metadata.name) return 'holds the node already';
-  const [ours, theirs] = [winner.metadata.creationTimestamp ?? '', loser.metadata.creationTimestamp ?? ''];
+  const [ours, theirs] = [winner.metadata.creationTimestamp ?? '', other.metadata.creationTimestamp ?? ''];
   return ours === theirs ? 'has the smaller name' : 'is older';
 }
 

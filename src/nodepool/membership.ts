@@ -9,19 +9,19 @@ import { FINALIZER, type Node, type NodePool } from './types.ts';
 import { type FieldError, validatePool } from './validation.ts';
 
 /** What the pools have to say about one node. */
-export interface Claim {
+export interface Ownership {
   /** What is applied to the node now, and by which pool. */
   record: AppliedRecord | undefined;
   /** Name of the pool that the node belongs to. */
   owner: string | undefined;
   /** Names of the other pools that match the node and do not get it. */
-  losers: readonly string[];
+  conflicting: readonly string[];
 }
 
 /** Most nodes are lost by nobody. */
 const NONE: readonly string[] = [];
 
-/** All pools, arranged so that one node's claim costs a look-up per label of the node, not one per pool. */
+/** All pools, arranged so that one node's ownership costs a look-up per label of the node, not one per pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
   /** By key and value of one label of the pool's selector; the rest of the selector is checked on a hit. */
@@ -68,7 +68,7 @@ export class PoolIndex {
   }
 
   /** Whether a pool selects by one of these labels: no others can make a node join or leave one. */
-  isDecided(labels: Record<string, unknown>): boolean {
+  affectsMembership(labels: Record<string, unknown>): boolean {
     for (const key in labels) if (this.#keys.has(key)) return true;
     return false;
   }
@@ -78,7 +78,7 @@ export class PoolIndex {
    * A pool that is being deleted gets no node; a pool with an invalid spec keeps what it has and gets nothing new, even
    * nodes that it might not match if its selector could be read.
    */
-  claim(node: Node): Claim {
+  ownership(node: Node): Ownership {
     const matching = this.#matching(node);
     const applied = node.record === undefined ? undefined : this.#records.read(node.record);
     const record = applied ?? impliedRecord(node, matching, this.#inherited);
@@ -90,7 +90,7 @@ export class PoolIndex {
     }
     if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
     const owner = record !== undefined && able.includes(record.pool) ? record.pool : able[0];
-    return { record, owner, losers: able.length < 2 ? NONE : able.filter(name => name !== owner) };
+    return { record, owner, conflicting: able.length < 2 ? NONE : able.filter(name => name !== owner) };
   }
 
   /**
@@ -129,8 +129,8 @@ function olderFirst(a: NodePool, b: NodePool): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-/** Whether claims made with `before` still hold with `after`. */
-export function sameClaims(before: NodePool, after: NodePool): boolean {
+/** Whether ownerships made with `before` still hold with `after`. */
+export function sameOwnership(before: NodePool, after: NodePool): boolean {
   return (
     before.metadata.uid === after.metadata.uid &&
     before.metadata.generation === after.metadata.generation &&

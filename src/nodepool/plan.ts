@@ -53,7 +53,7 @@ export interface NodePlan {
 }
 
 /**
- * @param record what is applied now, as `PoolIndex.claim` found it
+ * @param record what is applied now, as `PoolIndex.ownership` found it
  * @param owner the pool the node belongs to; undefined lets the node go
  * @param rivals other pools that match the node: the labels by which they do are never stripped
  */

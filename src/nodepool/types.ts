@@ -90,7 +90,7 @@ export interface NodePool {
   metadata: ObjectMeta;
   spec: NodePoolSpec;
   status?: NodePoolStatus;
-  /** What of the spec had another type than the API's, and was left out when it was read (see sound.ts). Never sent. */
+  /** What of the spec had another type than the API's, and was left out when it was read (see coerce.ts). Never sent. */
   unreadable?: FieldError[];
   /** Fields of the spec that the CRD which is installed drops (see dropped-fields.ts). Never sent. */
   dropped?: string[];

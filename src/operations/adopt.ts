@@ -5,8 +5,8 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 
 export interface AdoptOptions {
   /** Label keys to look for in place of the known ones; empty: the known ones. */
@@ -27,11 +27,11 @@ export async function findAdoptable(
     if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
   }
   const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  const view = new View(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, []);
   const found = findCandidates({
     nodes,
     pools: pools.map(({ metadata }) => metadata.name),
-    ownerOf: ({ name }) => view.claim(name)?.owner,
+    ownerOf: ({ name }) => state.ownership(name)?.owner,
     labels,
   });
   const isFound = (name: string) => found.some(({ pool }) => pool.metadata.name === name);

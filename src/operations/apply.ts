@@ -3,13 +3,13 @@ import type { Clock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
-import type { View } from '../reconciler/view.ts';
 import { WritePace } from '../reconciler/write-pace.ts';
 
 export interface ApplyOptions {
@@ -52,7 +52,7 @@ export interface Applied {
 
 /** @param pods on each node, where they are counted into the status. A pool that cannot be written stops no other. */
 export async function apply(
-  view: View,
+  state: ClusterState,
   intent: Intent,
   options: ApplyOptions,
   deps: ApplyDeps,
@@ -60,21 +60,21 @@ export async function apply(
 ): Promise<Applied> {
   const { pools, changes, isDeletion = false } = intent;
   const counted = pods === undefined ? {} : { podsOn: (node: string) => pods.get(node) ?? 0 };
-  const before = stateBefore(view, intent);
-  const named = changes !== undefined || isDeletion ? nodesOf(intent, before, view) : [];
+  const before = stateBefore(state, intent);
+  const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
   const pace = new WritePace(deps.clock);
-  const reconciler = reconcilerOf(view, options, deps, { pace, ...counted, ...defined({ changes }) });
+  const reconciler = reconcilerOf(state, options, deps, { pace, ...counted, ...defined({ changes }) });
   const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
   // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
-  for (const pool of named.flatMap(node => view.poolsOf(node))) touched.add(pool);
+  for (const pool of named.flatMap(node => state.poolsOf(node))) touched.add(pool);
   const shared = touchedByOthers(first);
   const own = await Promise.all(first.map(result => reconciledAgain(result, shared, reconciler)));
-  const others = [...touched].filter(pool => !pools.includes(pool) && view.isStaying(pool)).toSorted();
+  const others = [...touched].filter(pool => !pools.includes(pool) && state.isStaying(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(view, options, deps, { pace, ...counted, only });
+  const rest = reconcilerOf(state, options, deps, { pace, ...counted, only });
   return { own, others: await Promise.all(others.map(pool => resultOf(pool, rest.reconcile(pool)))) };
 }
 
@@ -129,14 +129,14 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
 }
 
 function reconcilerOf(
-  view: View,
+  state: ClusterState,
   { concurrency, dryRun, consent, deleted }: ApplyOptions,
   { cluster, now, clock, sleep, progress, signal }: ApplyDeps,
   own: Pick<ReconcilerOptions, 'changes' | 'only' | 'pace' | 'podsOn'>,
 ): Reconciler {
   const limit = createLimiter(concurrency);
   const optional = defined({ progress, consent, deleted, signal });
-  return new Reconciler({ cluster, view, limit, now, sleep, clock, dryRun, ...optional, ...own });
+  return new Reconciler({ cluster, state, limit, now, sleep, clock, dryRun, ...optional, ...own });
 }
 
 /** What the cluster refuses is the pool's; a bug is thrown. */

@@ -41,8 +41,8 @@ export async function findNodes(options: CordonOptions, deps: CordonDeps): Promi
   const pools = [...new Set(options.pools)];
   const members = [...(await poolMembers(pools, deps.cluster)).values()].flat();
   if (names.length === 0) return members;
-  const strangers = names.filter(name => !members.some(node => node.name === name));
-  if (strangers.length > 0) throw notMembers(strangers, pools);
+  const nonMembers = names.filter(name => !members.some(node => node.name === name));
+  if (nonMembers.length > 0) throw notMembers(nonMembers, pools);
   return members.filter(node => names.includes(node.name));
 }
 

@@ -11,8 +11,8 @@ import { isSubdomain } from '../nodepool/syntax.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { mayEvict } from './evictions.ts';
@@ -106,7 +106,7 @@ async function planCreate(options: CreateOptions, nodes: Node[], cluster: Cluste
   if (nodes.length === 0 && !mayEvict([], options.pools)) return NO_CHANGE;
   const existing = await cluster.listPools();
   if (!mayEvict(existing, options.pools)) return NO_CHANGE;
-  return planCluster(new View(existing, await cluster.listNodes(), []), {
+  return planCluster(new ClusterState(existing, await cluster.listNodes(), []), {
     pools: options.pools.map(({ metadata }) => metadata.name),
     specs: options.pools.map(asYoungest),
     labels: labelsOf(options, nodes),
@@ -209,11 +209,11 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   const missing = unique.filter((_, index) => found[index] === undefined);
   if (missing.length > 0) throw nodesNotFound(missing, '--nodes: ');
   const nodes = found.filter(node => node !== undefined);
-  const view = new View(existing, nodes, []);
+  const state = new ClusterState(existing, nodes, []);
   const [pool] = pools;
   for (const node of nodes) {
     if (pool !== undefined) labelsFor(node, pool);
-    const owner = view.claim(node.name)?.owner;
+    const owner = state.ownership(node.name)?.owner;
     if (owner === undefined || owner === pool?.metadata.name) continue;
     throw new NodepoolError(
       'input',

@@ -1,17 +1,17 @@
 /** Deletes pools and does the release work itself: it never hangs for want of a controller. */
 
 import { createLimiter } from '../controller/limiter.ts';
+import { coercePool } from '../nodepool/coerce.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { soundPool } from '../nodepool/sound.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
 import { remade, stillThere } from '../reconciler/live-reads.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
-import { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';
-import { loadView } from './load-view.ts';
+import { loadClusterState } from './load-cluster-state.ts';
 import type { PoolsPort, RawPool } from './ports.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
@@ -60,20 +60,20 @@ export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Pro
   };
 
   await Promise.all(pools.map(pool => limit(() => begin(pool))));
-  const view = await loadView(deps.cluster);
+  const state = await loadClusterState(deps.cluster);
   const isMarked = ({ metadata }: RawPool) => !errors.has(metadata.name);
   for (const pool of begun.filter(isMarked)) {
-    await attempt(pool, async () => checkMarked(pool, view, dryRun, deps.now()));
+    await attempt(pool, async () => checkMarked(pool, state, dryRun, deps.now()));
   }
   const marked = begun.filter(isMarked);
-  const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(view.pool(name))]));
-  const intent = deletionIntent(view, namesOf(marked), detachNodes);
-  const former = formerOwners(view, intent);
-  const nextPools = new Set(planCluster(view, intent).nodes.flatMap(({ owner }) => owner ?? []));
-  deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(view, pool, { among: former })));
+  const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(state.pool(name))]));
+  const intent = deletionIntent(state, namesOf(marked), detachNodes);
+  const former = formerOwners(state, intent);
+  const nextPools = new Set(planCluster(state, intent).nodes.flatMap(({ owner }) => owner ?? []));
+  deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(state, pool, { among: former })));
 
   const deleted = new Map(marked.map(({ metadata: { name, uid = '' } }) => [name, uid]));
-  const { own, others } = await apply(view, intent, { ...options, deleted }, deps);
+  const { own, others } = await apply(state, intent, { ...options, deleted }, deps);
   const moves = movesOf([...own, ...others]);
   // A node without a record had nothing of the pool that could be released; the next owner gives it something.
   const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
@@ -107,20 +107,20 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
 async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {
   // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
-  if (soundPool(pool).unreadable === undefined) {
-    await addFinalizer(pool, { ...deps, view: new View([pool], [], []) });
+  if (coercePool(pool).unreadable === undefined) {
+    await addFinalizer(pool, { ...deps, state: new ClusterState([pool], [], []) });
   }
   await deps.pools.delete(pool, { dryRun });
 }
 
 /** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */
-function checkMarked(pool: RawPool, view: View, dryRun: boolean, now: Date): void {
+function checkMarked(pool: RawPool, state: ClusterState, dryRun: boolean, now: Date): void {
   const { name, uid } = pool.metadata;
-  const current = view.pool(name);
+  const current = state.pool(name);
   if (current === undefined) return;
   if (current.metadata.uid === uid) {
-    if (dryRun) view.setPool(marked(current, now));
-    if (view.pool(name)?.metadata.deletionTimestamp !== undefined) return;
+    if (dryRun) state.setPool(marked(current, now));
+    if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
     throw stillThere(`cannot delete NodePool "${name}"`);
   }
   throw remade(name);

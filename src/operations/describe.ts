@@ -6,7 +6,7 @@ import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { oldestFirst } from './event-order.ts';
-import { loadView, selectPools } from './load-view.ts';
+import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 
@@ -32,27 +32,27 @@ export async function describe(
   deps: { cluster: ClusterPort; events: EventsPort },
 ): Promise<Description[]> {
   const [only] = names.length === 1 ? names : [];
-  const [view, events] = await Promise.all([loadView(deps.cluster), deps.events.list(only)]);
-  const known = selectPools(view, names);
+  const [state, events] = await Promise.all([loadClusterState(deps.cluster), deps.events.list(only)]);
+  const known = selectPools(state, names);
   // Not those that left records on nodes either: of them there is nothing to describe.
-  const gone = names.filter(name => view.pool(name) === undefined);
+  const gone = names.filter(name => state.pool(name) === undefined);
   if (gone.length > 0) throw poolNotFound(gone);
   return known.flatMap(name => {
-    const pool = view.pool(name);
+    const pool = state.pool(name);
     if (pool === undefined) return [];
-    const members = new Set(view.members(name));
-    const held = view.held(name).map((node): DescribedNode => {
-      const { changes = [], circle } = planOf(view, node.name) ?? {};
+    const members = new Set(state.members(name));
+    const held = state.held(name).map((node): DescribedNode => {
+      const { changes = [], circle } = planOf(state, node.name) ?? {};
       return { node, changes, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
     });
-    const lost = view.lost(name).map(({ node, owner }): DescribedNode => {
+    const lost = state.lost(name).map(({ node, owner }): DescribedNode => {
       return { node, changes: [], membership: { kind: 'conflict', owner: owner.metadata.name } };
     });
     return [
       {
         pool,
         nodes: [...held, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
-        runtimeClass: view.runtimeClass(runtimeClassName(name)),
+        runtimeClass: state.runtimeClass(runtimeClassName(name)),
         events: eventsOf(pool, events),
       },
     ];

@@ -4,15 +4,15 @@
  */
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { loadView, selectPools } from './load-view.ts';
+import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export async function diff(
   names: string[],
   deps: { cluster: ClusterPort },
 ): Promise<{ plan: ClusterPlan; warnings: string[] }> {
-  const view = await loadView(deps.cluster);
-  const pools = selectPools(view, names);
-  const warnings = pools.flatMap(pool => firstStripWarning(view, pool, { where: 'below' }));
-  return { plan: planCluster(view, { pools }), warnings };
+  const state = await loadClusterState(deps.cluster);
+  const pools = selectPools(state, names);
+  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
+  return { plan: planCluster(state, { pools }), warnings };
 }

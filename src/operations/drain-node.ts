@@ -52,7 +52,7 @@ export interface NodeDrainDeps {
   signal: AbortSignal;
 }
 
-interface Leaver {
+interface PendingEviction {
   pod: DrainPod;
   /** By the clock; no time when it is on its way. */
   askAt: number | undefined;
@@ -75,13 +75,15 @@ export async function drainNode(
   const { evict, refusals } = listed === undefined ? await deps.pods.read(drain.node) : { evict: listed, refusals: [] };
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByFate(refusals).join('; '));
   drain.pods = drain.gone + evict.length;
-  const left = new Map(evict.map((pod): [string, Leaver] => [pod.uid, { pod, askAt: began, wasAsked: false }]));
+  const left = new Map(
+    evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),
+  );
   const known = listed === undefined || options.dryRun ? undefined : listed;
   const work: Work = { drain, options, deps, left, errors: [], known, replaced: new Set() };
   while ((left.size > 0 || work.known !== undefined) && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
-    await Promise.all(due.map(leaver => deps.limit(() => ask(leaver, work))));
+    await Promise.all(due.map(pending => deps.limit(() => ask(pending, work))));
     if (left.size === 0 && work.known === undefined) break;
     if (left.size > 0) await sleep(clock, pauseMs(work, began), signal);
     if (!signal.aborted) await look(work);
@@ -95,7 +97,7 @@ interface Work {
   options: RemovalOptions;
   deps: NodeDrainDeps;
   /** By UID. */
-  left: Map<string, Leaver>;
+  left: Map<string, PendingEviction>;
   /** Of pods that will not go; the others do all the same. */
   errors: string[];
   /** Until the first look: the pods that were listed before the node was closed. Others may have come until then. */
@@ -105,16 +107,16 @@ interface Work {
 }
 
 /** A pod that can never go does not stop the others. */
-async function ask(leaver: Leaver, work: Work): Promise<void> {
+async function ask(pending: PendingEviction, work: Work): Promise<void> {
   const { drain, options, deps, left, errors } = work;
-  const { pod } = leaver;
+  const { pod } = pending;
   const { gracePeriodSeconds, dryRun, disableEviction } = options;
   if (deps.signal.aborted) return;
-  if (!leaver.wasAsked) deps.tell({ kind: 'asking', node: drain.node, pod: podName(pod) });
-  leaver.wasAsked = true;
+  if (!pending.wasAsked) deps.tell({ kind: 'asking', node: drain.node, pod: podName(pod) });
+  pending.wasAsked = true;
   try {
     const removal = { gracePeriodSeconds, dryRun };
-    take(await (disableEviction ? deps.port.delete(pod, removal) : deps.port.evict(pod, removal)), leaver, work);
+    take(await (disableEviction ? deps.port.delete(pod, removal) : deps.port.evict(pod, removal)), pending, work);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     left.delete(pod.uid);
@@ -123,46 +125,46 @@ async function ask(leaver: Leaver, work: Work): Promise<void> {
   }
 }
 
-function take(removal: Removal, leaver: Leaver, work: Work): void {
-  const { pod } = leaver;
+function take(removal: Removal, pending: PendingEviction, work: Work): void {
+  const { pod } = pending;
   const now = work.deps.clock.now();
   switch (removal.kind) {
     case 'accepted':
-      leaver.askAt = undefined;
+      pending.askAt = undefined;
       work.drain.held.delete(podName(pod));
-      if (work.options.dryRun) settle('gone', pod, work);
+      if (work.options.dryRun) finish('gone', pod, work);
       return;
     case 'gone':
-      settle('gone', pod, work);
+      finish('gone', pod, work);
       return;
     case 'changed':
       // The next look finds out whether it is another pod by now.
       work.replaced.add(podName(pod));
-      leaver.askAt = now + LOOK_MS;
+      pending.askAt = now + LOOK_MS;
       return;
     case 'budget': {
       const { budget, message } = removal;
       const name = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${pod.namespace}/${budget}`;
-      hold(`${name}: ${message}`, leaver, work);
-      leaver.askAt = now + RETRY_MS;
+      hold(`${name}: ${message}`, pending, work);
+      pending.askAt = now + RETRY_MS;
       return;
     }
     case 'busy':
-      hold(`the server: ${removal.message}`, leaver, work);
-      leaver.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
+      hold(`the server: ${removal.message}`, pending, work);
+      pending.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
       return;
     case 'namespace ends':
       if (pod.deletionTimestamp !== undefined && !work.options.dryRun) {
-        leaver.askAt = undefined;
+        pending.askAt = undefined;
         return;
       }
-      hold(`the end of its namespace: ${removal.message}`, leaver, work);
-      leaver.askAt = now + RETRY_MS;
+      hold(`the end of its namespace: ${removal.message}`, pending, work);
+      pending.askAt = now + RETRY_MS;
   }
 }
 
 /** Told once for each reason, not with each try. */
-function hold(why: string, { pod }: Leaver, { drain, options, deps, left }: Work): void {
+function hold(why: string, { pod }: PendingEviction, { drain, options, deps, left }: Work): void {
   const name = podName(pod);
   if (options.dryRun) left.delete(pod.uid);
   if (drain.held.get(name) === why) return;
@@ -170,7 +172,7 @@ function hold(why: string, { pod }: Leaver, { drain, options, deps, left }: Work
   deps.tell({ kind: 'held', node: drain.node, pod: name, why });
 }
 
-function settle(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
+function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
   drain.gone++;
@@ -183,11 +185,11 @@ async function look(work: Work): Promise<void> {
   const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
   if (known !== undefined) await addLate([...there.values()], known, work);
   work.known = undefined;
-  for (const leaver of [...left.values()]) {
-    const current = there.get(leaver.pod.uid);
-    if (current === undefined) settle('gone', leaver.pod, work);
-    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, deps.now())) settle('stuck', current, work);
-    else leaver.pod = current;
+  for (const pending of [...left.values()]) {
+    const current = there.get(pending.pod.uid);
+    if (current === undefined) finish('gone', pending.pod, work);
+    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, deps.now())) finish('stuck', current, work);
+    else pending.pod = current;
   }
 }
 

@@ -1,17 +1,17 @@
 /** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
 
+import { coercePool } from '../nodepool/coerce.ts';
 import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { deepEqual, mergePatch } from '../nodepool/merge-patch.ts';
-import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
@@ -79,7 +79,7 @@ function remade(name: string): NodepoolError {
 
 /** Flags change what is there; on a field of another type they would say nothing, or drop it. */
 function assertReadable(pool: RawPool): void {
-  const { unreadable = [], dropped = [], metadata } = soundPool(pool);
+  const { unreadable = [], dropped = [], metadata } = coercePool(pool);
   // What is missing may be set by the flags.
   const wrong = unreadable.filter(({ field }) => !dropped.some(name => field === `spec.${name}`));
   if (wrong.length === 0) return;
@@ -90,7 +90,7 @@ function assertReadable(pool: RawPool): void {
 
 /** A field that the server has lost is set again by the edit, or any write would lose it for good. */
 function assertRestored(before: RawPool, spec: NodePool['spec']): void {
-  const { dropped = [], metadata } = soundPool(before);
+  const { dropped = [], metadata } = coercePool(before);
   const missing = dropped.filter(name => !Object.hasOwn(spec, name));
   if (missing.length > 0) throw new DroppedFieldsError(metadata.name, missing);
 }
@@ -192,13 +192,13 @@ async function patchUnlessEdited(
  * read only where it touches what decides on that.
  */
 async function planEdit(before: NodePool, after: NodePool, cluster: EditDeps['cluster']): Promise<ClusterPlan> {
-  const [was, is] = [soundPool(before), soundPool(after)];
+  const [was, is] = [coercePool(before), coercePool(after)];
   if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
   const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  const view = new View(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, []);
   const named = [after.metadata.name];
-  const due = noExecuteOf(planCluster(view, { pools: named }).nodes);
-  const plan = planCluster(view, { pools: named, specs: [is] });
+  const due = noExecuteOf(planCluster(state, { pools: named }).nodes);
+  const plan = planCluster(state, { pools: named, specs: [is] });
   return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
 }
 

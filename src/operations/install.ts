@@ -1,10 +1,10 @@
 /** Installs or updates the NodePool definition, and the controller where it is asked for. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject, own } from '../nodepool/json.ts';
-import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {
-  definition: Record<string, unknown>;
+  crd: Record<string, unknown>;
   /** The policies' and the controller's objects in the order of their creation; none when it is not wanted. */
   controller: ManifestObject[];
   dryRun: DryRun;
@@ -13,14 +13,14 @@ export interface InstallOptions {
 }
 
 export interface InstallDeps {
-  definition: DefinitionPort;
+  crd: CrdPort;
   manifests: ManifestsPort;
 }
 
 export type Applied = 'created' | 'configured' | 'unchanged';
 
 export interface InstallOutcome {
-  definition: Applied;
+  crd: Applied;
   controller: {
     object: ManifestObject;
     applied: Applied;
@@ -31,15 +31,15 @@ export interface InstallOutcome {
 
 /** Resolves once nodepools can be created; throws NodepoolError when the server refuses or the time is over. */
 export async function install(
-  { definition, controller, dryRun, timeoutMs }: InstallOptions,
+  { crd, controller, dryRun, timeoutMs }: InstallOptions,
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
-  if (dryRun === 'client') return compare(definition, controller, ports);
+  if (dryRun === 'client') return compare(crd, controller, ports);
   const outcome: InstallOutcome = {
-    definition: await ports.definition.apply(definition, { dryRun: dryRun === 'server' }),
+    crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
     controller: [],
   };
-  if (dryRun === 'none') await ports.definition.waitUntilEstablished(timeoutMs);
+  if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
   for (const object of controller) {
     const applied = await ports.manifests.apply(object, { dryRun: dryRun === 'server' });
     if (applied !== 'no namespace') outcome.controller.push({ object, applied, checked: true });
@@ -50,13 +50,13 @@ export async function install(
 }
 
 async function compare(
-  definition: Record<string, unknown>,
+  crd: Record<string, unknown>,
   controller: ManifestObject[],
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
-  const [live, ...objects] = await Promise.all([ports.definition.get(), ...controller.map(ports.manifests.get)]);
+  const [live, ...objects] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
   return {
-    definition: wouldBe(definition, live),
+    crd: wouldBe(crd, live),
     controller: controller.map((object, at) => ({ object, applied: wouldBe(object, objects[at]), checked: true })),
   };
 }

@@ -23,12 +23,12 @@ export interface MoveResult {
 
 /** Writes them, and the status and Events of every pool concerned. A node that fails stops no other. */
 export async function moveNodes(
-  { view, intent }: PlannedMoves,
+  { state, intent }: PlannedMoves,
   options: ApplyOptions,
   deps: ApplyDeps,
 ): Promise<MoveResult> {
-  const before = new Map([...intent.changes.keys()].map(node => [node, view.claim(node)?.owner]));
-  const { own, others } = await apply(view, intent, options, deps);
+  const before = new Map([...intent.changes.keys()].map(node => [node, state.ownership(node)?.owner]));
+  const { own, others } = await apply(state, intent, options, deps);
   const written = new Set(movesOf(own).map(({ node }) => node));
   const results = [...own, ...others];
   const moved: MovedNode[] = [];
@@ -36,8 +36,8 @@ export async function moveNodes(
   const known = new Set<string>();
   const unkept: { node: string; pool: string; wanted: string | undefined }[] = [];
   for (const [node, { pool, to: wanted }] of intent.changes) {
-    const [from, to] = [before.get(node), view.claim(node)?.owner];
-    if (view.node(node) === undefined || (from === to && !written.has(node))) continue;
+    const [from, to] = [before.get(node), state.ownership(node)?.owner];
+    if (state.node(node) === undefined || (from === to && !written.has(node))) continue;
     if (wanted === undefined ? to !== pool : to === wanted) moved.push({ node, from, to });
     else unkept.push({ node, pool, wanted });
   }
@@ -49,7 +49,7 @@ export async function moveNodes(
   }
   const failed = new Set(failures.map(({ node }) => node));
   for (const { node, pool, wanted } of unkept) {
-    const hasRecord = wanted !== undefined && view.claim(node)?.record?.pool === wanted;
+    const hasRecord = wanted !== undefined && state.ownership(node)?.record?.pool === wanted;
     if (hasRecord) failures.push(isNotReleased(node, pool));
     else if (!failed.has(node)) failures.push(wanted === undefined ? isBack(node, pool) : isNotKept(node, pool));
   }

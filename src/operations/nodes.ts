@@ -2,15 +2,15 @@
 
 import { selectorError } from '../nodepool/errors.ts';
 import { own, setOwn } from '../nodepool/json.ts';
-import type { Claim } from '../nodepool/membership.ts';
+import type { Ownership } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
 import type { Node, Taint } from '../nodepool/types.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
-import { selectPools } from './load-view.ts';
+import { selectPools } from './load-cluster-state.ts';
 import type { NodeAccess } from './node-access-port.ts';
 
 export interface NodesOptions {
@@ -34,7 +34,7 @@ export interface PoolNode {
   /** See NodePlan. */
   circle?: readonly string[] | undefined;
   /** Pools that match it, too, and do not get it. */
-  losers: readonly string[];
+  conflicting: readonly string[];
 }
 
 interface NodesDeps {
@@ -48,13 +48,13 @@ export async function listNodes(
   { cluster, nodeAccess }: NodesDeps,
 ): Promise<PoolNode[]> {
   const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, nodeAccess)]);
-  const view = new View(known, nodes, []);
-  const wanted = new Set(selectPools(view, pools));
+  const state = new ClusterState(known, nodes, []);
+  const wanted = new Set(selectPools(state, pools));
   const found = nodes.flatMap(node => {
-    const claim = view.claim(node.name);
-    const pool = claim?.owner ?? claim?.record?.pool;
+    const ownership = state.ownership(node.name);
+    const pool = ownership?.owner ?? ownership?.record?.pool;
     const isMeant = unassigned ? pool === undefined : pool !== undefined && wanted.has(pool);
-    return isMeant ? [toPoolNode(view, node, claim, pool)] : [];
+    return isMeant ? [toPoolNode(state, node, ownership, pool)] : [];
   });
   // What reading and planning left behind would stand beside the table of all nodes: see src/kube/collect.ts.
   globalThis.gc?.();
@@ -71,18 +71,23 @@ export async function selectNodes(selector: string | undefined, access: NodeAcce
 
 const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
 
-function toPoolNode(view: View, node: Node, claim: Claim | undefined, pool: string | undefined): PoolNode {
-  const record = claim?.record;
-  const { changes = [], circle } = planOf(view, node.name) ?? {};
+function toPoolNode(
+  state: ClusterState,
+  node: Node,
+  ownership: Ownership | undefined,
+  pool: string | undefined,
+): PoolNode {
+  const record = ownership?.record;
+  const { changes = [], circle } = planOf(state, node.name) ?? {};
   return {
     node,
     pool,
-    leaving: record !== undefined && claim?.owner === undefined,
+    leaving: record !== undefined && ownership?.owner === undefined,
     // Of a node that has just changed pools the record is still the other's.
     applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
     changes,
     circle,
-    losers: claim?.losers ?? [],
+    conflicting: ownership?.conflicting ?? [],
   };
 }
 

@@ -3,17 +3,17 @@
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
-import type { Claim } from '../nodepool/membership.ts';
+import type { Ownership } from '../nodepool/membership.ts';
 import type { NodePatch } from '../nodepool/plan.ts';
 import { isSelectorKnown } from '../nodepool/selector.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { Intent } from '../reconciler/intent.ts';
 import { able, type MembershipChange, type MembershipChanges } from '../reconciler/membership-change.ts';
 import { circleError, oversizedError, patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import type { View } from '../reconciler/view.ts';
-import { loadView } from './load-view.ts';
+import { loadClusterState } from './load-cluster-state.ts';
 import type { NodeAccess } from './node-access-port.ts';
 import { selectNodes } from './nodes.ts';
 import { nodesNotFound, poolNotFound } from './not-found.ts';
@@ -31,7 +31,7 @@ export interface MoveOptions {
 
 /** What is to be done; nothing is written yet. */
 export interface PlannedMoves {
-  view: View;
+  state: ClusterState;
   intent: Intent & { changes: MembershipChanges };
   plan: ClusterPlan;
   /** Nodes for which there is nothing to do. */
@@ -48,28 +48,28 @@ interface PlanDeps {
 export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: PlanDeps): Promise<PlannedMoves> {
   const { kind, pool: name, from } = options;
   checkChoice(options);
-  const [view, selected] = await Promise.all([loadView(cluster), namesBySelector(options, nodeAccess)]);
-  const missing = [name, ...(from === undefined ? [] : [from])].filter(each => view.pool(each) === undefined);
+  const [state, selected] = await Promise.all([loadClusterState(cluster), namesBySelector(options, nodeAccess)]);
+  const missing = [name, ...(from === undefined ? [] : [from])].filter(each => state.pool(each) === undefined);
   if (missing.length > 0) throw poolNotFound(missing);
-  checkPool(view, name, kind);
+  checkPool(state, name, kind);
 
-  const names = selected === undefined ? namedNodes(options, view) : meantNodes(selected, options, view);
+  const names = selected === undefined ? namedNodes(options, state) : meantNodes(selected, options, state);
   const to = kind === 'remove' ? undefined : name;
-  const change: MembershipChange = { pool: name, to, labels: labelsFor(options, view) };
+  const change: MembershipChange = { pool: name, to, labels: labelsFor(options, state) };
   const asked = [...new Set(names)];
-  const wanted = new Map(asked.filter(node => !isDone(view, node, options)).map(node => [node, change]));
-  const plan = planCluster(view, { pools: [name], changes: wanted });
+  const wanted = new Map(asked.filter(node => !isDone(state, node, options)).map(node => [node, change]));
+  const plan = planCluster(state, { pools: [name], changes: wanted });
   const [circle] = plan.circles;
   if (circle !== undefined) throw circleError(circle.node, circle.pools);
   const [oversized] = plan.oversized;
   if (oversized !== undefined) throw oversizedError(oversized);
   const planned = new Map(plan.nodes.map(each => [each.node.name, each.patch]));
-  for (const node of wanted.keys()) checkEnd(view, node, planned.get(node), options);
+  for (const node of wanted.keys()) checkEnd(state, node, planned.get(node), options);
   const changes = new Map(plan.nodes.map(({ node }) => [node.name, change]));
   const stripped = plan.nodes.flatMap(node => node.changes.filter(({ reason }) => reason === 'unmanaged'));
   const warnings = stripped.length === 0 ? [] : [stripWarning(name, stripped.length)];
   const unchanged = asked.filter(node => !changes.has(node));
-  return { view, intent: { pools: [name], changes }, plan, unchanged, warnings };
+  return { state, intent: { pools: [name], changes }, plan, unchanged, warnings };
 }
 
 function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
@@ -91,29 +91,29 @@ async function namesBySelector({ selector }: MoveOptions, access: NodeAccess): P
   return found.map(({ name }) => name);
 }
 
-function namedNodes({ nodes, from }: MoveOptions, view: View): string[] {
-  if (nodes.length === 0 && from !== undefined) return view.members(from).map(node => node.name);
-  const missing = nodes.filter(node => view.node(node) === undefined);
+function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[] {
+  if (nodes.length === 0 && from !== undefined) return state.members(from).map(node => node.name);
+  const missing = nodes.filter(node => state.node(node) === undefined);
   if (missing.length > 0) throw nodesNotFound(missing);
   return nodes;
 }
 
 /** Of those that a selector found. Whoever takes nodes out of a pool by their labels means that pool's. */
-function meantNodes(selected: string[], options: MoveOptions, view: View): string[] {
+function meantNodes(selected: string[], options: MoveOptions, state: ClusterState): string[] {
   const { kind, from } = options;
   return selected.filter(node => {
-    if (view.node(node) === undefined) return false;
-    if (kind === 'remove') return !isDone(view, node, options);
-    return from === undefined || view.claim(node)?.owner === from;
+    if (state.node(node) === undefined) return false;
+    if (kind === 'remove') return !isDone(state, node, options);
+    return from === undefined || state.ownership(node)?.owner === from;
   });
 }
 
-function checkPool(view: View, name: string, kind: MoveOptions['kind']): void {
+function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind']): void {
   if (kind !== 'remove') {
-    able(view, name);
+    able(state, name);
     return;
   }
-  const pool = view.pool(name);
+  const pool = state.pool(name);
   if (pool?.metadata.deletionTimestamp !== undefined) {
     throw new NodepoolError(
       'input',
@@ -136,39 +136,39 @@ function assertKnown(pool: NodePool): void {
 }
 
 /** A node that has left the pool, and still carries what that set, is not out of it yet. */
-function isDone(view: View, node: string, { kind, pool }: MoveOptions): boolean {
-  return kind === 'remove' ? !view.poolsOf(node).includes(pool) : view.claim(node)?.owner === pool;
+function isDone(state: ClusterState, node: string, { kind, pool }: MoveOptions): boolean {
+  return kind === 'remove' ? !state.poolsOf(node).includes(pool) : state.ownership(node)?.owner === pool;
 }
 
 /** Asked again of the node as it is then when somebody else has changed it. */
-function labelsFor({ kind, pool: name, from }: MoveOptions, view: View): MembershipChange['labels'] {
-  return (node, { owner, losers, record }: Claim) => {
-    const pool = view.pool(name);
+function labelsFor({ kind, pool: name, from }: MoveOptions, state: ClusterState): MembershipChange['labels'] {
+  return (node, { owner, conflicting, record }: Ownership) => {
+    const pool = state.pool(name);
     if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
     if (kind === 'remove') {
-      const rivals = [owner, ...losers].flatMap(rival =>
-        rival === undefined || rival === name ? [] : (view.pool(rival) ?? []),
+      const rivals = [owner, ...conflicting].flatMap(rival =>
+        rival === undefined || rival === name ? [] : (state.pool(rival) ?? []),
       );
-      const isMatching = owner === name || losers.includes(name);
+      const isMatching = owner === name || conflicting.includes(name);
       return isMatching ? labelsToLeave(node, pool, rivals, owner === name) : {};
     }
     if (kind === 'add' && owner !== undefined && owner !== name) throw isElsewhere(node, name, owner);
     if (from !== undefined && owner !== from && owner !== name) throw isNotIn(node, from, owner);
-    const source = owner === undefined || owner === name ? undefined : view.pool(owner);
+    const source = owner === undefined || owner === name ? undefined : state.pool(owner);
     if (source !== undefined) assertKnown(source);
     return labelsToJoin(node, record, pool, source);
   };
 }
 
 /** What pools give and take back may itself make the node a member again: followed to its end before it is begun. */
-function checkEnd(view: View, name: string, patch: NodePatch | undefined, { kind, pool }: MoveOptions): void {
-  const node = view.node(name);
+function checkEnd(state: ClusterState, name: string, patch: NodePatch | undefined, { kind, pool }: MoveOptions): void {
+  const node = state.node(name);
   if (node === undefined) return;
-  const claim = view.claimOf(patch === undefined ? node : patchedNode(node, patch));
-  const isOwner = claim.owner === pool;
-  const isMatching = isOwner || claim.losers.includes(pool);
+  const ownership = state.ownershipOf(patch === undefined ? node : patchedNode(node, patch));
+  const isOwner = ownership.owner === pool;
+  const isMatching = isOwner || ownership.conflicting.includes(pool);
   if (kind === 'remove' ? !isMatching : isOwner) return;
-  const giver = claim.owner === undefined ? 'another pool' : `pool ${claim.owner}`;
+  const giver = ownership.owner === undefined ? 'another pool' : `pool ${ownership.owner}`;
   throw new NodepoolError(
     'input',
     kind === 'remove'

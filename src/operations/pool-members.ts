@@ -1,6 +1,6 @@
 import type { Node } from '../nodepool/types.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 import { poolNotFound } from './not-found.ts';
 
 /** The members of each pool, by name. Throws when one of the pools does not exist. */
@@ -9,9 +9,9 @@ export async function poolMembers(
   cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>,
 ): Promise<Map<string, Node[]>> {
   const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  const view = new View(pools, nodes, []);
-  const missing = names.filter(name => view.pool(name) === undefined);
+  const state = new ClusterState(pools, nodes, []);
+  const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) throw poolNotFound(missing);
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
-  return new Map(names.map(name => [name, view.members(name).sort(byName)]));
+  return new Map(names.map(name => [name, state.members(name).sort(byName)]));
 }

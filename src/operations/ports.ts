@@ -57,18 +57,15 @@ export interface EventsPort {
   list(pool?: string): Promise<PoolEventRecord[]>;
 }
 
-export interface DefinitionPort {
+export interface CrdPort {
   /** The installed CRD, raw, or undefined. */
   get(): Promise<Record<string, unknown> | undefined>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
-  apply(
-    definition: Record<string, unknown>,
-    options: { dryRun: boolean },
-  ): Promise<'created' | 'configured' | 'unchanged'>;
+  apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
   waitUntilEstablished(timeoutMs: number): Promise<void>;
   /** Guarded by the UID of the definition that was read; throws NodepoolError when it is another one's by now. */
-  delete(definition: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
+  delete(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
   /** Resolves when the definition is gone, or the signal is aborted; throws after the timeout. */
   waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
@@ -128,7 +125,7 @@ export interface Connection {
   cluster: ClusterPort;
   pools: PoolsPort;
   events: EventsPort;
-  definition: DefinitionPort;
+  crd: CrdPort;
   manifests: ManifestsPort;
   nodeAccess: NodeAccess;
   /** How many pods are on each node and have not ended. Reads every one of them. */

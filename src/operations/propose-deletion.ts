@@ -3,9 +3,9 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { noun, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { mayEvict } from './evictions.ts';
@@ -35,12 +35,12 @@ export async function proposeDeletion(
   const plan = await planOrError(async (): Promise<ClusterPlan> => {
     const existing = await deps.cluster.listPools();
     if (!countsNodes && !mayEvict(existing)) return NO_CHANGE;
-    const view = new View(existing, await deps.cluster.listNodes(), []);
-    const intent = deletionIntent(view, names, choice.detachNodes);
-    const before = stateBefore(view, intent);
-    covers.push(...nodesOf(intent, before, view).map(node => `node ${node}`));
+    const state = new ClusterState(existing, await deps.cluster.listNodes(), []);
+    const intent = deletionIntent(state, names, choice.detachNodes);
+    const before = stateBefore(state, intent);
+    covers.push(...nodesOf(intent, before, state).map(node => `node ${node}`));
     for (const name of names) counts.set(name, before.held(name).length);
-    return planCluster(view, intent);
+    return planCluster(state, intent);
   });
   const what = names.map(name => `${name} (${plural(counts.get(name) ?? 0, 'node')})`);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;

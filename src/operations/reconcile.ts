@@ -1,9 +1,9 @@
 /** One shot over all pools, or the named ones. */
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import type { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
-import { loadView, selectPools } from './load-view.ts';
+import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export interface ProposeDeps {
@@ -14,7 +14,7 @@ export interface ProposeDeps {
 
 /** What a run is going to do; nothing is written yet. */
 export interface ProposedReconcile {
-  view: View;
+  state: ClusterState;
   pods: ReadonlyMap<string, number> | undefined;
   pools: string[];
   plan: ClusterPlan;
@@ -32,19 +32,19 @@ export async function proposeReconcile(
   names: string[],
   { cluster, podCounts }: ProposeDeps,
 ): Promise<ProposedReconcile> {
-  const [view, pods] = await Promise.all([loadView(cluster), podCounts?.()]);
-  const pools = selectPools(view, names);
-  return { view, pods, pools, plan: planCluster(view, { pools }) };
+  const [state, pods] = await Promise.all([loadClusterState(cluster), podCounts?.()]);
+  const pools = selectPools(state, names);
+  return { state, pods, pools, plan: planCluster(state, { pools }) };
 }
 
 /** Carries it out. */
 export async function reconcile(
-  { view, pods, pools }: ProposedReconcile,
+  { state, pods, pools }: ProposedReconcile,
   options: ApplyOptions,
   deps: ApplyDeps,
 ): Promise<PoolSummary[]> {
-  deps.warn(pools.flatMap(name => firstStripWarning(view, name)));
-  const { own, others } = await apply(view, { pools }, options, deps, pods);
+  deps.warn(pools.flatMap(name => firstStripWarning(state, name)));
+  const { own, others } = await apply(state, { pools }, options, deps, pods);
   deps.warn(others.flatMap(notUpToDate));
   const moves = movesOf(own);
   return own.map((result): PoolSummary => {

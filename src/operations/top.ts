@@ -7,8 +7,8 @@ import { NodepoolError, selectorError } from '../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
 import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 import type { Demand, DemandPort, Usage } from './demand-port.ts';
 import { poolNotFound } from './not-found.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
@@ -77,16 +77,16 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   const isAll = options.names.length === 0 && options.selector === undefined;
   const meant = meantPools(options, deps);
   const demandOf = async () => deps.demand.podDemand(isAll ? undefined : membersOf(await meant));
-  const [{ view, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
+  const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
   const usage = await usageAsked;
   cancel();
   const { resources, warnings } = chooseResources(options.resources, nodes, demand);
   const key = parseSortKey(options.sortBy, resources, options.pods);
   const table = new Table(resources, demand, usage, options.nodes);
-  for (const name of pools) table.add(name, view.members(name));
+  for (const name of pools) table.add(name, state.members(name));
   if (isAll) {
-    const free = nodes.filter(node => view.claim(node.name)?.owner === undefined);
+    const free = nodes.filter(node => state.ownership(node.name)?.owner === undefined);
     if (free.length > 0) table.add(undefined, free);
   }
   for (const problem of demand?.problems ?? []) warnings.push(problem);
@@ -96,8 +96,8 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
 }
 
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
-function membersOf({ view, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
-  const members = pools.flatMap(pool => view.members(pool)).map(({ name }) => name);
+function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
+  const members = pools.flatMap(pool => state.members(pool)).map(({ name }) => name);
   const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MOST_SHARE);
   return isLess ? members : undefined;
 }
@@ -110,14 +110,14 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isMeant = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await Promise.all([deps.cluster.listPools(), deps.cluster.listNodes()]);
-  // As loadView(): what the reading left behind would stand beside what comes now.
+  // As loadClusterState(): what the reading left behind would stand beside what comes now.
   globalThis.gc?.();
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(missing);
   const matching = all.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
   const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
-  return { view: new View(all, nodes, []), nodes, pools: [...new Set(meant)].toSorted() };
+  return { state: new ClusterState(all, nodes, []), nodes, pools: [...new Set(meant)].toSorted() };
 }
 
 function readSelector(selector: string): MatchLabels {

@@ -2,14 +2,14 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { summarized } from '../reconciler/failure.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
-import type { View } from '../reconciler/view.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
 import { type Approve, agree } from './consent.ts';
 import { deletePools } from './delete.ts';
-import { loadView } from './load-view.ts';
-import type { DefinitionPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
+import { loadClusterState } from './load-cluster-state.ts';
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
 import { findPools } from './propose-deletion.ts';
 
 export interface UninstallOptions {
@@ -33,7 +33,7 @@ export interface Leftovers {
 export interface UninstallDeps {
   cluster: ApplyDeps['cluster'];
   pools: PoolsPort;
-  definition: DefinitionPort;
+  crd: CrdPort;
   manifests: ManifestsPort;
   /** Runs what releases nodes. */
   releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
@@ -52,24 +52,24 @@ export type UninstallOutcome =
 
 /** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
-  const definition = await deps.definition.get();
-  if (definition === undefined) return { kind: 'absent' };
+  const crd = await deps.crd.get();
+  if (crd === undefined) return { kind: 'absent' };
   await refuseWithController(options.controller, deps.manifests);
   const agreed = await agree(async () => {
-    const view = await loadView(deps.cluster);
-    const found = leftovers(view);
+    const state = await loadClusterState(deps.cluster);
+    const found = leftovers(state);
     if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
-    const intent = { pools: view.poolNames(), isDeletion: true };
-    const covers = nodesOf(intent, stateBefore(view, intent), view).map(node => `node ${node}`);
-    const uids = [...view.pools()].map(({ metadata }) => `pool ${metadata.uid}`);
+    const intent = { pools: state.poolNames(), isDeletion: true };
+    const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
+    const uids = [...state.pools()].map(({ metadata }) => `pool ${metadata.uid}`);
     const question = { text: deps.question(found), covers: ['the CRD', ...uids, ...covers] };
-    return { found, plan: planCluster(view, intent), question };
+    return { found, plan: planCluster(state, intent), question };
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };
   const { found } = agreed.proposal;
   if (options.dryRun === 'client') return { kind: 'deleted', found };
   if (options.dryRun === 'server') {
-    await deps.definition.delete(definition, { dryRun: true });
+    await deps.crd.delete(crd, { dryRun: true });
     return { kind: 'deleted', found };
   }
   // The definition goes last: its deletion would delete the pools while no one releases their nodes.
@@ -78,9 +78,9 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     await deps.releasing(work => release(found.pools, applying, { ...work, pools: deps.pools }));
   }
   await deps.stoppable(async signal => {
-    await deps.definition.delete(definition, { dryRun: false });
-    await deps.definition.waitUntilGone(options.timeoutMs, signal);
-    if (signal.aborted && (await deps.definition.get()) !== undefined) throw notWaitedFor();
+    await deps.crd.delete(crd, { dryRun: false });
+    await deps.crd.waitUntilGone(options.timeoutMs, signal);
+    if (signal.aborted && (await deps.crd.get()) !== undefined) throw notWaitedFor();
   });
   return { kind: 'deleted', found };
 }
@@ -102,21 +102,23 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
 async function release(names: string[], options: ApplyOptions, deps: ApplyDeps & { pools: PoolsPort }): Promise<void> {
   const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.pools);
   throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
-  const view = await loadView(deps.cluster);
-  const { pools: left, orphans } = leftovers(view);
+  const state = await loadClusterState(deps.cluster);
+  const { pools: left, orphans } = leftovers(state);
   if (left.length > 0) throw notReleased(left);
-  const { own } = await apply(view, { pools: orphans.map(({ pool }) => pool) }, options, deps);
+  const { own } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
   throwFailures(own, deps.signal);
   // The list did not have them, and the server has.
   const found = own.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
   if (found.length > 0) throw notReleased(found);
 }
 
-function leftovers(view: View): Leftovers {
-  const names = view.poolNames();
+function leftovers(state: ClusterState): Leftovers {
+  const names = state.poolNames();
   return {
-    pools: names.filter(name => view.pool(name) !== undefined),
-    orphans: names.filter(name => view.pool(name) === undefined).map(pool => ({ pool, nodes: view.held(pool).length })),
+    pools: names.filter(name => state.pool(name) !== undefined),
+    orphans: names
+      .filter(name => state.pool(name) === undefined)
+      .map(pool => ({ pool, nodes: state.held(pool).length })),
   };
 }
 

@@ -10,8 +10,8 @@ import type { Failure, Source } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
-import { Feed } from '../reconciler/feed.ts';
-import { looksSame, View } from '../reconciler/view.ts';
+import { ClusterState, looksSame } from '../reconciler/cluster-state.ts';
+import { EventHandlers } from '../reconciler/event-handlers.ts';
 import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.ts';
 
 /** Why a resource is not followed right now. */
@@ -24,7 +24,7 @@ export interface Outage {
 
 export interface LiveView {
   /** Another one after etcd was restored from a backup: do not keep it. */
-  readonly view: View;
+  readonly clusterState: ClusterState;
   /** Events about pools, by a key of their own. */
   events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
   outages(): Outage[];
@@ -52,14 +52,14 @@ const NEEDED: Readonly<Record<string, string>> = { nodepools: 'nodepools.nodes.l
 
 export function createLiveView(deps: LiveViewDeps): LiveView {
   const { watch, follow, onChange, now } = deps;
-  let view: View;
-  let feed: Feed;
+  let clusterState: ClusterState;
+  let handlers: EventHandlers;
   const show = (pools: Iterable<NodePool>, nodes: Iterable<Node>) => {
-    view = new View(pools, nodes, []);
-    feed = new Feed({ view, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
+    clusterState = new ClusterState(pools, nodes, []);
+    handlers = new EventHandlers({ state: clusterState, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
   };
   show([], []);
-  /** Resources whose next events are of another history: a View would take them for the past. */
+  /** Resources whose next events are of another history: a ClusterState would take them for the past. */
   const restored = new Set<string>();
   const showAnew = (resource: string) => {
     if (!restored.delete(resource)) return;
@@ -101,20 +101,20 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   const events = reflector<PoolEventRecord | undefined>('events', follow.events());
   pools.subscribe(event => {
     showAnew(pools.name);
-    feed.pool(event);
+    handlers.pool(event);
     changed();
   });
   nodes.subscribe(event => {
     showAnew(nodes.name);
-    feed.node(event);
+    handlers.node(event);
     // Thousands of nodes have a heartbeat in every second.
     if (event.type !== 'updated' || !looksSame(event.old.object, event.item.object)) changed();
   });
   events.subscribe(changed);
 
   return {
-    get view() {
-      return view;
+    get clusterState() {
+      return clusterState;
     },
     *events() {
       for (const { key, object } of events.store.items()) if (object !== undefined) yield [key, object] as const;

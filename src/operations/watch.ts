@@ -1,4 +1,4 @@
-/** Keeps reconciling: caches feed the view, what they tell enqueues pools, workers reconcile them. */
+/** Keeps reconciling: caches handlers the state, what they tell enqueues pools, workers reconcile them. */
 import { hostname } from 'node:os';
 import type { Clock } from '../controller/clock.ts';
 import { sleep } from '../controller/clock.ts';
@@ -18,14 +18,14 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
+import { EventHandlers } from '../reconciler/event-handlers.ts';
 import { REASON } from '../reconciler/events.ts';
-import { Feed } from '../reconciler/feed.ts';
 import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
 import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
 import { StatusPace } from '../reconciler/status-pace.ts';
-import { View } from '../reconciler/view.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
 export interface WatchOptions {
@@ -77,7 +77,7 @@ const UNCONFIRMED_MS = 1_000;
  */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics } = deps;
-  const view = new View([], [], []);
+  const state = new ClusterState([], [], []);
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
   const recorder = new Recorder({ sink: deps.watch.events, clock, wall: now, random, newId, log });
   const elector =
@@ -94,17 +94,17 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
   const moves = new MoveRecorder({
     clock,
-    poolOf: name => view.pool(name),
+    poolOf: name => state.pool(name),
     tell: record,
   });
 
   const logLacking = lackingLog(log);
-  const feed = new Feed({
-    view,
+  const handlers = new EventHandlers({
+    state,
     enqueue: pool => queue.add(pool),
     enqueueLater: pool => queue.addAfter(pool, PODS_SETTLE_MS),
     onNodeDeleted: (name, node) => {
-      const pool = view.pool(name);
+      const pool = state.pool(name);
       const note = `1 node left: ${node} (deleted from the cluster)`;
       if (pool !== undefined) {
         record(pool, { type: 'Normal', reason: REASON.nodeLeft, action: 'Reconcile', note });
@@ -115,15 +115,15 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const pools = cache('nodepools', deps.watch.pools, deps, onRestored);
   const nodes = cache('nodes', deps.watch.nodes, deps, onRestored);
   const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps, onRestored);
-  const pods = options.podCounts ? podCache(deps, feed, onRestored) : undefined;
+  const pods = options.podCounts ? podCache(deps, handlers, onRestored) : undefined;
   const caches = [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])];
-  pools.subscribe(event => feed.pool(event));
-  nodes.subscribe(event => feed.node(event));
-  runtimeClasses.subscribe(event => feed.runtimeClass(event));
+  pools.subscribe(event => handlers.pool(event));
+  nodes.subscribe(event => handlers.node(event));
+  runtimeClasses.subscribe(event => handlers.runtimeClass(event));
 
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
-    view,
+    state,
     limit: createLimiter(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
@@ -165,15 +165,15 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     },
   });
   const begin = () => {
-    feed.start();
+    handlers.start();
     // Pods, which only the number of pods stands on, are many: they are listed anew after a pause alone.
     const onInterval = () => {
       for (const each of [pools, nodes, runtimeClasses]) each.relist();
-      feed.enqueueAll();
+      handlers.enqueueAll();
     };
     const onPause = () => {
       for (const each of caches) each.doubt();
-      feed.enqueueAll();
+      handlers.enqueueAll();
     };
     return startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
   };
@@ -191,8 +191,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     log,
   });
-  const state = () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length });
-  return { manager, state };
+  return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
 }
 
 function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
@@ -241,12 +240,12 @@ function cache<T>(
 }
 
 /** Pods by their node. One that only changes is no news: it stays where it is. */
-function podCache(deps: WatchDeps, feed: Feed, onRestored: () => void): Reflector<PodPlace> {
+function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => void): Reflector<PodPlace> {
   const store = new Store<PodPlace>({ node: ({ node }) => [node] });
   const pods = cache('pods', deps.watch.pods, deps, onRestored, store);
   pods.subscribe(event => {
-    if (event.type === 'added') feed.pod(event.item.object.node);
-    if (event.type === 'deleted') feed.pod(event.tombstone.item.object.node);
+    if (event.type === 'added') handlers.pod(event.item.object.node);
+    if (event.type === 'deleted') handlers.pod(event.tombstone.item.object.node);
   });
   return pods;
 }

@@ -1,6 +1,6 @@
 import { type Explanation, explain } from '../nodepool/explain.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { View } from '../reconciler/view.ts';
 import { nodesNotFound } from './not-found.ts';
 
 /** Why the node is, or is not, in each pool. Throws when there is no such node. */
@@ -10,6 +10,6 @@ export async function whyNode(
 ): Promise<Explanation> {
   const [pools, node] = await Promise.all([cluster.listPools(), cluster.getNode(name)]);
   if (node === undefined) throw nodesNotFound([name]);
-  const view = new View(pools, [node], []);
-  return explain(node, pools, view.claimOf(node), pool => view.specErrors(pool));
+  const state = new ClusterState(pools, [node], []);
+  return explain(node, pools, state.ownershipOf(node), pool => state.specErrors(pool));
 }

@@ -4,11 +4,11 @@
 import type { NodePlan } from '../nodepool/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { FieldError } from '../nodepool/validation.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { planOf } from './node-plan.ts';
-import type { View } from './view.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name. */
@@ -25,9 +25,9 @@ export interface ClusterPlan {
 }
 
 /** Throws NodepoolError when a membership change is not possible. */
-export function planCluster(view: View, intent: Intent): ClusterPlan {
-  const after = stateAfter(view, intent);
-  const plans = nodesOf(intent, stateBefore(view, intent), after).flatMap(name => {
+export function planCluster(state: ClusterState, intent: Intent): ClusterPlan {
+  const after = stateAfter(state, intent);
+  const plans = nodesOf(intent, stateBefore(state, intent), after).flatMap(name => {
     const change = intent.changes?.get(name);
     return (change === undefined ? planOf(after, name) : planMembershipChange(after, name, change)) ?? [];
   });
@@ -41,21 +41,24 @@ export function planCluster(view: View, intent: Intent): ClusterPlan {
   };
 }
 
-function ofPools(view: View, pools: readonly string[]): Pick<ClusterPlan, 'conflicts' | 'runtimeClasses' | 'invalid'> {
+function ofPools(
+  state: ClusterState,
+  pools: readonly string[],
+): Pick<ClusterPlan, 'conflicts' | 'runtimeClasses' | 'invalid'> {
   // A pool that is being deleted is released whatever its spec says.
-  const errorsOf = (name: string) => (view.isStaying(name) ? view.specErrors(name) : []);
+  const errorsOf = (name: string) => (state.isStaying(name) ? state.specErrors(name) : []);
   return {
     conflicts: pools.flatMap(name => {
-      const pool = view.pool(name);
+      const pool = state.pool(name);
       const notApplied = pool === undefined ? [] : keysOf(pool);
-      return view
+      return state
         .lost(name)
         .map(({ node, owner }) => ({ node: node.name, pool: name, owner: owner.metadata.name, notApplied }));
     }),
     runtimeClasses: pools.flatMap(name => {
-      const pool = view.pool(name);
+      const pool = state.pool(name);
       if (pool === undefined || errorsOf(name).length > 0) return [];
-      const { kind } = planRuntimeClass(pool, view.runtimeClass(runtimeClassName(name)));
+      const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
       return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
     }),
     invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),

@@ -23,7 +23,7 @@ const MOST_ATTEMPTS = 20;
 
 /**
  * The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone, or another has its name.
- * The view follows. Throws NodepoolError.
+ * The state follows. Throws NodepoolError.
  */
 export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
   return editPool(pool, FIELD, deps, current => {
@@ -34,7 +34,7 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
   });
 }
 
-/** Lets a deleted pool go. @param deps `dryRun`: it is marked in the view alone */
+/** Lets a deleted pool go. @param deps `dryRun`: it is marked in the cluster state alone */
 export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRun: boolean }): Promise<void> {
   // The last write of a pool waits for nobody.
   const { pace: _pace, ...unpaced } = deps;
@@ -45,7 +45,7 @@ export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRu
     const others = finalizers.filter(finalizer => finalizer !== FINALIZER);
     return () => setFinalizers(current, others, deps);
   });
-  deps.view.removePool(pool.metadata.name, pool.metadata.uid);
+  deps.state.removePool(pool.metadata.name, pool.metadata.uid);
 }
 
 /**
@@ -71,7 +71,7 @@ export async function editPool(
     const written = await writePool(current, write, deps);
     if (written.kind === 'written') {
       metadataWritten(current, field, deps);
-      deps.view.setPool(written.pool);
+      deps.state.setPool(written.pool);
       assertUncontested(current, field, deps);
       return written.pool;
     }

@@ -1,7 +1,7 @@
 /**
- * Asks the server for a pool before its nodes are released for want of it: the view may be behind, or was told wrongly.
+ * Asks the server for a pool before its nodes are released for want of it: the cluster state may be behind, or was told wrongly.
  *
- * An answer holds for the nodes as the view had them when the server was asked: if somebody has made the pool anew and
+ * An answer holds for the nodes as the cluster state had them when the server was asked: if somebody has made the pool anew and
  * given it such a node since, the node has another resourceVersion, and the patch that releases it meets a conflict.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -10,7 +10,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import type { LiveReadDeps } from './live-reads.ts';
 
 export interface GonePoolsDeps extends LiveReadDeps {
-  /** Deletions are dry: they mark pools in the view alone. */
+  /** Deletions are dry: they mark pools in the cluster state alone. */
   dryRun?: boolean;
 }
 
@@ -31,17 +31,17 @@ export class GonePools {
 
   /**
    * Whether the plan may be carried out: it releases no node, or its pool is really gone, or marked for deletion. When it
-   * is not, the view has the pool, and another plan is to be made. Throws NodepoolError when the server cannot say.
+   * is not, the cluster state has the pool, and another plan is to be made. Throws NodepoolError when the server cannot say.
    */
   async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
-    if (previous === undefined || previous === owner || this.#deps.view.isStaying(previous)) return true;
+    if (previous === undefined || previous === owner || this.#deps.state.isStaying(previous)) return true;
     const known = this.#asked.get(previous);
     return known?.nodes.has(node) ? known.isGone : this.ask(previous);
   }
 
-  /** Whether the pool is gone or marked for deletion. The view follows. */
+  /** Whether the pool is gone or marked for deletion. The state follows. */
   ask(pool: string): Promise<boolean> {
-    const asked = { nodes: new Set(this.#deps.view.held(pool)), isGone: this.#isGone(pool) };
+    const asked = { nodes: new Set(this.#deps.state.held(pool)), isGone: this.#isGone(pool) };
     this.#asked.set(pool, asked);
     const forget = () => {
       if (this.#asked.get(pool) === asked) this.#asked.delete(pool);
@@ -56,18 +56,18 @@ export class GonePools {
   }
 
   async #isGone(name: string): Promise<boolean> {
-    const { cluster, view, dryRun } = this.#deps;
-    const [known, asked] = [view.pool(name)?.metadata.uid, view.moment()];
+    const { cluster, state, dryRun } = this.#deps;
+    const [known, asked] = [state.pool(name)?.metadata.uid, state.moment()];
     const pool = await cluster.getPool(name);
     if (pool === undefined) {
-      view.removePool(name, known);
+      state.removePool(name, known);
       return true;
     }
     if (dryRun === true && pool.metadata.uid === known) return true;
-    view.setPool(pool, asked);
+    state.setPool(pool, asked);
     if (pool.metadata.deletionTimestamp !== undefined) return true;
-    // The view does not go back to an older resourceVersion: planned on what it has, the nodes would be released.
-    if (pool.metadata.uid === known && !view.isStaying(name)) throw notDeleted(pool);
+    // The state does not go back to an older resourceVersion: planned on what it has, the nodes would be released.
+    if (pool.metadata.uid === known && !state.isStaying(name)) throw notDeleted(pool);
     return false;
   }
 }

@@ -1,8 +1,8 @@
 /** What a command is to bring about, and the cluster state as it would be then. */
 import { type LabelPatch, patchedLabels } from '../nodepool/member-labels.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { ClusterState } from './cluster-state.ts';
 import type { MembershipChanges } from './membership-change.ts';
-import { View } from './view.ts';
 
 /** Without optional fields: the cluster is to become what its pools say. */
 export interface Intent {
@@ -22,36 +22,40 @@ export interface Intent {
 const SOON = '9999-12-31T23:59:59Z';
 
 /** The state once the intent is carried out, before its pools are reconciled. */
-export function stateAfter(view: View, { pools, specs, labels, isDeletion = false }: Intent): View {
-  if (specs === undefined && labels === undefined && !isDeletion) return view;
-  const deleted = (isDeletion ? pools : []).flatMap(name => view.pool(name) ?? []).map(marked);
-  const nodes = [...view.nodes()].map(node => {
+export function stateAfter(state: ClusterState, { pools, specs, labels, isDeletion = false }: Intent): ClusterState {
+  if (specs === undefined && labels === undefined && !isDeletion) return state;
+  const deleted = (isDeletion ? pools : []).flatMap(name => state.pool(name) ?? []).map(marked);
+  const nodes = [...state.nodes()].map(node => {
     const patch = labels?.get(node.name);
     return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
   });
-  return new View(withPools(view, [...(specs ?? []), ...deleted]), nodes, view.runtimeClasses());
+  return new ClusterState(withPools(state, [...(specs ?? []), ...deleted]), nodes, state.runtimeClasses());
 }
 
 /** The state as if pools that are to be deleted, and may be marked already, were to stay: a marked pool owns no node. */
-export function stateBefore(view: View, { pools, isDeletion = false }: Intent): View {
-  if (!isDeletion) return view;
-  const staying = pools.flatMap(name => view.pool(name) ?? []).map(unmarked);
-  return new View(withPools(view, staying), view.nodes(), []);
+export function stateBefore(state: ClusterState, { pools, isDeletion = false }: Intent): ClusterState {
+  if (!isDeletion) return state;
+  const staying = pools.flatMap(name => state.pool(name) ?? []).map(unmarked);
+  return new ClusterState(withPools(state, staying), state.nodes(), []);
 }
 
 /** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */
-export function nodesOf({ pools, labels, changes, isDeletion }: Intent, before: View, after: View): string[] {
+export function nodesOf(
+  { pools, labels, changes, isDeletion }: Intent,
+  before: ClusterState,
+  after: ClusterState,
+): string[] {
   const changed = changes === undefined ? [] : [...changes.keys()];
   if (changes !== undefined && !isDeletion) return changed;
-  const held = [...new Set([before, after])].flatMap(state => pools.flatMap(pool => state.held(pool)));
+  const held = [...new Set([before, after])].flatMap(each => pools.flatMap(pool => each.held(pool)));
   // By its labels a node may come to another pool than those of the intent.
   const labelled = labels === undefined ? [] : [...labels.keys()];
   return [...new Set([...held.map(({ name }) => name), ...labelled, ...changed])].toSorted();
 }
 
-function withPools(view: View, pools: readonly NodePool[]): NodePool[] {
+function withPools(state: ClusterState, pools: readonly NodePool[]): NodePool[] {
   const names = new Set(pools.map(({ metadata }) => metadata.name));
-  return [...[...view.pools()].filter(({ metadata }) => !names.has(metadata.name)), ...pools];
+  return [...[...state.pools()].filter(({ metadata }) => !names.has(metadata.name)), ...pools];
 }
 
 function marked(pool: NodePool): NodePool {

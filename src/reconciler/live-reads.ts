@@ -1,36 +1,36 @@
 /**
- * Objects as the server has them now, the view following. A server answers 404 to a write also where it does not serve
+ * Objects as the server has them now, the cluster state following. A server answers 404 to a write also where it does not serve
  * the subresource, so what such a 404 means is asked of the object itself (docs/decisions/0029-gone-is-asked-again.md).
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
+import type { ClusterState } from './cluster-state.ts';
 import type { ClusterPort } from './ports.ts';
-import type { View } from './view.ts';
 
 export interface LiveReadDeps {
   cluster: ClusterPort;
-  view: View;
+  state: ClusterState;
 }
 
 /** Undefined when no pool has the name. @param uid of the one that was known */
 export async function readPool(
   name: string,
   uid: string | undefined,
-  { cluster, view }: LiveReadDeps,
+  { cluster, state }: LiveReadDeps,
 ): Promise<NodePool | undefined> {
-  const asked = view.moment();
+  const asked = state.moment();
   const pool = await cluster.getPool(name);
-  if (pool === undefined) view.removePool(name, uid);
-  else view.setPool(pool, asked);
+  if (pool === undefined) state.removePool(name, uid);
+  else state.setPool(pool, asked);
   return pool;
 }
 
 /** Undefined when no node has the name. @param uid of the one that was known */
-export async function readNode(name: string, uid: string, { cluster, view }: LiveReadDeps): Promise<Node | undefined> {
-  const asked = view.moment();
+export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
+  const asked = state.moment();
   const node = await cluster.getNode(name);
-  if (node === undefined) view.removeNode(name, uid);
-  else view.setNode(node, asked);
+  if (node === undefined) state.removeNode(name, uid);
+  else state.setNode(node, asked);
   return node;
 }
 

@@ -5,12 +5,12 @@
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { effective, type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
-import type { Claim } from '../nodepool/membership.ts';
+import type { Ownership } from '../nodepool/membership.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { formatRecord } from '../nodepool/record.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { followed, planStep } from './node-plan.ts';
-import type { View } from './view.ts';
 
 export interface MembershipChange {
   /** The pool whose reconcile writes it. */
@@ -18,7 +18,7 @@ export interface MembershipChange {
   /** The pool that is to own the node; undefined leaves that to the rules. */
   to: string | undefined;
   /** The membership labels to set or remove, for the node as it is now. Throws NodepoolError where they must stay. */
-  labels: (node: Node, claim: Claim) => LabelPatch;
+  labels: (node: Node, ownership: Ownership) => LabelPatch;
 }
 
 /** By name of the node. */
@@ -28,48 +28,52 @@ export type MembershipChanges = ReadonlyMap<string, MembershipChange>;
  * The one patch of a membership change: the labels, what the old pool takes back, what the new one sets, and the record.
  * Undefined when the node is not known. Throws NodepoolError when the change is not possible.
  */
-export function planMembershipChange(view: View, name: string, change: MembershipChange): NodePlan | undefined {
-  const node = view.node(name);
-  const claim = view.claim(name);
-  if (node === undefined || claim === undefined) return undefined;
-  const labels = effective(node, change.labels(node, claim));
+export function planMembershipChange(
+  state: ClusterState,
+  name: string,
+  change: MembershipChange,
+): NodePlan | undefined {
+  const node = state.node(name);
+  const ownership = state.ownership(name);
+  if (node === undefined || ownership === undefined) return undefined;
+  const labels = effective(node, change.labels(node, ownership));
   // What an inherited pool holds is told by its label alone (membership.ts): the record takes over from it.
-  const record = node.record ?? (claim.record && formatRecord(claim.record));
+  const record = node.record ?? (ownership.record && formatRecord(ownership.record));
   const relabelled: Node = {
     ...node,
     labels: patchedLabels(node.labels, labels),
     ...(record === undefined ? {} : { record }),
   };
-  const found = view.claimOf(relabelled);
+  const found = state.ownershipOf(relabelled);
   // What is on a node that joins is its own, whatever an inherited pool holds on those that it has.
   const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
-    change.to === undefined ? planStep(view, relabelled, after) : planFor(view, relabelled, after, change.to);
+    change.to === undefined ? planStep(state, relabelled, after) : planFor(state, relabelled, after, change.to);
   const isRelabelled = Object.keys(labels).length > 0;
   const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
-  return followed(view, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
+  return followed(state, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
 }
 
 /** For the pool that is to have the node, whoever else matches it. */
-function planFor(view: View, node: Node, { record, owner, losers }: Claim, to: string): NodePlan {
-  const pool = able(view, to);
-  const rivals = [owner, ...losers].flatMap(rival => (rival === to ? [] : (poolOf(view, rival) ?? [])));
+function planFor(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
+  const pool = able(state, to);
+  const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
   return planNode(node, record, pool, rivals);
 }
 
-function poolOf(view: View, name: string | undefined): NodePool | undefined {
-  return name === undefined ? undefined : view.pool(name);
+function poolOf(state: ClusterState, name: string | undefined): NodePool | undefined {
+  return name === undefined ? undefined : state.pool(name);
 }
 
 /** A pool that may get nodes. */
-export function able(view: View, name: string): NodePool {
-  const pool = view.pool(name);
+export function able(state: ClusterState, name: string): NodePool {
+  const pool = state.pool(name);
   if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
   if (pool.metadata.deletionTimestamp !== undefined) {
     throw new NodepoolError('input', `nodepool ${name} is being deleted`, 'choose another pool');
   }
   assertWhole(pool);
-  const [wrong] = view.specErrors(name);
+  const [wrong] = state.specErrors(name);
   if (wrong === undefined) return pool;
   throw new NodepoolError(
     'input',

@@ -1,38 +1,39 @@
 /**
- * What is to be written on a node, as the view has it: one plan to its end. What a pool sets or takes back can itself
+ * What is to be written on a node, as the cluster state has it: one plan to its end. What a pool sets or takes back can itself
  * make the node join or leave another, and what that pool sets belongs to the same patch.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { effective, patchedLabels } from '../nodepool/member-labels.ts';
-import type { Claim } from '../nodepool/membership.ts';
+import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute } from '../nodepool/toleration.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { View } from './view.ts';
+import type { ClusterState } from './cluster-state.ts';
 
 /** Undefined when the node is not known. */
-export function planOf(view: View, name: string): NodePlan | undefined {
-  const node = view.node(name);
-  const claim = view.claim(name);
-  if (node === undefined || claim === undefined) return undefined;
-  if (view.upToDate.has(claim)) {
-    return { node, owner: claim.owner, previous: claim.record?.pool, changes: [], patch: undefined };
+export function planOf(state: ClusterState, name: string): NodePlan | undefined {
+  const node = state.node(name);
+  const ownership = state.ownership(name);
+  if (node === undefined || ownership === undefined) return undefined;
+  if (state.upToDate.has(ownership)) {
+    return { node, owner: ownership.owner, previous: ownership.record?.pool, changes: [], patch: undefined };
   }
-  const plan = followed(view, [planStep(view, node, claim)]);
-  if (plan.patch === undefined && plan.circle === undefined && !plan.isOversized) view.upToDate.add(claim);
+  const plan = followed(state, [planStep(state, node, ownership)]);
+  if (plan.patch === undefined && plan.circle === undefined && !plan.isOversized) state.upToDate.add(ownership);
   return plan;
 }
 
 /** What the owner wants of the node alone. */
-export function planStep(view: View, node: Node, claim: Claim): NodePlan {
-  const owner = claim.owner === undefined ? undefined : view.pool(claim.owner);
-  const rivals = claim.losers.length === 0 ? [] : claim.losers.flatMap(loser => view.pool(loser) ?? []);
-  const plan = planNode(node, claim.record, owner, rivals);
+export function planStep(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
+  const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
+  const rivals =
+    ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
+  const plan = planNode(node, ownership.record, owner, rivals);
   // A pool whose spec is invalid keeps its nodes as they are until it is mended.
-  const frozen = claim.owner !== undefined && view.specErrors(claim.owner).length > 0;
+  const frozen = ownership.owner !== undefined && state.specErrors(ownership.owner).length > 0;
   return frozen ? { ...plan, changes: [], patch: undefined } : plan;
 }
 
@@ -40,13 +41,13 @@ export function planStep(view: View, node: Node, claim: Claim): NodePlan {
 const MOST_STEPS = 10;
 
 /** The steps and all that follows from them, as one plan for the node of the first. */
-export function followed(view: View, steps: [NodePlan, ...NodePlan[]]): NodePlan {
+export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
   const all = [...steps];
   let last = steps.at(-1) ?? steps[0];
   // Mostly nobody selects by what is set, and there is nothing to follow.
-  while (last.patch?.labels !== undefined && view.isDecided(last.patch.labels)) {
+  while (last.patch?.labels !== undefined && state.affectsMembership(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
-    last = planStep(view, node, view.claimOf(node));
+    last = planStep(state, node, state.ownershipOf(node));
     // One that cannot be written refuses them all: without it the node would be left between two pools.
     if (last.patch === undefined && !last.isOversized) break;
     all.push(last);

@@ -5,6 +5,7 @@ import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { recordProblem } from '../nodepool/record.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode, stillThere } from './live-reads.ts';
@@ -14,12 +15,11 @@ import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from '.
 import { limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
-import type { View } from './view.ts';
 import { WritePace } from './write-pace.ts';
 
 export interface NodeWriterDeps {
   cluster: ClusterPort;
-  view: View;
+  state: ClusterState;
   sleep: (ms: number) => Promise<void>;
   /** See GonePoolsDeps. */
   dryRun?: boolean;
@@ -59,14 +59,14 @@ export class NodeWriter {
   /** Whether anything differs on the node. Costs nothing when it is asked again of what has not changed. */
   needsWrite(name: string): boolean {
     if (this.#changes.has(name)) return true;
-    const plan = planOf(this.#deps.view, name);
+    const plan = planOf(this.#deps.state, name);
     // What cannot be written is tried, to say so.
     return plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized === true;
   }
 
   /** A node that is as it should be now and that something else kept changing a short while ago. */
   contested(name: string): NodeWriteError | undefined {
-    const uid = this.#deps.view.node(name)?.uid;
+    const uid = this.#deps.state.node(name)?.uid;
     const held = uid === undefined ? undefined : this.#pace.contested(uid);
     return held && new NodeWriteError(held.error, { retryAfterMs: held.ms, isHeldBack: true });
   }
@@ -75,7 +75,7 @@ export class NodeWriter {
    * Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. Throws
    * NodepoolError: a NodeWriteError where the node is not to be written again at once.
    */
-  async settle(name: string): Promise<NodeMove | undefined> {
+  async write(name: string): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
       await running.catch(error => {
@@ -101,14 +101,14 @@ export class NodeWriter {
   }
 
   async #writeAll(name: string, written: Written): Promise<void> {
-    const { cluster, view, sleep } = this.#deps;
+    const { cluster, state, sleep } = this.#deps;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
-      const plan = change === undefined ? planOf(view, name) : planMembershipChange(view, name, change);
+      const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
       if (plan?.circle !== undefined) throw circleError(name, plan.circle);
       if (plan?.isOversized) throw oversizedError(name);
-      const uid = view.node(name)?.uid;
-      if (change !== undefined && uid === undefined && view.isStaying(change.pool))
+      const uid = state.node(name)?.uid;
+      if (change !== undefined && uid === undefined && state.isStaying(change.pool))
         throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
       if (change !== undefined && plan?.patch === undefined) {
         this.#changes.delete(name);
@@ -125,7 +125,7 @@ export class NodeWriter {
       this.#assertConsent(plan);
       const write = await cluster.patchNode(name, plan.patch);
       if (write.kind === 'written') {
-        view.setNode(write.node);
+        state.setNode(write.node);
         this.#changes.delete(name);
         this.#pace.written(uid, plan.changes);
         const move = moveOf(plan, written.move);
@@ -164,10 +164,10 @@ export class NodeWriter {
     move: NodeMove,
     before: NodeMove | undefined,
   ): void {
-    const { view } = this.#deps;
-    const next = () => planOf(view, plan.node.name);
-    const givesAway = view.claimOf(answer).owner !== plan.owner;
-    const decides = (label: string) => givesAway && view.isDecided({ [label]: true });
+    const { state } = this.#deps;
+    const next = () => planOf(state, plan.node.name);
+    const givesAway = state.ownershipOf(answer).owner !== plan.owner;
+    const decides = (label: string) => givesAway && state.affectsMembership({ [label]: true });
     const altered = alteredSlots(plan, answer, next, decides);
     if (altered.length === 0) {
       this.#pace.unaltered(uid);
@@ -186,8 +186,8 @@ export class NodeWriter {
 
   /** Whoever gets a node has the finalizer first that will release it again. */
   #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
-    const pool = owner === undefined ? undefined : this.#deps.view.pool(owner);
-    return pool === undefined || isPrepared(pool, this.#deps.view) ? undefined : pool;
+    const pool = owner === undefined ? undefined : this.#deps.state.pool(owner);
+    return pool === undefined || isPrepared(pool, this.#deps.state) ? undefined : pool;
   }
 
   /** A node that changed since its plan was agreed to may get a taint that nobody was asked about. */

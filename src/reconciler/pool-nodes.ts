@@ -1,6 +1,7 @@
 /** The nodes of a pool: which of them are written, and what came of it. */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { attempt, failureOf, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
@@ -9,7 +10,6 @@ import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
-import type { View } from './view.ts';
 import type { WritePace } from './write-pace.ts';
 
 /** Told of node writes as they are decided on and done, whatever came of them. */
@@ -20,7 +20,7 @@ export interface NodeProgress {
 
 export interface PoolNodesOptions {
   cluster: ClusterPort;
-  view: View;
+  state: ClusterState;
   /** Bounds the requests under way, over all pools together. */
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
@@ -73,7 +73,7 @@ export class PoolNodes {
   }
 
   /** Writes those of the pool that differ. False where the server was away, so that some of them were not looked at. */
-  async settle(pool: string, outcome: NodeOutcome): Promise<boolean> {
+  async apply(pool: string, outcome: NodeOutcome): Promise<boolean> {
     const { limit, progress, signal } = this.#options;
     const meant = this.#written(pool);
     const names = meant.filter(name => this.#writer.needsWrite(name)).toSorted();
@@ -81,7 +81,7 @@ export class PoolNodes {
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let inVain = 0;
     let isAnswered = true;
-    const settle = async (name: string) => {
+    const apply = async (name: string) => {
       if (signal?.aborted) {
         outcome.unwritten++;
         return;
@@ -89,7 +89,7 @@ export class PoolNodes {
       if (inVain >= HOPELESS) untried.push({ message: `node ${name} was not tried`, node: name });
       else {
         const write = async () => {
-          const move = await this.#writer.settle(name);
+          const move = await this.#writer.write(name);
           if (move !== undefined) outcome.moves.push(move);
         };
         const error = await attempt(failures, write, name);
@@ -99,7 +99,7 @@ export class PoolNodes {
       }
       progress?.done();
     };
-    await Promise.all(names.map(name => limit(() => settle(name))));
+    await Promise.all(names.map(name => limit(() => apply(name))));
     const failed = new Set(failures.map(({ node }) => node));
     for (const node of meant) {
       const error = failed.has(node) ? undefined : this.#writer.contested(node);
@@ -119,10 +119,10 @@ export class PoolNodes {
 
   /** Nodes that a reconcile of the pool may write. One that is gone or being deleted releases all that it holds. */
   #written(pool: string): string[] {
-    const { view, changes = new Map(), only } = this.#options;
-    const held = view.held(pool).map(({ name }) => name);
+    const { state, changes = new Map(), only } = this.#options;
+    const held = state.held(pool).map(({ name }) => name);
     const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
-    if (!view.isStaying(pool)) return [...new Set([...held, ...changed])];
+    if (!state.isStaying(pool)) return [...new Set([...held, ...changed])];
     if (changed.length > 0) return changed;
     return only === undefined ? held : held.filter(name => only.has(name));
   }
@@ -132,12 +132,12 @@ export class PoolNodes {
    * write failed. Its status could not say so.
    */
   due(pool: string): string[] {
-    const { view, changes, only } = this.#options;
+    const { state, changes, only } = this.#options;
     if (changes === undefined && only === undefined) return [];
-    const held = view.held(pool).map(({ name }) => name);
+    const held = state.held(pool).map(({ name }) => name);
     // Changes are not asked for: a node that could not be added is no member.
     return held.filter(name => {
-      const plan = planOf(view, name);
+      const plan = planOf(state, name);
       return plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized === true;
     });
   }

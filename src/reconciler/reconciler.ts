@@ -20,7 +20,7 @@ import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
-import { type RuntimeClassOutcome, settleRuntimeClass } from './runtime-class-writer.ts';
+import { applyRuntimeClass, type RuntimeClassOutcome } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
@@ -30,7 +30,7 @@ export interface ReconcilerOptions extends PoolNodesOptions {
   now: () => Date;
   /** The port's writes are dry: nothing that was deleted is gone. */
   dryRun: boolean;
-  /** Caches keep the view current, and have a pool that changes reconciled again. */
+  /** Caches keep the cluster state current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
   /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
   deleted?: ReadonlyMap<string, string>;
@@ -101,8 +101,8 @@ export class Reconciler {
   }
 
   async #reconcile(name: string): Promise<PoolOutcome> {
-    const { view, limit } = this.#options;
-    const known = view.pool(name);
+    const { state, limit } = this.#options;
+    const known = state.pool(name);
     // A new CRD changes what is read of a pool, and no event tells of it.
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
     if (pool !== undefined) assertWhole(pool);
@@ -110,14 +110,14 @@ export class Reconciler {
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
-    if (view.specErrors(name).length > 0) return this.#settle(pool, false);
+    if (state.specErrors(name).length > 0) return this.#reconcilePool(pool, false);
     const held = await limit(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
       throw error;
     });
-    if (held instanceof NodeWriteError) return this.#settle(view.pool(name) ?? pool, false, held);
+    if (held instanceof NodeWriteError) return this.#reconcilePool(state.pool(name) ?? pool, false, held);
     if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.#reconcile(name);
-    return this.#settle(held, true);
+    return this.#reconcilePool(held, true);
   }
 
   /** @param outcome what was done until then */
@@ -134,7 +134,7 @@ export class Reconciler {
    * @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended
    * @param unprepared why the pool could not be given what it has before its nodes
    */
-  async #settle(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
+  async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = nothingDone(name);
     if (unprepared !== undefined) {
@@ -143,19 +143,19 @@ export class Reconciler {
     }
     return this.#untilInterrupted(
       () => outcome,
-      () => this.#settleInto(outcome, pool, valid),
+      () => this.#reconcilePoolInto(outcome, pool, valid),
     );
   }
 
-  async #settleInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
-    const { view, limit, podsOn } = this.#options;
+  async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
+    const { state, limit, podsOn } = this.#options;
     const { name } = pool.metadata;
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     if (valid) {
-      await this.#settleRuntimeClass(pool, outcome);
+      await this.#applyRuntimeClass(pool, outcome);
     }
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
-    const isAnswered = await this.#nodes.settle(name, outcome);
+    const isAnswered = await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
     if (due.length > 0) {
@@ -165,11 +165,11 @@ export class Reconciler {
       return outcome;
     }
     const current = valid && isAnswered ? await this.#endTakeover(pool, outcome) : pool;
-    const members = view.members(name);
+    const members = state.members(name);
     const observed: Observation = {
       members,
-      specErrors: view.specErrors(name),
-      conflicts: conflictMessages(pool, view.lost(name), outcome.runtimeClass),
+      specErrors: state.specErrors(name),
+      conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
       failures: [...new Set(messagesOf(unmet))],
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
@@ -209,12 +209,12 @@ export class Reconciler {
 
   /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
-    const { view } = this.#options;
+    const { state } = this.#options;
     const { name, uid } = pool.metadata;
     // One that was made anew under the name since, or that a restored etcd has unmarked, holds the nodes now.
-    const { kind } = planRuntimeClass(pool, view.runtimeClass(runtimeClassName(name)));
+    const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
     const isAsked = await this.#askForPool(name, kind === 'delete');
-    if (isAsked && (view.pool(name)?.metadata.uid !== uid || view.isStaying(name))) return this.#reconcile(name);
+    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     return this.#untilInterrupted(
       () => outcome,
@@ -224,9 +224,9 @@ export class Reconciler {
 
   async #finalizeInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
     const { limit } = this.#options;
-    await this.#nodes.settle(outcome.pool, outcome);
+    await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
-    await this.#settleRuntimeClass(pool, outcome);
+    await this.#applyRuntimeClass(pool, outcome);
     const events = [...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)];
     if (outcome.failures.length > 0) {
       events.push([
@@ -248,9 +248,9 @@ export class Reconciler {
   /** The pool is gone without its finalizer having been honoured, or never had one. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
     // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
-    if ((await this.#askForPool(name)) && this.#options.view.pool(name) !== undefined) return this.#reconcile(name);
+    if ((await this.#askForPool(name)) && this.#options.state.pool(name) !== undefined) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
-    await this.#nodes.settle(name, outcome);
+    await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) return this.#interrupted(outcome);
     await this.#tell(this.#moveEvents(outcome), outcome);
     return outcome;
@@ -258,27 +258,27 @@ export class Reconciler {
 
   /** Nothing more is written, but what was is reported as Events. */
   async #interrupted(outcome: PoolOutcome): Promise<PoolOutcome> {
-    const pool = this.#options.view.pool(outcome.pool);
+    const pool = this.#options.state.pool(outcome.pool);
     const events = pool === undefined ? [] : runtimeClassEvents(pool, outcome.runtimeClass);
     await this.#tell([...this.#moveEvents(outcome), ...events], outcome);
     return { ...outcome, kind: 'interrupted' };
   }
 
   /**
-   * Asks the server for a pool whose nodes are about to be released, the view following; false when no node is.
+   * Asks the server for a pool whose nodes are about to be released, the cluster state following; false when no node is.
    * @param isDue it is asked for in any case: something else is about to be deleted
    */
   async #askForPool(name: string, isDue = false): Promise<boolean> {
-    const { view, limit } = this.#options;
-    if (!isDue && !view.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    const { state, limit } = this.#options;
+    if (!isDue && !state.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
     await limit(() => this.#nodes.gonePools.ask(name));
     return true;
   }
 
-  async #settleRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
-    const { cluster, view, dryRun, limit } = this.#options;
+  async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
+    const { cluster, state, dryRun, limit } = this.#options;
     const error = await attempt(outcome.failures, async () => {
-      outcome.runtimeClass = await limit(() => settleRuntimeClass(pool, cluster, view, dryRun, this.#pace));
+      outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, this.#pace));
     });
     if (error instanceof NodeWriteError) holdBack(error, outcome);
   }
@@ -290,7 +290,7 @@ export class Reconciler {
       return [];
     }
     return [...moveEvents(outcome.moves)].flatMap(([name, events]) => {
-      const pool = this.#options.view.pool(name);
+      const pool = this.#options.state.pool(name);
       return pool === undefined ? [] : events.map(event => [pool, event] as const);
     });
   }

@@ -3,9 +3,9 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
-import type { View } from './view.ts';
 import { MOST_WRITES, type WritePace } from './write-pace.ts';
 
 export type RuntimeClassOutcome =
@@ -21,33 +21,33 @@ const MOST_ATTEMPTS = 5;
  * @param dryRun with it a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete
  * Throws NodepoolError when it cannot be made as it should be.
  */
-export async function settleRuntimeClass(
+export async function applyRuntimeClass(
   pool: NodePool,
   cluster: ClusterPort,
-  view: View,
+  state: ClusterState,
   dryRun: boolean,
   pace: WritePace,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
   let replaced: RuntimeClass | undefined;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const known = view.runtimeClass(name);
+    const known = state.runtimeClass(name);
     const plan = withRest(planRuntimeClass(pool, known), replaced);
     // After a replacement somebody else, or our own request sent again, has made the right one.
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, pace);
-    if (await act(plan, cluster, view)) {
-      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, view, pace);
+    if (await act(plan, cluster, state)) {
+      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, state, pace);
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
       replaced = plan.current;
     } else {
-      const asked = view.moment();
+      const asked = state.moment();
       const current = await cluster.getRuntimeClass(name);
-      if (current === undefined) view.removeRuntimeClass(name, known?.metadata.uid);
-      else view.setRuntimeClass(current, asked);
+      if (current === undefined) state.removeRuntimeClass(name, known?.metadata.uid);
+      else state.setRuntimeClass(current, asked);
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
@@ -55,9 +55,9 @@ export async function settleRuntimeClass(
 
 /** Throws NodeWriteError when it has to wait. */
 function assertFree(name: string, pace: WritePace): void {
-  const state = pace.check(keyOf(name), []);
-  if (state.kind === 'free') return;
-  if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
+  const turn = pace.check(keyOf(name), []);
+  if (turn.kind === 'free') return;
+  if (turn.kind === 'held') throw new NodeWriteError(turn.error, { retryAfterMs: turn.ms, isHeldBack: true });
   const error = new NodepoolError(
     'cluster',
     `RuntimeClass ${name} was written ${MOST_WRITES} times within a minute, which is the limit`,
@@ -67,10 +67,10 @@ function assertFree(name: string, pace: WritePace): void {
 }
 
 /** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
-function assertUnaltered(pool: NodePool, view: View, pace: WritePace): void {
+function assertUnaltered(pool: NodePool, state: ClusterState, pace: WritePace): void {
   const name = runtimeClassName(pool.metadata.name);
   pace.written(keyOf(name), []);
-  if (planRuntimeClass(pool, view.runtimeClass(name)).kind === 'none') {
+  if (planRuntimeClass(pool, state.runtimeClass(name)).kind === 'none') {
     pace.unaltered(keyOf(name));
     return;
   }
@@ -95,21 +95,21 @@ function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): R
   return { kind: 'create', desired: { ...plan.desired, ...rest } };
 }
 
-/** Carries out one step, the view following; false when the object was not as the view had it. */
+/** Carries out one step, the cluster state following; false when the object was not as the cluster state had it. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
   cluster: ClusterPort,
-  view: View,
+  state: ClusterState,
 ): Promise<boolean> {
   switch (plan.kind) {
     case 'create': {
       const made = await cluster.createRuntimeClass(plan.desired);
-      if (made.kind === 'created') view.setRuntimeClass(made.runtimeClass);
+      if (made.kind === 'created') state.setRuntimeClass(made.runtimeClass);
       return made.kind === 'created';
     }
     case 'patch': {
       const write = await cluster.patchRuntimeClass(plan.current, plan.scheduling);
-      if (write.kind === 'written') view.setRuntimeClass(write.runtimeClass);
+      if (write.kind === 'written') state.setRuntimeClass(write.runtimeClass);
       return write.kind === 'written';
     }
     case 'replace':
@@ -125,7 +125,7 @@ async function act(
         );
       }
       // Marked, it is still there: the cache tells when it has gone.
-      if (deleted !== 'marked') view.removeRuntimeClass(name, uid);
+      if (deleted !== 'marked') state.removeRuntimeClass(name, uid);
       return true;
     }
   }

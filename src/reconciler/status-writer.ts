@@ -69,7 +69,7 @@ export async function writeStatus(
 
 /**
  * If nodes were written, the pool is looked at even if the status stays: a deletion may have crossed the node writes.
- * Where the view is followed that enqueues the pool again, and a request for every repaired node is saved.
+ * Where the cluster state is followed that enqueues the pool again, and a request for every repaired node is saved.
  */
 async function write(
   pool: NodePool,
@@ -77,7 +77,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, view, limit, now, sleep, isFollowed = false, statusPace, pace } = deps;
+  const { cluster, state, limit, now, sleep, isFollowed = false, statusPace, pace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
@@ -99,13 +99,13 @@ async function write(
       return 'held';
     }
     assertStatusFree(metadata, pace);
-    view.expectStatus(name, status);
+    state.expectStatus(name, status);
     const write = await limit(() => writePool(current, () => cluster.patchStatus(current, status), deps));
     if (write.kind === 'written') {
       // A CRD that drops what differs has the server store what it had.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
       statusPace?.written(metadata);
-      view.setPool(write.pool);
+      state.setPool(write.pool);
       outcome.lacking = lackingFields(status, write.pool.status);
       if (!isSame(pool, write.pool)) return done(undefined);
       const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
@@ -133,9 +133,9 @@ async function write(
 }
 
 /** Where no cache is followed, nobody reconciles a spec that came after the one that was read. */
-function specChanged({ metadata }: NodePool, { view, isFollowed = false }: StatusDeps): WriteFailure | undefined {
+function specChanged({ metadata }: NodePool, { state, isFollowed = false }: StatusDeps): WriteFailure | undefined {
   const { name, uid, generation = 0 } = metadata;
-  const latest = view.pool(name)?.metadata;
+  const latest = state.pool(name)?.metadata;
   if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
     return undefined;
   return {

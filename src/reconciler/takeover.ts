@@ -5,10 +5,10 @@
  */
 import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { addFinalizer, editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
 import type { MetadataField } from './metadata-pace.ts';
 import type { PoolWrite } from './ports.ts';
-import type { View } from './view.ts';
 
 const FIELD: MetadataField = {
   name: `annotation ${TAKEOVER_ANNOTATION}`,
@@ -16,17 +16,17 @@ const FIELD: MetadataField = {
 };
 
 /** Whether nodes may be written for the pool. */
-export function isPrepared(pool: NodePool, view: View): boolean {
+export function isPrepared(pool: NodePool, state: ClusterState): boolean {
   const { finalizers = [], name } = pool.metadata;
-  return finalizers.includes(FINALIZER) && (!view.isInherited(name) || takeoverOf(pool) !== undefined);
+  return finalizers.includes(FINALIZER) && (!state.isInherited(name) || takeoverOf(pool) !== undefined);
 }
 
 /** As addFinalizer(), with the mark that a pool of the earlier operator needs. */
 export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
   const { name } = pool.metadata;
-  const isInherited = deps.view.isInherited(name);
+  const isInherited = deps.state.isInherited(name);
   const held = await addFinalizer(pool, deps);
-  if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.view.isInherited(name)) return held;
+  if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.state.isInherited(name)) return held;
   // One that had no finalizer before was not that operator's, even if its status looks so.
   return mark(held, isInherited ? 'started' : 'finished', deps);
 }
@@ -37,7 +37,7 @@ export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodeP
  * @returns the pool as its status is to be written
  */
 export async function endTakeover(pool: NodePool, deps: PoolEditDeps): Promise<NodePool> {
-  const current = deps.view.pool(pool.metadata.name);
+  const current = deps.state.pool(pool.metadata.name);
   if (current === undefined || current.metadata.uid !== pool.metadata.uid || takeoverOf(current) !== 'started')
     return pool;
   const marked = await mark(current, 'finished', deps);
@@ -54,7 +54,7 @@ export async function finishTakeover(
   status: NodePoolStatus | undefined,
   deps: PoolEditDeps,
 ): Promise<void> {
-  const pool = deps.view.pool(name);
+  const pool = deps.state.pool(name);
   if (pool === undefined || status?.observedGeneration === undefined) return;
   const isTold = takeoverOf(pool) === undefined && pool.status?.observedGeneration !== undefined;
   if (!isTold) await mark(pool, 'finished', deps);

@@ -10,7 +10,7 @@ export function printNodeNames(nodes: PoolNode[]): string {
 
 /** `{"items": […]}` with what the table shows of each node, unabridged. */
 export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml'): string {
-  const items = nodes.map(({ node, pool, leaving, applied, changes, losers }) => ({
+  const items = nodes.map(({ node, pool, leaving, applied, changes, conflicting }) => ({
     name: node.name,
     pool: pool ?? null,
     leaving,
@@ -20,7 +20,7 @@ export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml'): string {
     taints: node.taints,
     applied,
     changes,
-    alsoMatchedBy: losers,
+    alsoMatchedBy: conflicting,
     allocatable: node.allocatable,
   }));
   return printValue({ items }, format);

@@ -51,9 +51,9 @@ function driftCell(changes: Change[], width: number, style: Style): Cell {
   return changes.length === 0 ? text : { text, paint: style.yellow };
 }
 
-function wideRow({ node, losers }: PoolNode): Cell[] {
+function wideRow({ node, conflicting }: PoolNode): Cell[] {
   const resources = ['cpu', 'memory', 'pods'].map(resource => resourceCell(node.allocatable, resource));
-  return [...resources, losers.join(',') || NONE];
+  return [...resources, conflicting.join(',') || NONE];
 }
 
 /** What reconcile would do: `+tier=gold` sets, `~zone=b` changes, `-old:NoSchedule` takes away. */

@@ -1,8 +1,9 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
+
+import { coercePool } from '../nodepool/coerce.ts';
 import { own } from '../nodepool/json.ts';
 import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
-import { soundPool } from '../nodepool/sound.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
 import { joined, labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
@@ -50,7 +51,7 @@ export function renderPools(pools: NodePool[], options: PoolsTableOptions, style
 export function growingPools(shape: Shape, style: Style): (pools: NodePool[], now: Date, event?: ChangeType) => string {
   let table: { columns: Column[]; render: (rows: Cell[][]) => string } | undefined;
   return (raw, now, event) => {
-    const pools = raw.map(soundPool);
+    const pools = raw.map(coercePool);
     if (table === undefined) {
       const columns = columnsOf(pools, shape, style);
       const headers = columns.map(({ header }) => header);

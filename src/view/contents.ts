@@ -28,19 +28,19 @@ export interface Setting {
   style: Style;
 }
 
-export function contentsOf(place: Place, live: Pick<LiveView, 'view' | 'events'>, setting: Setting): Contents {
+export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | 'events'>, setting: Setting): Contents {
   const { width, now, style } = setting;
-  const { view } = live;
-  const all = totals(view);
+  const { clusterState } = live;
+  const all = totals(clusterState);
   const text = (fields: Parameters<typeof fieldLines>[0]) =>
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
     case 'pools': {
-      const rows = poolRows(view);
+      const rows = poolRows(clusterState);
       return { totals: all, ...list(rows, poolColumns(rows, width, style), place, now, 'No pools') };
     }
     case 'nodes': {
-      const rows = nodeRows(view, place.pool ?? '');
+      const rows = nodeRows(clusterState, place.pool ?? '');
       return { totals: all, ...list(rows, nodeColumns(rows, style), place, now, 'No nodes') };
     }
     case 'events': {
@@ -48,13 +48,13 @@ export function contentsOf(place: Place, live: Pick<LiveView, 'view' | 'events'>
       return { totals: all, ...list(rows, eventColumns(place.pool, style), place, now, 'No events') };
     }
     case 'node': {
-      const node = view.node(place.subject ?? '');
+      const node = clusterState.node(place.subject ?? '');
       return node === undefined
         ? text([
             ['Name', place.subject ?? ''],
             ['Status', 'gone'],
           ])
-        : text(nodeText(view, node, now, style));
+        : text(nodeText(clusterState, node, now, style));
     }
     case 'event': {
       const found = eventRows(live, undefined).find(({ key }) => key === place.subject);

@@ -4,8 +4,8 @@ import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import type { View } from '../reconciler/view.ts';
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../render/cells.ts';
 import type { NodeCounts } from './bar.ts';
 
@@ -43,34 +43,38 @@ export interface Totals {
   allocatable: ResourceList;
 }
 
-export function poolRows(view: View): PoolRow[] {
-  return view.poolNames().flatMap(name => {
-    const pool = view.pool(name);
+export function poolRows(clusterState: ClusterState): PoolRow[] {
+  return clusterState.poolNames().flatMap(name => {
+    const pool = clusterState.pool(name);
     if (pool === undefined) return [];
-    const members = view.members(name);
+    const members = clusterState.members(name);
     return [{ key: name, pool, ...summary(members), size: members.length }];
   });
 }
 
 /** Members, those that still carry what the pool applied, and those that another pool owns. */
-export function nodeRows(view: View, pool: string): NodeRow[] {
-  const rows = view.held(pool).map((node): NodeRow => {
-    if (view.claim(node.name)?.owner !== pool) return { key: node.name, node, standing: { kind: 'leaving' } };
-    const changes = planOf(view, node.name)?.changes.length ?? 0;
+export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
+  const rows = clusterState.held(pool).map((node): NodeRow => {
+    if (clusterState.ownership(node.name)?.owner !== pool)
+      return { key: node.name, node, standing: { kind: 'leaving' } };
+    const changes = planOf(clusterState, node.name)?.changes.length ?? 0;
     return { key: node.name, node, standing: { kind: 'member', changes } };
   });
-  const lost = view.lost(pool).map(({ node, owner }): NodeRow => {
+  const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {
     return { key: node.name, node, standing: { kind: 'held', owner: owner.metadata.name } };
   });
   return [...rows, ...lost];
 }
 
 /** Those of one pool, or of all; not those of an earlier pool of that name. */
-export function eventRows({ view, events }: Pick<LiveView, 'view' | 'events'>, pool: string | undefined): EventRow[] {
+export function eventRows(
+  { clusterState, events }: Pick<LiveView, 'clusterState' | 'events'>,
+  pool: string | undefined,
+): EventRow[] {
   const rows: EventRow[] = [];
   for (const [key, event] of events()) {
     if (pool !== undefined && event.pool !== pool) continue;
-    const uid = pool === undefined ? undefined : view.pool(pool)?.metadata.uid;
+    const uid = pool === undefined ? undefined : clusterState.pool(pool)?.metadata.uid;
     if (uid !== undefined && event.poolUid && event.poolUid !== uid) continue;
     // Through core/v1 others write at any length.
     const [reason, type] = [shorten(event.reason, REASON_WIDTH), shorten(event.type, REASON_WIDTH)];
@@ -80,9 +84,9 @@ export function eventRows({ view, events }: Pick<LiveView, 'view' | 'events'>, p
   return rows;
 }
 
-export function totals(view: View): Totals {
-  const all = [...view.nodes()];
-  const unassigned = all.filter(({ name }) => view.claim(name)?.owner === undefined).length;
+export function totals(clusterState: ClusterState): Totals {
+  const all = [...clusterState.nodes()];
+  const unassigned = all.filter(({ name }) => clusterState.ownership(name)?.owner === undefined).length;
   return { nodes: all.length, ...summary(all), unassigned };
 }
 

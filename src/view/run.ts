@@ -12,6 +12,7 @@ import { type Contents, contentsOf } from './contents.ts';
 import { type Key, keysOf } from './keys.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
 import {
+  clampSelection,
   type Effect,
   initialState,
   isText,
@@ -19,7 +20,6 @@ import {
   placeOf,
   press,
   type Scene,
-  settle,
   type Target,
   tell,
 } from './state.ts';
@@ -76,11 +76,11 @@ export function runView(options: RunOptions): Running {
     const keys = there.kind === 'text' ? [] : there.keys;
     const length = there.kind === 'text' ? there.lines.length : keys.length;
     const sorts: Scene['sorts'] = there.kind === 'text' ? new Map() : there.sorts;
-    return { keys, length, page: pageOf(state, size()), sorts, node: name => live.view.node(name) };
+    return { keys, length, page: pageOf(state, size()), sorts, node: name => live.clusterState.node(name) };
   }
 
   function element() {
-    state = settle(state, scene());
+    state = clampSelection(state, scene());
     const facts = { clusterName: options.clusterName, live, now: now(), style };
     return h(Screen, { lines: screenLines(state, contents(), size(), facts), onKeys, onPaste });
   }
@@ -97,7 +97,7 @@ export function runView(options: RunOptions): Running {
       const { state: next, effect } = press(state, key, scene());
       state = next;
       // A second key in the same piece of input finds the rows of the place that the first went to.
-      state = settle(state, scene());
+      state = clampSelection(state, scene());
       if (effect !== undefined) run(effect);
       if (effect?.kind === 'quit') return;
     }

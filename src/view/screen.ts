@@ -19,7 +19,7 @@ export interface Size {
 
 export interface Facts {
   clusterName: string;
-  live: Pick<LiveView, 'view' | 'outages'>;
+  live: Pick<LiveView, 'clusterState' | 'outages'>;
   now: Date;
   style: Style;
 }
@@ -140,7 +140,8 @@ function messageLine(state: State, contents: Contents, width: number, { live, st
     const outage = live.outages().find(({ resource }) => resource === 'events');
     if (outage !== undefined) return fit({ text: `events: ${outage.message}`, paint: style.red }, width);
   }
-  const pool = place.kind === 'pools' && place.selected !== undefined ? live.view.pool(place.selected) : undefined;
+  const pool =
+    place.kind === 'pools' && place.selected !== undefined ? live.clusterState.pool(place.selected) : undefined;
   const trouble = pool !== undefined && pool.status?.status !== 200 ? troubleOf(pool.status) : undefined;
   const text = trouble === undefined ? '' : `${pool?.metadata.name}: ${trouble.reason}: ${trouble.message}`;
   return contents.kind === 'text' ? fit('', width) : fit({ text, paint: style.yellow }, width);

@@ -77,7 +77,7 @@ export function isText({ kind }: Place): boolean {
   return kind === 'node' || kind === 'event' || kind === 'help';
 }
 
-/** What a key makes of the state. Call settle() after it, with the scene of the place that is shown then. */
+/** What a key makes of the state. Call clampSelection() after it, with the scene of the place that is shown then. */
 export function press(before: State, key: Key, scene: Scene): { state: State; effect?: Effect } {
   if (key === 'ctrl-c') return { state: before, effect: { kind: 'quit' } };
   if (key === 'ctrl-l') return { state: before, effect: { kind: 'redraw' } };
@@ -105,7 +105,7 @@ export function paste(state: State, text: string): State {
 }
 
 /** Sets the selection and what is shown right for the rows that there are. */
-export function settle(state: State, { keys, length, page }: Pick<Scene, 'keys' | 'length' | 'page'>): State {
+export function clampSelection(state: State, { keys, length, page }: Pick<Scene, 'keys' | 'length' | 'page'>): State {
   const place = placeOf(state);
   const end = Math.max(length - page, 0);
   if (isText(place)) return withPlace(state, { top: clamp(place.top, end) });

@@ -3,8 +3,8 @@
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import type { View } from '../reconciler/view.ts';
 import { NONE, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
 import { displayQuantity } from '../render/quantity.ts';
@@ -18,10 +18,10 @@ type Field = [label: string, values: Cell | Cell[]];
 
 const LABEL_WIDTH = 14;
 
-export function nodeText(view: View, node: Node, now: Date, style: Style): Field[] {
-  const claim = view.claim(node.name);
-  const holder = claim?.record?.pool;
-  const changes = planOf(view, node.name)?.changes ?? [];
+export function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): Field[] {
+  const ownership = clusterState.ownership(node.name);
+  const holder = ownership?.record?.pool;
+  const changes = planOf(clusterState, node.name)?.changes ?? [];
   const status = `${node.ready ? 'Ready' : 'NotReady'}${node.unschedulable ? ',SchedulingDisabled' : ''}`;
   const isFine = node.ready && !node.unschedulable;
   const resources = Object.entries(node.allocatable).map(
@@ -29,11 +29,13 @@ export function nodeText(view: View, node: Node, now: Date, style: Style): Field
   );
   return [
     ['Name', node.name],
-    ['Pool', claim?.owner ?? NONE],
-    ...(holder !== undefined && holder !== claim?.owner
+    ['Pool', ownership?.owner ?? NONE],
+    ...(holder !== undefined && holder !== ownership?.owner
       ? [['Held by', `${holder}, which has let it go`] as Field]
       : []),
-    ...(claim !== undefined && claim.losers.length > 0 ? [['Matches too', claim.losers.join(', ')] as Field] : []),
+    ...(ownership !== undefined && ownership.conflicting.length > 0
+      ? [['Matches too', ownership.conflicting.join(', ')] as Field]
+      : []),
     ['Status', { text: status, paint: isFine ? style.green : style.yellow }],
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],

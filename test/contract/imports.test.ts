@@ -71,8 +71,8 @@ describe('a wrong arrow is named', () => {
     [
       'more than the ports in kube/',
       'src/kube/a.ts',
-      "import type { View } from '../reconciler/view.ts';",
-      'src/kube/a.ts -> src/reconciler/view.ts: kube/ imports nodepool/ and the ports alone',
+      "import type { ClusterState } from '../reconciler/cluster-state.ts';",
+      'src/kube/a.ts -> src/reconciler/cluster-state.ts: kube/ imports nodepool/ and the ports alone',
     ],
     [
       'an unknown package',

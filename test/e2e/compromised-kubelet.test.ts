@@ -279,7 +279,7 @@ test('without the NodePool resource nodes can be written; when it is back the po
   }
   const metadata = { name: 'nodepools.nodes.lailin.xyz' };
   await raw(cluster()).expect('POST', DEFINITION.replace(/\/[^/]*$/, ''), { apiVersion, kind, metadata, spec });
-  const { definition: port } = await world.connection();
+  const { crd: port } = await world.connection();
   await port.waitUntilEstablished(30_000);
   const create = (name: string, nodeSelector: unknown) => {
     const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec: { nodeSelector } };

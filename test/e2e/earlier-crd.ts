@@ -2,7 +2,7 @@
 import { API_VERSION } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
-import { readDefinition } from './pools.ts';
+import { readCrd } from './pools.ts';
 import { eventually } from './watching.ts';
 
 type Json = Record<string, unknown>;
@@ -59,7 +59,7 @@ const PROBED = { ours: [200, true], 'no status subresource': [404, false], 'earl
 /** Resolves when the server serves it. */
 export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED): Promise<void> {
   const api = raw(cluster);
-  const ours = (await readDefinition()) as unknown as Crd;
+  const ours = (await readCrd()) as unknown as Crd;
   for (const version of ours.spec.versions) {
     if (which === 'no status subresource') delete version.subresources;
     if (which === 'earlier schema') version.schema = { openAPIV3Schema: EARLIER_SCHEMA };

@@ -8,18 +8,18 @@ import { isWrite, readAudit } from '../cluster/audit.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { createPool, pool, readDefinition } from './pools.ts';
+import { createPool, pool, readCrd } from './pools.ts';
 
 describe('the cluster port', () => {
   const cluster = useCluster({ audit: true });
   let connection: Connection;
 
   before(async () => {
-    const definition = await readDefinition();
+    const definition = await readCrd();
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    await connection.definition.apply(definition, { dryRun: false });
-    await connection.definition.waitUntilEstablished(10_000);
+    await connection.crd.apply(definition, { dryRun: false });
+    await connection.crd.waitUntilEstablished(10_000);
   });
   after(() => connection?.close());
 

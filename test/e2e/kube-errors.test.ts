@@ -205,7 +205,7 @@ describe('errors of a connection', () => {
       ['list nodepools', ({ pools }) => pools.list()],
       ['patch the status of NodePool "p"', ({ cluster }) => cluster.patchStatus(pool, { status: 200, nodeCount: 0 })],
       ['list events', ({ events }) => events.list()],
-      ['get CustomResourceDefinition "nodepools.nodes.lailin.xyz"', ({ definition }) => definition.get()],
+      ['get CustomResourceDefinition "nodepools.nodes.lailin.xyz"', ({ crd }) => crd.get()],
     ];
     const wanted = [
       'list on nodes',

@@ -6,7 +6,7 @@ import type { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import type { RawPool } from '../../src/operations/ports.ts';
 import { useCluster } from '../cluster/harness.ts';
-import { createPool, pool, readDefinition } from './pools.ts';
+import { createPool, pool, readCrd } from './pools.ts';
 
 describe('the ports of a connection', () => {
   const cluster = useCluster();
@@ -16,7 +16,7 @@ describe('the ports of a connection', () => {
   before(async () => {
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    definition = await readDefinition();
+    definition = await readCrd();
   });
   after(() => connection?.close());
 
@@ -28,8 +28,8 @@ describe('the ports of a connection', () => {
 
   describe('the definition', () => {
     test('is missing at first, and so are pools', async () => {
-      assert.equal(await connection.definition.get(), undefined);
-      assert.equal(await connection.definition.delete(definition, { dryRun: false }), 'gone');
+      assert.equal(await connection.crd.get(), undefined);
+      assert.equal(await connection.crd.delete(definition, { dryRun: false }), 'gone');
       await assert.rejects(connection.pools.list(), (error: NodepoolError) => {
         assert.equal(error.message, `the server ${cluster().server} does not have the NodePool resource`);
         assert.equal(error.next, 'run `kubectl nodepool install`');
@@ -40,24 +40,24 @@ describe('the ports of a connection', () => {
         connection.pools.create(pool('a'), { dryRun: false }),
         /does not have the NodePool resource/,
       );
-      await assert.rejects(connection.definition.waitUntilEstablished(120), /is not ready after 0\.12 s: /);
+      await assert.rejects(connection.crd.waitUntilEstablished(120), /is not ready after 0\.12 s: /);
     });
 
     test('is applied once, then unchanged; a dry run keeps nothing', async () => {
-      assert.equal(await connection.definition.apply(definition, { dryRun: true }), 'created');
-      assert.equal(await connection.definition.get(), undefined);
-      assert.equal(await connection.definition.apply(definition, { dryRun: false }), 'created');
-      await connection.definition.waitUntilEstablished(10_000);
+      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'created');
+      assert.equal(await connection.crd.get(), undefined);
+      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'created');
+      await connection.crd.waitUntilEstablished(10_000);
       assert.deepEqual(await connection.pools.list(), []);
-      assert.equal(await connection.definition.apply(definition, { dryRun: false }), 'unchanged');
-      assert.equal(await connection.definition.apply(definition, { dryRun: true }), 'unchanged');
+      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'unchanged');
+      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
 
       const relabelled = structuredClone(definition) as { metadata: { labels?: Record<string, string> } };
       relabelled.metadata.labels = { ...relabelled.metadata.labels, tried: 'yes' };
-      assert.equal(await connection.definition.apply(relabelled, { dryRun: true }), 'configured');
-      assert.equal(await connection.definition.apply(definition, { dryRun: true }), 'unchanged');
-      assert.equal(await connection.definition.apply(relabelled, { dryRun: false }), 'configured');
-      assert.equal(await connection.definition.apply(definition, { dryRun: false }), 'configured');
+      assert.equal(await connection.crd.apply(relabelled, { dryRun: true }), 'configured');
+      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
+      assert.equal(await connection.crd.apply(relabelled, { dryRun: false }), 'configured');
+      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'configured');
     });
   });
 
@@ -156,16 +156,16 @@ describe('the ports of a connection', () => {
   });
 
   test('the definition goes, and its pools with it', async () => {
-    const installed = (await connection.definition.get()) ?? {};
-    assert.equal(await connection.definition.delete(installed, { dryRun: true }), 'deleted');
-    const kept = (await connection.definition.get()) as { metadata?: { deletionTimestamp?: string } };
+    const installed = (await connection.crd.get()) ?? {};
+    assert.equal(await connection.crd.delete(installed, { dryRun: true }), 'deleted');
+    const kept = (await connection.crd.get()) as { metadata?: { deletionTimestamp?: string } };
     assert.equal(kept.metadata?.deletionTimestamp, undefined);
     const other = { ...installed, metadata: { ...(installed.metadata as object), uid: 'not-this-one' } };
-    await assert.rejects(connection.definition.delete(other, { dryRun: false }), {
+    await assert.rejects(connection.crd.delete(other, { dryRun: false }), {
       message: 'the definition nodepools.nodes.lailin.xyz was removed and installed anew meanwhile',
     });
-    assert.equal(await connection.definition.delete(installed, { dryRun: false }), 'deleted');
-    await connection.definition.waitUntilGone(10_000);
-    assert.equal(await connection.definition.get(), undefined);
+    assert.equal(await connection.crd.delete(installed, { dryRun: false }), 'deleted');
+    await connection.crd.waitUntilGone(10_000);
+    assert.equal(await connection.crd.get(), undefined);
   });
 });

@@ -6,7 +6,7 @@ import type { Connection } from '../../src/kube/connect.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import type { RawPool } from '../../src/operations/ports.ts';
 
-export async function readDefinition(): Promise<Record<string, unknown>> {
+export async function readCrd(): Promise<Record<string, unknown>> {
   const manifest = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
   return load(await readFile(manifest, 'utf8')) as Record<string, unknown>;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readDefinition } from '../../src/cli/manifests.ts';
+import { readCrd } from '../../src/cli/manifests.ts';
 import type { Answer } from '../../src/operations/consent.ts';
 import { uninstall } from '../../src/operations/uninstall.ts';
 import { cli } from '../cluster/harness.ts';
@@ -61,16 +61,16 @@ test('a taint with NoExecute that a pool displaced, and comes back, is told befo
 });
 
 test('a definition that was installed anew after it was read is not deleted', async () => {
-  const { object } = await readDefinition(fileURLToPath(new URL('../../', import.meta.url)));
+  const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
   const connection = await world.connection();
-  const { definition } = connection;
+  const { crd } = connection;
   const releasing = () => assert.fail('there is nothing to release');
   const stoppable = (work: (signal: AbortSignal) => Promise<void>) => work(new AbortController().signal);
   const approve = async (): Promise<Answer> => {
-    await definition.delete((await definition.get()) ?? {}, { dryRun: false });
-    await definition.waitUntilGone(30_000);
-    await definition.apply(object, { dryRun: false });
-    await definition.waitUntilEstablished(30_000);
+    await crd.delete((await crd.get()) ?? {}, { dryRun: false });
+    await crd.waitUntilGone(30_000);
+    await crd.apply(object, { dryRun: false });
+    await crd.waitUntilEstablished(30_000);
     return 'clear';
   };
   await assert.rejects(
@@ -80,7 +80,7 @@ test('a definition that was installed anew after it was read is not deleted', as
     ),
     /was removed and installed anew meanwhile/,
   );
-  const kept = (await definition.get()) as { metadata: { deletionTimestamp?: string } } | undefined;
+  const kept = (await crd.get()) as { metadata: { deletionTimestamp?: string } } | undefined;
   assert.deepEqual([kept === undefined, kept?.metadata.deletionTimestamp], [false, undefined]);
 });
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readDefinition } from '../../src/cli/manifests.ts';
+import { readCrd } from '../../src/cli/manifests.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import {
@@ -72,10 +72,10 @@ export interface World {
 /** One world a test file; nodes, pools, RuntimeClasses and events are gone before every test. */
 export function useWorld(options: ControlPlaneOptions = {}): World {
   const cluster = useCluster(options, async () => {
-    const { object } = await readDefinition(fileURLToPath(new URL('../../', import.meta.url)));
-    const { definition } = await connection();
-    await definition.apply(object, { dryRun: false });
-    await definition.waitUntilEstablished(30_000);
+    const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
+    const { crd } = await connection();
+    await crd.apply(object, { dryRun: false });
+    await crd.waitUntilEstablished(30_000);
   });
   const open = new Map<boolean, Promise<Connection>>();
   const warnings: string[] = [];

@@ -12,7 +12,7 @@ import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { answerWith, delay } from './treatments.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const MANY = 600;
@@ -44,7 +44,7 @@ row(
     await eventually('the pool is noticed to be gone', async () => isReleased(await world.node('released')), 60_000);
     // Here the test is the garbage collector.
     await model.client.expect('DELETE', `${CLASSES}/node-pool-gone`);
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
     const relists = () => proxy.requests.slice(asked).filter(isList);
     assert.deepEqual(byPath(relists()), { [POOLS]: 1, [NODES]: 1, [CLASSES]: 1 });
     assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
@@ -53,7 +53,7 @@ row(
     const after = await auditMark(world.cluster());
     await model.createPool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
     await model.addNodes({ name: 'dies' });
-    await settled(model, proxy);
+    await converged(model, proxy);
     await change(model);
     await judge(world, { ...run, mark: after }, undefined, { 'create runtimeclasses node-pool-gone': 1 });
     assert.equal(relists().length, 3, 'no list but those');
@@ -97,7 +97,7 @@ for (const how of ['reconcile --watch', 'reconcile']) {
         await child.synced();
         assert.deepEqual(child.lines(/next attempt/), [], 'no attempt of the list has failed');
       }
-      await settled(model, proxy, 60_000);
+      await converged(model, proxy, 60_000);
       assert.deepEqual(
         pages().map(({ query, status }) => [query.has('continue'), status]),
         [

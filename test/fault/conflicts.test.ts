@@ -8,7 +8,7 @@ import type { Treatment } from './proxy.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { converged, startChild, useFaults } from './world.ts';
 
 const world = useFaults();
 const NODE = '/api/v1/nodes/';
@@ -76,7 +76,7 @@ row(
     assert.match(applied?.message ?? '', /stormy was changed by somebody else/);
     assert.equal((await world.node('calm')).metadata.labels.tier, 'one', 'others are not kept waiting');
     undo();
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
     assert.ok(taints >= 50);
     facts.foreignTaints = taints;
     facts.lost = 0;

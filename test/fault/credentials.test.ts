@@ -19,7 +19,7 @@ import { row } from './row.ts';
 import { begin, judge, type Run } from './runs.ts';
 import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
-import { settled, type Test, useFaults } from './world.ts';
+import { converged, type Test, useFaults } from './world.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const SECRETS = '/api/v1/namespaces/default/secrets';
@@ -144,7 +144,7 @@ row(
     await Promise.all(MANY.map(name => model.drift(name, { tier: 'drifted' })));
     await eventually('they are all on their way', () => held.held() >= MANY.length);
     held.release();
-    await settled(model, proxy);
+    await converged(model, proxy);
     facts.refused = await assertOneLogin(run);
     // As many as were sent before the first refusal came back; the others wait for the login.
     assert.ok(facts.refused > 0);
@@ -171,7 +171,7 @@ row(
       () => since().filter(asked => isWatch(asked) && asked.status !== 401).length >= 3,
     );
     await model.drift('drifts', { tier: 'drifted' });
-    await settled(model, proxy);
+    await converged(model, proxy);
     facts.refused = await assertOneLogin(run);
     assert.ok(facts.refused > 0);
     assert.deepEqual(since().filter(isList), []);
@@ -196,7 +196,7 @@ row(
     assert.ok(facts.logins > 1 && facts.logins <= MOST_LOGINS, `${facts.logins} logins`);
     assert.ok(child.isAlive);
     await give(second.text);
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.deepEqual(since().filter(isList), []);
     await assertGoesOn(run);
   },

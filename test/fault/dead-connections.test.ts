@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { settled, useFaults } from './world.ts';
+import { converged, useFaults } from './world.ts';
 
 const world = useFaults();
 /** A write's deadline, and what follows. */
@@ -29,7 +29,7 @@ row(
     const since = performance.now();
     // A RuntimeClass, nodes and a status, one after the other.
     await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });
-    await settled(model, proxy, 150_000);
+    await converged(model, proxy, 150_000);
     const seconds = (performance.now() - since) / 1000;
     facts.settledAfterSeconds = Math.round(seconds);
     assert.ok(seconds < MOST_S, `${seconds} s`);
@@ -40,7 +40,7 @@ row(
   {
     fault: 'silent hang',
     how: 'watches, the lease and all kept connections die together without a word, then nodes and pools are edited',
-    holds: 'everything is settled within 50 s; the leader keeps its lease',
+    holds: 'everything is converged within 50 s; the leader keeps its lease',
     timeout: 200_000,
   },
   async (t, facts) => {
@@ -54,7 +54,7 @@ row(
     await model.drift('joins', { tier: 'drifted' });
     await sleep(500);
     speak();
-    await settled(model, proxy, 150_000);
+    await converged(model, proxy, 150_000);
     const seconds = (performance.now() - since) / 1000;
     facts.settledAfterSeconds = Math.round(seconds);
     assert.ok(seconds < MOST_TOGETHER_S, `${seconds} s`);

@@ -13,7 +13,7 @@ import { auditMark, writes } from './oracle.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { settled, useFaults } from './world.ts';
+import { converged, useFaults } from './world.ts';
 
 const DEFINITION = 'nodepools.nodes.lailin.xyz';
 const PATH = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${DEFINITION}`;
@@ -52,7 +52,7 @@ row(
 
     assert.equal((await cli(world.cluster(), ['install'])).code, 0);
     for (const [name, spec] of specs) await model.createPool(name, spec);
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
     const again = await auditMark(world.cluster());
     await change(model);
     await judge(world, { ...run, mark: again });
@@ -98,9 +98,9 @@ row(
     assert.match(child.log(), /nodepools: the server answered 404/);
     assert.deepEqual(await writes(world.cluster(), run.mark), { 'patch nodes drifts': 1 });
     await serve(true);
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
     await model.addNodes({ name: 'dies', labels: role('one') });
-    await settled(model, proxy);
+    await converged(model, proxy);
     await change(model);
     await judge(world, run);
     facts.lists = proxy.requests.filter(isList).length - before;

@@ -6,7 +6,7 @@ import { isList, isWatch } from './asked.ts';
 import type { Treatment } from './proxy.ts';
 import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const world = useFaults();
@@ -46,7 +46,7 @@ row(
     assert.match(child.log(), /cannot list nodepools: .*; it is tried again until the server answers/);
     undo();
     await child.synced(60_000);
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.equal(await child.end(), 0);
   },
 );

@@ -9,7 +9,7 @@ import { row } from './row.ts';
 import { begin } from './runs.ts';
 import { CREATES_AND_DELETES, change } from './scenario.ts';
 import { hang } from './treatments.ts';
-import { settled, type Test, useFaults } from './world.ts';
+import { converged, type Test, useFaults } from './world.ts';
 
 const world = useFaults();
 
@@ -41,7 +41,7 @@ async function killAfter(t: Test, writes: number): Promise<boolean> {
   const ofFirst = proxy.requests.length;
   if (kills) await startChild(t, proxy).synced();
   const context = `killed after write ${writes}`;
-  await settled(model, proxy);
+  await converged(model, proxy);
   assert.deepEqual(await snapshot(world.cluster()), wanted, context);
   assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES, context);
   assertNeverBack(proxy.requests.slice(0, ofFirst));

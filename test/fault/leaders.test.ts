@@ -11,7 +11,7 @@ import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import { type FaultProxy, startProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
-import { settled, startChild, type Test, useFaults } from './world.ts';
+import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
 const MANY = 300;
@@ -97,7 +97,7 @@ row(
 
     await eventually('the second leads', async () => (await holder()) !== leader, 25_000);
     facts.secondsWithoutLeader = Math.round((Date.now() - stopped) / 100) / 10;
-    await settled(model, second);
+    await converged(model, second);
     assert.equal(await halted.end('SIGCONT'), 1);
     assert.match(halted.log(), /the lease is lost/);
     await sleep(LATE_MS);
@@ -107,7 +107,7 @@ row(
     assert.deepEqual(await writesAfter('first', stopped), []);
     facts.writesLeftToTheHalted = MANY - done;
     await model.drift('n0', { tier: 'drifted' });
-    await settled(model, second);
+    await converged(model, second);
     await assertOnce(mark, first, second);
     assert.equal(await other.end(), 0);
   },
@@ -144,7 +144,7 @@ row(
     assert.equal(await holder(), leader);
     assert.ok(halted.isAlive, halted.log());
     once();
-    await settled(model, proxy);
+    await converged(model, proxy);
 
     const again = putOff();
     const drifted = proxy.requests.length;
@@ -153,7 +153,7 @@ row(
     halted.signal('SIGSTOP');
     const other = startChild(t, second, '--leader-elect');
     await eventually('the other does it all', async () => (await labelled()) === names.length, 30_000);
-    await settled(model, second);
+    await converged(model, second);
     again();
     const before = proxy.requests.length;
     const goesOn = performance.now();

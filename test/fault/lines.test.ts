@@ -11,7 +11,7 @@ import { begin, judge, type Run } from './runs.ts';
 import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { forgeNextLine } from './streams.ts';
 import { answerWith } from './treatments.ts';
-import { settled, startChild, type Test, useFaults } from './world.ts';
+import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const RESOURCES = ['/api/v1/nodes', POOLS, CLASSES];
 const HTML = '<!DOCTYPE html>\n<html>\n<body>Please log in</body>\n</html>\n';
@@ -38,7 +38,7 @@ async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
   await eventually('the watches are asked for again', () => broken.every(asked => nextWatch(proxy, asked)), 30_000);
   await model.drift('moves', { tier: 'drifted' });
   await model.client.expect('DELETE', `${CLASSES}/node-pool-one`);
-  await settled(model, proxy);
+  await converged(model, proxy);
 }
 
 for (const end of Object.keys(ENDS) as End[]) {
@@ -203,7 +203,7 @@ row(
     const child = startChild(t, proxy);
     await forging;
     await child.synced(60_000);
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
     assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
     assert.equal(child.lines(/nodes: .*JSON.*next attempt in/).length, 1, child.log());
     assert.equal(child.lines(/runtimeclasses: .*next attempt in/).length, noPages.length, child.log());

@@ -11,7 +11,7 @@ import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
 import { answerWith } from './treatments.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { converged, startChild, useFaults } from './world.ts';
 
 const world = useFaults();
 const ONE = { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' as const }], handler: 'runc' };
@@ -68,7 +68,7 @@ for (const told of ['late', 'never'] as const) {
       await model.createPool('one', ONE);
       const child = startChild(t, proxy);
       await child.synced();
-      await settled(model, proxy);
+      await converged(model, proxy);
 
       const hold = holdWatches(proxy);
       await model.addNodes({ name: 'short', labels: role('one') });
@@ -83,7 +83,7 @@ for (const told of ['late', 'never'] as const) {
       if (told === 'late') hold.release();
       else await loseHeld(proxy, hold.release);
 
-      await settled(model, proxy);
+      await converged(model, proxy);
       assert.equal(await uidOf('owner', model), await uidOf('pool', model), 'the RuntimeClass is of the new pool');
       assert.equal(child.lines(/1 node left: again \(deleted from the cluster\)/).length, 1);
     },

@@ -15,7 +15,7 @@ import { kubeconfigOf, startProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { settled, startChild, type Test, useFaults } from './world.ts';
+import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAME = 'nodepool-controller';
@@ -149,11 +149,11 @@ row(
     const { model, proxy, child } = run;
     const giveBack = await withdraw(t, bindingIn('default'));
     await model.drift('drifts', { tier: 'drifted' });
-    await settled(model, proxy);
+    await converged(model, proxy);
     await eventually('it is logged', () => child.lines(/warning .*event.*(403|forbidden|permission)/).length > 0);
     await giveBack();
     await model.label('joins', role('one'));
-    await settled(model, proxy);
+    await converged(model, proxy);
     await eventually('a later event is told', async () =>
       (await world.events('one')).some(({ note }) => note === '1 node joined: joins'),
     );

@@ -6,7 +6,7 @@ import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { loseAnswer } from './treatments.ts';
-import { settled, useFaults } from './world.ts';
+import { converged, useFaults } from './world.ts';
 
 const world = useFaults();
 
@@ -52,7 +52,7 @@ row(
     // All is done as far as the server knows; that the product knows it too shows at the next change.
     await judge(world, run);
     await run.model.drift('joins', { tier: null });
-    await settled(run.model, run.proxy);
+    await converged(run.model, run.proxy);
     facts.lost = lost;
     assert.ok(lost >= 12, `${lost} answers lost`);
   },

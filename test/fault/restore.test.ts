@@ -10,7 +10,7 @@ import { Model } from './model.ts';
 import { auditMark, writes } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { converged, startChild, useFaults } from './world.ts';
 
 const FAULT = 'etcd restored from a backup';
 const RESTORED = /etcd was restored from a backup/;
@@ -59,10 +59,10 @@ async function loseFuture(model: Model): Promise<void> {
 async function goesOn(model: Model, proxy: FaultProxy): Promise<void> {
   const mark = await auditMark(world.cluster());
   await model.drift('drifts', { tier: 'drifted' });
-  await settled(model, proxy);
+  await converged(model, proxy);
   assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
   await model.editPool('gone', { labels: { tier: 'edited' } });
-  await settled(model, proxy);
+  await converged(model, proxy);
 }
 
 for (const [how, changes] of [
@@ -81,12 +81,12 @@ for (const [how, changes] of [
       const child = startChild(t, proxy);
       const follower = start(t, proxy, [...productCommand(), 'get', '--watch']);
       await child.synced();
-      await settled(model, proxy);
+      await converged(model, proxy);
       const restore = await backUp(model);
-      await settled(model, proxy);
+      await converged(model, proxy);
       await loseFuture(model);
       for (let change = 0; change < changes; change++) await model.heartbeat('stays');
-      await settled(model, proxy);
+      await converged(model, proxy);
       await eventually('it shows the new pool', () => follower.stdout().includes('late'));
       assert.deepEqual(child.lines(RESTORED), [], 'an API server and an etcd that restart are not restored');
 
@@ -96,7 +96,7 @@ for (const [how, changes] of [
       const noticed = /all that was known is dropped/;
       await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
       facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
-      await settled(before, proxy);
+      await converged(before, proxy);
       assert.deepEqual(await writes(world.cluster(), mark), {}, 'nothing is to be done');
       await goesOn(before, proxy);
       assert.equal(child.lines(noticed).length, 1);
@@ -120,11 +120,11 @@ row(
     await prepare(model);
     const child = startChild(t, proxy);
     await child.synced();
-    await settled(model, proxy);
+    await converged(model, proxy);
     const restore = await backUp(model);
-    await settled(model, proxy);
+    await converged(model, proxy);
     await loseFuture(model);
-    await settled(model, proxy);
+    await converged(model, proxy);
 
     child.signal('SIGSTOP');
     const before = await restore();
@@ -133,7 +133,7 @@ row(
     const mark = await auditMark(world.cluster());
     child.signal('SIGCONT');
     await eventually('it notices', () => child.lines(/all that was known is dropped/).length > 0, 60_000);
-    await settled(before, proxy);
+    await converged(before, proxy);
     assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
     assert.equal(await child.end(), 0);
   },
@@ -150,21 +150,21 @@ row(
     await prepare(model);
     const flags = ['--leader-elect', '--leader-elect-namespace', 'default'];
     const children = [startChild(t, proxy, ...flags)];
-    await settled(model, proxy);
+    await converged(model, proxy);
     children.push(startChild(t, proxy, ...flags));
     await children[1]?.synced();
     const restore = await backUp(model);
     // The one that led has lost its lease while the server was away.
     await eventually('one is left, or both', () => children.some(({ isAlive }) => isAlive));
-    await settled(model, proxy);
+    await converged(model, proxy);
     await loseFuture(model);
-    await settled(model, proxy, 90_000);
+    await converged(model, proxy, 90_000);
     const mark = await auditMark(world.cluster());
     const before = await restore();
     for (const child of children.filter(({ isAlive }) => !isAlive))
       children[children.indexOf(child)] = startChild(t, proxy, ...flags);
     await before.drift('drifts', { tier: 'drifted' });
-    await settled(before, proxy, 90_000);
+    await converged(before, proxy, 90_000);
     assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
   },
 );

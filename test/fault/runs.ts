@@ -5,7 +5,7 @@ import type { Model } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes, type Snapshot, snapshot } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
 import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
-import { type FaultWorld, settled, type Test } from './world.ts';
+import { converged, type FaultWorld, type Test } from './world.ts';
 
 export interface Start {
   flags?: readonly string[];
@@ -31,7 +31,7 @@ export interface Run extends Watched {
 /** By what is there besides the scenario, else by the world. */
 const references = new WeakMap<object, Promise<Snapshot>>();
 
-/** The scenario up to its changes: everything is settled, the process watches. judge() is its end. */
+/** The scenario up to its changes: everything is converged, the process watches. judge() is its end. */
 export async function begin(world: FaultWorld, t: Test, start: Start = {}): Promise<Run> {
   const wanted = await faultFree(world, t, start);
   return { ...(await watched(world, t, start)), wanted };
@@ -47,7 +47,7 @@ export async function judge(
   ms?: number,
   more: Record<string, number> = {},
 ): Promise<void> {
-  await settled(model, proxy, ms);
+  await converged(model, proxy, ms);
   assert.deepEqual(await snapshot(world.cluster()), wanted);
   assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { ...CREATES_AND_DELETES, ...more });
   assertNeverBack(proxy.requests);
@@ -61,7 +61,7 @@ export async function watched(world: FaultWorld, t: Test, { flags = [], also, th
   await also?.(model);
   const child = startChild(t, through ?? proxy, ...flags);
   await child.synced();
-  await settled(model, proxy);
+  await converged(model, proxy);
   return { proxy, model, child, mark: await auditMark(world.cluster()) };
 }
 
@@ -76,7 +76,7 @@ function faultFree(world: FaultWorld, t: Test, { also }: Start): Promise<Snapsho
 async function runFaultFree(world: FaultWorld, t: Test, start: Start): Promise<Snapshot> {
   const { proxy, model, child, mark } = await watched(world, t, start);
   await change(model);
-  await settled(model, proxy);
+  await converged(model, proxy);
   assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
   const state = await snapshot(world.cluster());
   await child.end();

@@ -12,7 +12,7 @@ import { row } from './row.ts';
 import { watched } from './runs.ts';
 import { CREATES_AND_DELETES, CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, hang, hangAnswer } from './treatments.ts';
-import { settled, startChild, useFaults } from './world.ts';
+import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
@@ -110,7 +110,7 @@ row(
     await eventually('the watches are noticed', () => noticed().length === 3, 60_000);
     const seconds = noticed().map(line => (Date.parse(line.split(' ', 1)[0] ?? '') - since) / 1000);
     assert.ok(Math.max(...seconds) < 45, `noticed after ${seconds.join(', ')} s`);
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
 
     const unsent = [...hung].flatMap(([name, asked]) => (WRITES[name] === hang ? [asked] : []));
     const again = unsent.map(asked => sentAgainAfter(proxy, asked));
@@ -155,7 +155,7 @@ row(
     assert.match(stderr, /gave no answer within 30 s/);
 
     await child.synced(60_000);
-    await settled(model, proxy);
+    await converged(model, proxy);
     const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
     // The page is sent again without a word where another list found the connections dead a moment before its own deadline.
     for (const name of ['nodes', 'nodepools']) {

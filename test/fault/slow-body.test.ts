@@ -10,7 +10,7 @@ import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, throttle } from './treatments.ts';
-import { type Child, settled, startChild, useFaults } from './world.ts';
+import { type Child, converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const slow = throttle(1_000);
@@ -84,7 +84,7 @@ row(
     await eventually('the lists come slowly', () => slowed.has(NODES) && slowed.has(POOLS));
     const before = await child.memory();
     await child.synced(90_000);
-    await settled(model, proxy);
+    await converged(model, proxy);
     facts.megabytesMore = await growth(child, before);
 
     const again = [NODES, POOLS].flatMap(path => {
@@ -112,7 +112,7 @@ row(
     // The line of the one keeps the watch busy; the answer to the other's write is as long.
     await makeBig(model, `${NODES}/joins`);
     await makeBig(model, `${NODES}/later`);
-    await settled(model, proxy);
+    await converged(model, proxy);
     const begun = proxy.requests.length;
     const watches: Asked[] = [];
     const again: [Asked, Asked][] = [];

@@ -11,7 +11,7 @@ import { Candidates } from './soak-candidates.ts';
 import { Churn } from './soak-churn.ts';
 import { listenToClasses } from './soak-classes.ts';
 import { FAULTS, type FaultDeps, grant, KILLS, USER } from './soak-faults.ts';
-import { settled } from './world.ts';
+import { converged } from './world.ts';
 
 export interface SoakOptions {
   seconds: number;
@@ -75,10 +75,10 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       await Promise.all([changes(), faults()]);
       const each = Object.entries(counts).map(pair => pair.join(' '));
       tell(`faults: ${each.join(', ')}; one of the two began to lead ${candidates.terms} times`);
-      await settled(churn.model, proxy, SETTLE_MS);
+      await converged(churn.model, proxy, SETTLE_MS);
       // Somebody leads, and is not only quiet.
       await churn.model.createPool('last', { labels: { tier: 'last' } });
-      await settled(churn.model, proxy, SETTLE_MS);
+      await converged(churn.model, proxy, SETTLE_MS);
       candidates.assertNeverBack();
       assertOnlyClasses(await createsAndDeletes(cluster));
       classes.judge(churn.handlers);

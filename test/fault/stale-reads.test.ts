@@ -16,7 +16,7 @@ import type { FaultProxy, Upstream } from './proxy.ts';
 import { row } from './row.ts';
 import { watched } from './runs.ts';
 import { answerWith } from './treatments.ts';
-import { type Child, settled, startChild, type Test, useFaults } from './world.ts';
+import { type Child, converged, startChild, type Test, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 /** Time for the product to do what it must not do. What it does, it does within a second. */
@@ -75,7 +75,7 @@ row(
     await model.createPool('new', { labels: { tier: 'new' } });
     await model.editPool('two', { labels: { tier: 'second' } });
     await model.deletePool('gone');
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.deepEqual(await cached(), known);
 
     const mark = await auditMark(world.cluster());
@@ -95,12 +95,12 @@ row(
     await model.drift('drifts', { tier: 'drifted' });
     await sleep(TEMPTATION_MS);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
 
     link.thaw();
     await model.editPool('one', { labels: { tier: 'first' } });
-    await settled(model, proxy, 60_000);
+    await converged(model, proxy, 60_000);
     assertNeverBack(proxy.requests);
     facts.lists = proxy.requests.slice(asked).filter(isList).length;
     assert.equal(await child.end(), 0);
@@ -119,7 +119,7 @@ row(
     link.freeze();
     // On the second server this pool does not exist: its nodes carry the record of a pool that is gone.
     await model.createPool('new', { labels: { tier: 'new' } });
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.equal(await before.end(), 0);
 
     const mark = await auditMark(world.cluster());
@@ -129,7 +129,7 @@ row(
     const thawed = performance.now();
     link.thaw();
     await child.synced(60_000);
-    await settled(model, proxy);
+    await converged(model, proxy);
     facts.secondsToSync = Math.round((performance.now() - thawed) / 1000);
     assert.deepEqual(await writes(world.cluster(), mark), {});
   },
@@ -148,7 +148,7 @@ row(
     link.freeze();
     // On the second server the pool has no node: nothing would be left to release.
     await model.addNodes({ name: 'unheard', labels: role('empty') });
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.equal(await before.end(), 0);
     await model.deletePool('empty');
 
@@ -159,7 +159,7 @@ row(
     assert.ok(await world.getPool('empty'));
     link.thaw();
     await child.synced(60_000);
-    await settled(model, proxy);
+    await converged(model, proxy);
     assert.equal((await world.node('unheard')).metadata.labels.tier, undefined);
   },
 );

@@ -43,14 +43,14 @@ export function useFaults(options: ControlPlaneOptions = {}): FaultWorld {
  * Resolves when the cluster is as the model says and the product has written nothing for a while.
  * Fails after `ms` with what is not as it should be.
  */
-export async function settled(model: Model, proxy: FaultProxy, ms = 60_000): Promise<void> {
+export async function converged(model: Model, proxy: FaultProxy, ms = 60_000): Promise<void> {
   const end = performance.now() + ms;
   for (;;) {
     // An API server that has just started may not serve the pools yet.
     const wrong = await differences(model).catch((error: unknown) => [String(error)]);
     if (wrong.length === 0 && isQuiet(proxy)) return;
     const what = wrong.length > 0 ? wrong.slice(0, 10).join('\n') : 'it goes on writing';
-    assert.ok(performance.now() < end, `not settled within ${ms / 1000} s:\n${what}`);
+    assert.ok(performance.now() < end, `not converged within ${ms / 1000} s:\n${what}`);
     await sleep(POLL_MS);
   }
 }

@@ -53,7 +53,9 @@ async function find(options: CompletionOptions): Promise<Found> {
     case 'nothing':
       return { candidates: [] };
     case 'verb':
-      return { candidates: current.startsWith('-') ? [{ value: '--help' }, { value: '--version' }] : verbNames(verbs) };
+      return {
+        candidates: current.startsWith('-') ? [{ value: '--help' }, { value: '--version' }] : commandNames(verbs),
+      };
     case 'flag':
       return { candidates: flagNames(line) };
     case 'value': {
@@ -67,7 +69,7 @@ async function find(options: CompletionOptions): Promise<Found> {
   }
 }
 
-function verbNames(verbs: Grammar): Candidate[] {
+function commandNames(verbs: Grammar): Candidate[] {
   const shown = Object.entries(verbs).filter(([, { hidden }]) => !hidden);
   return [
     ...shown.map(([value, { summary: description }]) => ({ value, description })),

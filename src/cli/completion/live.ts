@@ -17,7 +17,7 @@ const WAIT_MS = 800;
 const SHORT_WAIT_MS = 300;
 
 export interface LiveOptions {
-  /** Of members and strangers: the pools that are named before. */
+  /** Of members and nonMembers: the pools that are named before. */
   pools?: readonly string[];
   env: Record<string, string | undefined>;
   now: () => Date;
@@ -38,7 +38,7 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
     case 'nodes':
       return (await cached(what, port, options)).names;
     case 'members':
-    case 'strangers':
+    case 'nonMembers':
       return relatives(what, await cached('nodes', port, options), options.pools ?? []);
     case 'resources':
       return (await cached('pools', port, options)).resources ?? [];
@@ -50,7 +50,7 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
 }
 
 /** The nodes of these pools, or those that a pool could get; without a pool any. */
-function relatives(what: 'members' | 'strangers', nodes: Names, pools: readonly string[]): string[] {
+function relatives(what: 'members' | 'nonMembers', nodes: Names, pools: readonly string[]): string[] {
   const { names, recorded = {}, roles = {} } = nodes;
   if (pools.length === 0) return names;
   const byRole = pools.flatMap(pool => own(roles, pool) ?? []);

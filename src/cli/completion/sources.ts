@@ -7,7 +7,7 @@ export type Live =
   | 'nodes'
   /** Nodes of the pools that are named before, and nodes that could be added to them. */
   | 'members'
-  | 'strangers'
+  | 'nonMembers'
   | 'poolLabels'
   | 'nodeLabels'
   | 'resources'
@@ -111,5 +111,5 @@ export function sourceOfFlag(verb: string, { name, options, helpValue = '' }: Fl
 export function sourceOfArg(verb: string, { name, options }: Arg): Source {
   if (options !== undefined) return { kind: 'words', words: options };
   if (NEW_NAMES.includes(verb)) return NONE;
-  return verb === 'add' && name === 'node' ? { kind: 'live', what: 'strangers' } : (ARGS[name] ?? NONE);
+  return verb === 'add' && name === 'node' ? { kind: 'live', what: 'nonMembers' } : (ARGS[name] ?? NONE);
 }

@@ -16,7 +16,7 @@ import {
   unlessRefused,
 } from './check.ts';
 import { checkController } from './controller.ts';
-import { checkDefinition } from './definition.ts';
+import { checkCrd } from './crd.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkPolicies, policiesOff } from './policies.ts';
@@ -34,7 +34,7 @@ export interface DoctorOptions {
   verbs: readonly string[];
 }
 
-export type DoctorConnection = Pick<Connection, 'cluster' | 'definition' | 'manifests' | 'lease' | 'doctor'>;
+export type DoctorConnection = Pick<Connection, 'cluster' | 'crd' | 'manifests' | 'lease' | 'doctor'>;
 
 export interface DoctorDeps {
   connect(): Promise<DoctorConnection>;
@@ -69,7 +69,7 @@ async function examine(
   const off = attempt(() => policiesOff(policies, connection.manifests));
   const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
     read,
-    findDefinition(options.definition, connection, read),
+    findCrd(options.definition, connection, read),
     unlessRefused(() => checkPermissions(needsOf(options.verbs, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
@@ -100,13 +100,13 @@ async function examine(
 }
 
 /** Of a user who may not read it: pools that can be listed show that there is one. */
-async function findDefinition(
+async function findCrd(
   wanted: Record<string, unknown>,
   connection: DoctorConnection,
   read: Promise<State>,
 ): Promise<Finding> {
-  const live = await attempt(() => connection.definition.get());
-  if ('value' in live) return checkDefinition(wanted, live.value);
+  const live = await attempt(() => connection.crd.get());
+  if ('value' in live) return checkCrd(wanted, live.value);
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
   if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);

@@ -5,15 +5,15 @@ import { plural } from '../../nodepool/plural.ts';
 import { sumResourceLists } from '../../nodepool/quantity.ts';
 import { parseRecord } from '../../nodepool/record.ts';
 import { type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
-import type { View } from '../../reconciler/view.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ExaminedNode } from '../doctor-port.ts';
 import { error, type Finding, named, ok, warning } from './check.ts';
 
 /** Nodes that match several pools: one gets them, the others have status 409. */
-export function checkOverlaps(pools: NodePool[], view: View): Finding {
+export function checkOverlaps(pools: NodePool[], state: ClusterState): Finding {
   const details: string[] = [];
   for (const { metadata } of pools) {
-    const byOwner = Map.groupBy(view.lost(metadata.name), ({ owner }) => owner.metadata.name);
+    const byOwner = Map.groupBy(state.lost(metadata.name), ({ owner }) => owner.metadata.name);
     for (const [owner, lost] of [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       const nodes = lost.map(({ node }) => node.name);
       details.push(`${metadata.name} does not get ${plural(nodes.length, 'node')} of ${owner}: ${named(nodes)}`);
@@ -28,17 +28,17 @@ export function checkOverlaps(pools: NodePool[], view: View): Finding {
 }
 
 /** What pools that are gone have left on nodes. */
-export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: View): Finding {
+export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): Finding {
   const living = new Set(pools.map(({ metadata }) => metadata.name));
-  const gone = view.poolNames().filter(name => !living.has(name));
+  const gone = state.poolNames().filter(name => !living.has(name));
   // On members a reconcile writes it anew.
   const unreadable = nodes
     .filter(({ record }) => record !== undefined && parseRecord(record) === undefined)
     .map(({ name }) => name)
-    .filter(name => view.claim(name)?.owner === undefined);
+    .filter(name => state.ownership(name)?.owner === undefined);
   const details = [
     ...gone.map(pool => {
-      const held = view.held(pool).map(({ name }) => name);
+      const held = state.held(pool).map(({ name }) => name);
       return `pool ${pool} is gone, and what it set is still on ${plural(held.length, 'node')}: ${named(held)}`;
     }),
     ...(unreadable.length === 0
@@ -56,7 +56,7 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], view: Vie
 }
 
 /** Members on which a pod that names the pool's RuntimeClass cannot start. */
-export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], view: View): Finding {
+export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): Finding {
   const handlersOf = new Map(nodes.map(({ name, handlers }) => [name, handlers]));
   const details: string[] = [];
   let silent = 0;
@@ -65,7 +65,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], view: Vi
     const { handler } = spec;
     if (!handler) continue;
     asked++;
-    const members = view.members(metadata.name);
+    const members = state.members(metadata.name);
     const lacking = members.filter(({ name }) => {
       const offered = handlersOf.get(name);
       if (offered === undefined) silent++;
@@ -90,9 +90,9 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], view: Vi
 }
 
 /** Members whose allocatable cannot be added up, so that their pool has status 500, and those of which something is left out. */
-export function checkQuantities(pools: NodePool[], view: View): Finding {
+export function checkQuantities(pools: NodePool[], state: ClusterState): Finding {
   const details = pools.flatMap(({ metadata }) => {
-    const members = view.members(metadata.name);
+    const members = state.members(metadata.name);
     const problems: string[] = [];
     sumResourceLists(
       members.map(({ allocatable }) => allocatable),
@@ -101,7 +101,7 @@ export function checkQuantities(pools: NodePool[], view: View): Finding {
     return problems;
   });
   const omitted = pools.flatMap(({ metadata: { name } }) =>
-    view.members(name).flatMap(node => omittedTexts(node).map(text => `${name}: left out: ${text}`)),
+    state.members(name).flatMap(node => omittedTexts(node).map(text => `${name}: left out: ${text}`)),
   );
   if (details.length === 0 && omitted.length > 0) {
     return warning(

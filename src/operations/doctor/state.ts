@@ -1,6 +1,6 @@
 /** What is read of pools and nodes, and what that shows. */
 import type { NodePool } from '../../nodepool/types.ts';
-import { View } from '../../reconciler/view.ts';
+import { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
 import type { Connection } from '../ports.ts';
 import { type Attempt, attempt, type CheckId, type Finding, notChecked } from './check.ts';
@@ -32,12 +32,12 @@ export function stateFindings(
   const alone = { pools: checkPools(pools), specs: checkSpecs(pools), membership: checkMembership(pools, policiesOff) };
   if ('refusal' in readNodes) return { ...alone, overlaps: notChecked(readNodes.refusal) };
   const nodes = readNodes.value;
-  const view = new View(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, []);
   return {
     ...alone,
-    overlaps: checkOverlaps(pools, view),
-    orphans: checkOrphans(pools, nodes, view),
-    handlers: checkHandlers(pools, nodes, view),
-    quantities: checkQuantities(pools, view),
+    overlaps: checkOverlaps(pools, state),
+    orphans: checkOrphans(pools, nodes, state),
+    handlers: checkHandlers(pools, nodes, state),
+    quantities: checkQuantities(pools, state),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
 import { type Attempt, attempt } from '../../../src/controller/attempt.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 function begin(work?: (attempt: Attempt<string>) => Promise<string>) {
   const clock = new FakeClock();
@@ -26,7 +26,7 @@ describe('an attempt', () => {
       [() => Promise.reject(new Error('no')), 'threw no'],
     ] as const) {
       const { clock, stop, inner, results } = begin(work);
-      await settle();
+      await flushPromises();
       assert.deepEqual(results, [expected]);
       assert.equal((await inner).signal.aborted, true);
       assert.equal(clock.pending, 0);
@@ -52,7 +52,7 @@ describe('an attempt', () => {
     end('first');
     end('second');
     stop.abort();
-    await settle();
+    await flushPromises();
     assert.deepEqual(results, ['first']);
   });
 
@@ -60,7 +60,7 @@ describe('an attempt', () => {
     const { stop, inner, results, clock } = begin();
     await inner;
     stop.abort();
-    await settle();
+    await flushPromises();
     assert.deepEqual(results, ['stopped']);
     let begun = false;
     const result = await attempt(clock, 100, stop.signal, { late: 1, stopped: 2 }, async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sleep, systemClock } from '../../../src/controller/clock.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 test('sleep ends after its time, and not before', async () => {
   const clock = new FakeClock();
@@ -19,7 +19,7 @@ test('an abort ends sleep at once and leaves no timer', async () => {
   const clock = new FakeClock();
   const stop = new AbortController();
   const asleep = sleep(clock, 100, stop.signal);
-  await settle();
+  await flushPromises();
   stop.abort();
   await asleep;
   assert.equal(clock.pending, 0);

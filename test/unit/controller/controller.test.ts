@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Controller, type ReconcileResult } from '../../../src/controller/controller.ts';
 import { WorkQueue } from '../../../src/controller/work-queue.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 const DONE: ReconcileResult = { kind: 'done' };
 
@@ -46,15 +46,15 @@ describe('a controller', () => {
     const { running, reconcile } = manual();
     const { queue } = create(reconcile);
     for (const key of ['a', 'a', 'b', 'c']) queue.add(key);
-    await settle();
+    await flushPromises();
     queue.add('a');
-    await settle();
+    await flushPromises();
     assert.deepEqual([...running.keys()], ['a', 'b']);
     running.get('b')?.();
-    await settle();
+    await flushPromises();
     assert.deepEqual([...running.keys()], ['a', 'c']);
     running.get('a')?.();
-    await settle();
+    await flushPromises();
     assert.deepEqual([...running.keys()].sort(), ['a', 'c'], 'a was added while it ran');
   });
 
@@ -67,7 +67,7 @@ describe('a controller', () => {
       return DONE;
     });
     queue.add('a');
-    await settle();
+    await flushPromises();
     assert.equal(queue.retries('a'), 1);
     await clock.advance(5);
     assert.equal(calls, 2);
@@ -110,7 +110,7 @@ describe('a controller', () => {
     assert.equal(calls, 1);
     assert.match(log[0] ?? '', /not tried again before something changes: never/);
     queue.add('a');
-    await settle();
+    await flushPromises();
     assert.equal(calls, 2);
   });
 
@@ -118,17 +118,17 @@ describe('a controller', () => {
     const { running, reconcile } = manual();
     const { queue, controller } = create(reconcile);
     for (const key of ['a', 'b', 'c']) queue.add(key);
-    await settle();
+    await flushPromises();
     let stopped = false;
     controller.stop().then(() => {
       stopped = true;
     });
     running.get('a')?.();
-    await settle();
+    await flushPromises();
     assert.deepEqual([...running.keys()], ['b']);
     assert.equal(stopped, false);
     running.get('b')?.();
-    await settle();
+    await flushPromises();
     assert.equal(stopped, true);
     assert.equal(running.size, 0);
   });
@@ -142,7 +142,7 @@ describe('a controller', () => {
       return new Promise(resolve => given.addEventListener('abort', () => resolve(DONE)));
     });
     busy.queue.add('a');
-    await settle();
+    await flushPromises();
     assert.equal(signal?.aborted, false);
     await busy.controller.abort();
     assert.equal(signal?.aborted, true);

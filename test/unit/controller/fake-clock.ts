@@ -26,12 +26,12 @@ export class FakeClock implements Clock {
   /** Lets `ms` pass: every timer due is called at its time, and all that follows from it happens before the next. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    await settle();
+    await flushPromises();
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
       this.#now = Math.max(this.#now, next.at);
       this.#timers.delete(next);
       next.callback();
-      await settle();
+      await flushPromises();
     }
     this.#now = end;
   }
@@ -48,7 +48,7 @@ export class FakeClock implements Clock {
 }
 
 /** Resolves when all promises that can go on have. */
-export function settle(): Promise<void> {
+export function flushPromises(): Promise<void> {
   return new Promise(resolve => {
     setImmediate(resolve);
   });

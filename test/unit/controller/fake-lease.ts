@@ -8,7 +8,7 @@ import {
   type LeaseRecord,
   type LeaseWrite,
 } from '../../../src/controller/leader-election.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { ProcessClock, type Skew } from './process-clock.ts';
 
 /** A server with one lease; each candidate has a port of its own, which can be made to fail or to fall silent. */
@@ -88,8 +88,8 @@ export async function pair(random?: () => number, skews: { a?: Skew; b?: Skew } 
   const server = new FakeLease();
   const [clockA, clockB] = [new ProcessClock(clock, skews.a), new ProcessClock(clock, skews.b)];
   const a = { ...create(server, clockA, 'a', random), clock: clockA };
-  await settle();
+  await flushPromises();
   const b = { ...create(server, clockB, 'b', random), clock: clockB };
-  await settle();
+  await flushPromises();
   return { clock, server, a, b };
 }

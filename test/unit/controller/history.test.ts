@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reflector } from '../../../src/controller/reflector.ts';
 import { Store } from '../../../src/controller/store.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { added, BROKEN, bookmark, deleted, ENDED, FakeSource, initialEnd, modified, refused } from './fake-source.ts';
 
 /** One that has synced with `a` at version 50 and `b` at 60, and watches from 100: that is watch 1. */
@@ -26,9 +26,9 @@ async function create() {
     told.push(`${event.type} ${item.key}@${item.resourceVersion}`);
   });
   reflector.start();
-  await settle();
+  await flushPromises();
   source.watches[0]?.send(added('a', 50), added('b', 60), initialEnd(100));
-  await settle();
+  await flushPromises();
   told.length = 0;
   const last = () => {
     const watch = source.watches.at(-1);
@@ -38,7 +38,7 @@ async function create() {
   /** The connection breaks, and the server is asked again. */
   const breakOff = async () => {
     last().end(BROKEN);
-    await settle();
+    await flushPromises();
     assert.equal(reflector.isConfirmed, false);
     await clock.advance(800);
   };
@@ -53,7 +53,7 @@ test('a newest version that is older than what was seen: everything is listed an
   assert.match(log.at(-1) ?? '', /restored from a backup: its newest resourceVersion is 70, and 100 has been seen/);
   assert.deepEqual([last().options.initialEvents, reflector.isConfirmed], [true, false]);
   last().send(added('a', 40), added('c', 65), initialEnd(71));
-  await settle();
+  await flushPromises();
   assert.deepEqual(told, ['restored', 'deleted b@60', 'updated a@40', 'added c@65']);
   assert.equal(last().options.resourceVersion, '71');
   last().send(modified('a', 72), deleted('c', 73));
@@ -67,11 +67,11 @@ test('a watch that tells nothing until its end is looked behind; one with a book
   last().send(bookmark(100));
   await clock.advance(28_000);
   last().end(ENDED);
-  await settle();
+  await flushPromises();
   assert.deepEqual([source.looks, told], [0, []]);
   await clock.advance(28_000);
   last().end(ENDED);
-  await settle();
+  await flushPromises();
   assert.deepEqual(told, ['restored']);
 });
 
@@ -79,10 +79,10 @@ test('a restored server that has caught up with what was seen is noticed at the 
   const { reflector, source, told, log, last } = await create();
   source.newest = '120';
   reflector.relist();
-  await settle();
+  await flushPromises();
   // `b` was written anew in the time that had been followed, in the history that is gone.
   last().send(added('a', 50), added('b', 80), initialEnd(120));
-  await settle();
+  await flushPromises();
   assert.match(log.at(-1) ?? '', /restored from a backup: b is back at resourceVersion 80/);
   assert.deepEqual(told, ['restored', 'updated b@80']);
 });
@@ -97,7 +97,7 @@ for (const [what, newest] of [
     last().end(refused(410));
     await clock.advance(800);
     last().send(added('a', 40), initialEnd(70));
-    await settle();
+    await flushPromises();
     assert.deepEqual([told, source.looks], [[], 1]);
     await clock.advance(1600);
     assert.equal(last().options.initialEvents, true, 'it lists again');
@@ -114,7 +114,7 @@ for (const [what, lines] of [
     last().end(refused(410));
     await clock.advance(800);
     last().send(...lines, initialEnd(1_000_000));
-    await settle();
+    await flushPromises();
     assert.equal(told[0], 'restored');
     assert.equal(told.length > 1, true);
     assert.equal(last().options.resourceVersion, '1000000');
@@ -126,7 +126,7 @@ test('a list after a gap that has what the gap can explain is no restore', async
   last().end(refused(410));
   await clock.advance(800);
   last().send(added('a', 50), added('b', 101), added('c', 102), initialEnd(200));
-  await settle();
+  await flushPromises();
   assert.deepEqual(told, ['updated b@101', 'added c@102']);
 });
 
@@ -140,7 +140,7 @@ test('a server that is away when it is asked is listed anew once it is back', as
   await clock.advance(3200);
   assert.equal(reflector.isConfirmed, false);
   last().send(added('a', 50), added('b', 60), initialEnd(100));
-  await settle();
+  await flushPromises();
   assert.equal(reflector.isConfirmed, true);
 });
 

@@ -1,7 +1,7 @@
 /** What counts is the local clock since the local observation (client-go's rule): never a time that another wrote. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { create, FakeLease, pair } from './fake-lease.ts';
 import { ProcessClock } from './process-clock.ts';
 import { seeded } from './random.ts';
@@ -114,7 +114,7 @@ describe('leader election with clocks that differ', () => {
   test('a machine that slept: its clock stood still, the time of day did not', async () => {
     const clock = new ProcessClock(new FakeClock());
     const { elector } = create(new FakeLease(), clock, 'a');
-    await settle();
+    await flushPromises();
     assert.equal(elector.isLeader(), true);
     clock.setAhead(HOUR);
     assert.equal(elector.isLeader(), false);

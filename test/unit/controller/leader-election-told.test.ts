@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sleep } from '../../../src/controller/clock.ts';
 import { type ElectorOptions, LeaderElector } from '../../../src/controller/leader-election.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { FakeLease } from './fake-lease.ts';
 
 /** A candidate that counts its requests and keeps what it says. */
@@ -78,7 +78,7 @@ describe('a candidate', () => {
     const server = new FakeLease();
     const { state, told, log, run } = candidate(server, clock);
     const end = run();
-    await settle();
+    await flushPromises();
     assert.deepEqual([told, log], [[false, true], ['info: a leads']]);
     state.network = 'down';
     await clock.advance(10_000);
@@ -91,7 +91,7 @@ describe('a candidate', () => {
   test('that is stopped while it leads has lost nothing, and says so', async () => {
     const { elector, told, log, events, run } = candidate(new FakeLease(), new FakeClock());
     const end = run();
-    await settle();
+    await flushPromises();
     await elector.stop({ release: false });
     assert.equal(await end, 'stopped');
     assert.deepEqual(
@@ -107,7 +107,7 @@ describe('a candidate', () => {
   test('runs once, however often it is told to', async () => {
     const { events, run } = candidate(new FakeLease(), new FakeClock());
     assert.equal(run(), run());
-    await settle();
+    await flushPromises();
     assert.deepEqual(events, ['started']);
   });
 
@@ -144,7 +144,7 @@ describe('a candidate', () => {
 
     const other = candidate(server, clock);
     other.run();
-    await settle();
+    await flushPromises();
     const { lease } = server;
     assert.ok(lease);
     server.write({ ...lease.record, holder: 'thief' }, lease.resourceVersion);
@@ -156,7 +156,7 @@ describe('a candidate', () => {
   test('says so when the lease could not be handed over, and ends', async () => {
     const { elector, state, log, run } = candidate(new FakeLease(), new FakeClock());
     run();
-    await settle();
+    await flushPromises();
     state.network = 'down';
     await elector.stop({ release: true });
     assert.deepEqual(log.slice(-1), ['warning: the lease was not handed over: no network']);
@@ -171,7 +171,7 @@ describe('a candidate', () => {
     state.network = 'silent';
     const stopped = Promise.race([elector.stop({ release: true }).then(() => true), sleep(clock, 60_000)]);
     await clock.advance(9_000);
-    assert.equal(await Promise.race([stopped, settle()]), true);
+    assert.equal(await Promise.race([stopped, flushPromises()]), true);
   });
 
   for (const network of ['down', 'silent', 'answers are lost'] as const) {
@@ -193,7 +193,7 @@ describe('a candidate', () => {
     const server = new FakeLease();
     const { elector, state, run } = candidate(server, clock);
     const end = run();
-    await settle();
+    await flushPromises();
     state.network = 'down';
     await clock.advance(9_000);
     state.network = 'up';
@@ -206,7 +206,7 @@ describe('a candidate', () => {
     const server = new FakeLease();
     const { elector, log, run } = candidate(server, new FakeClock());
     run();
-    await settle();
+    await flushPromises();
     server.remove();
     await elector.stop({ release: true });
     assert.deepEqual([server.lease, log], [undefined, ['info: a leads']]);
@@ -218,7 +218,7 @@ describe('a candidate', () => {
     const { elector, state, told, events, run } = candidate(server, clock);
     state.network = 'silent';
     const end = run();
-    await settle();
+    await flushPromises();
     await elector.stop({ release: true });
     assert.deepEqual([await end, told, events, server.writes], ['stopped', [false], [], []]);
   });

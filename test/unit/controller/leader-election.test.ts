@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sleep } from '../../../src/controller/clock.ts';
 import { LeaderElector } from '../../../src/controller/leader-election.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { create, FakeLease, pair } from './fake-lease.ts';
 
 describe('leader election', () => {
@@ -92,7 +92,7 @@ describe('leader election', () => {
     const date = clock.wall();
     server.write({ holder: '', durationSeconds: 15, acquired: date, renewed: date, transitions: 1 }, undefined);
     const a = create(server, clock, 'a');
-    await settle();
+    await flushPromises();
     assert.equal(a.elector.isLeader(), true);
   });
 
@@ -156,7 +156,7 @@ describe('leader election', () => {
     assert.equal(updates, 2);
     assert.equal(elector.isLeader(), false);
     held.resolve();
-    await settle();
+    await flushPromises();
     assert.equal(elector.isLeader(), false);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Manager, type ManagerEnd, type ManagerOptions } from '../../../src/controller/manager.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 /** Parts that write down what is done to them, and wait where they are told to. */
 function create(options: { elected?: boolean } = {}) {
@@ -82,15 +82,15 @@ const GRACEFUL = ['recorder stopped', 'lease released', 'cache stopped'];
 describe('the manager', () => {
   test('starts caches, waits for them, campaigns, then starts controllers', async () => {
     const { manager, done, synced, lead } = create({ elected: true });
-    await settle();
+    await flushPromises();
     assert.deepEqual(done, ['cache']);
     assert.equal(manager.isReady, false);
     synced.resolve();
-    await settle();
+    await flushPromises();
     assert.deepEqual(done, ['cache', 'campaign']);
     assert.equal(manager.isReady, true);
     lead.resolve();
-    await settle();
+    await flushPromises();
     assert.deepEqual(done, ['cache', 'campaign', 'controller']);
   });
 
@@ -98,14 +98,14 @@ describe('the manager', () => {
     const { clock, manager, done, synced, lead, finished, end } = create({ elected: true });
     synced.resolve();
     lead.resolve();
-    await settle();
+    await flushPromises();
     done.length = 0;
     manager.stop();
     assert.equal(manager.isReady, false);
     await clock.advance(10_000);
     assert.deepEqual(done, ['controller stopping']);
     finished.resolve();
-    await settle();
+    await flushPromises();
     assert.deepEqual(done, ['controller stopping', 'flushed within 5000', ...GRACEFUL]);
     assert.equal(end(), 'stopped');
     assert.equal(clock.pending, 0);
@@ -115,11 +115,11 @@ describe('the manager', () => {
     const { manager, done, synced, lead, end } = create({ elected: true });
     synced.resolve();
     lead.resolve();
-    await settle();
+    await flushPromises();
     done.length = 0;
     manager.stop();
     manager.stop();
-    await settle();
+    await flushPromises();
     assert.equal(end(), 'aborted');
     assert.deepEqual(done, [
       'controller stopping',
@@ -133,7 +133,7 @@ describe('the manager', () => {
   test('after 30 s the first stop becomes the second', async () => {
     const { clock, manager, done, synced, end } = create();
     synced.resolve();
-    await settle();
+    await flushPromises();
     manager.stop();
     await clock.advance(29_999);
     assert.equal(end(), undefined);
@@ -146,10 +146,10 @@ describe('the manager', () => {
     const { done, synced, lead, election, end } = create({ elected: true });
     synced.resolve();
     lead.resolve();
-    await settle();
+    await flushPromises();
     done.length = 0;
     election.resolve('lost');
-    await settle();
+    await flushPromises();
     assert.equal(end(), 'lost');
     assert.deepEqual(done, ['recorder stopped', 'controller aborted', 'cache stopped', 'lease left']);
   });
@@ -167,10 +167,10 @@ describe('the manager', () => {
       const { manager, done, synced, lead, finished, end } = create({ elected: true });
       finished.resolve();
       if (when === 'candidate') synced.resolve();
-      await settle();
+      await flushPromises();
       manager.stop();
       lead.resolve();
-      await settle();
+      await flushPromises();
       assert.equal(end(), 'stopped');
       assert.equal(done.includes('controller'), false);
     }
@@ -180,14 +180,14 @@ describe('the manager', () => {
 test('restored(): no write any more; it ends once the running keys have, and leaves the lease', async () => {
   const { manager, done, synced, lead, setLeader, election, end } = create({ elected: true });
   synced.resolve();
-  await settle();
+  await flushPromises();
   lead.resolve();
   setLeader(true);
-  await settle();
+  await flushPromises();
   assert.equal(manager.leads, true);
   manager.restored();
   assert.deepEqual([manager.leads, manager.isReady], [false, false]);
-  await settle();
+  await flushPromises();
   assert.deepEqual(done.slice(-4), ['recorder stopped', 'controller aborted', 'lease left', 'cache stopped']);
   assert.equal(end(), 'restored');
   election.resolve('stopped');
@@ -196,10 +196,10 @@ test('restored(): no write any more; it ends once the running keys have, and lea
 test('restored() before this process leads: it ends, and never starts its controllers', async () => {
   const { manager, done, synced, lead, end } = create({ elected: true });
   synced.resolve();
-  await settle();
+  await flushPromises();
   manager.restored();
   lead.resolve();
-  await settle();
+  await flushPromises();
   assert.equal(end(), 'restored');
   assert.equal(done.includes('controller'), false);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { settle } from './fake-clock.ts';
+import { flushPromises } from './fake-clock.ts';
 import {
   added,
   BROKEN,
@@ -18,7 +18,7 @@ import { create } from './reflector-world.ts';
 describe('the list', () => {
   test('comes as a WatchList; events are told once it is whole; the watch goes on from its end', async () => {
     const { source, reflector, told, nth } = create();
-    await settle();
+    await flushPromises();
     const { options, send } = nth(0);
     assert.deepEqual([options.initialEvents, options.resourceVersion, options.timeoutSeconds], [true, undefined, 300]);
     send(added('a', 5), added('b', 3), added('c', 4), modified('b', 6), deleted('c', 7), bookmark(7));
@@ -28,7 +28,7 @@ describe('the list', () => {
     await reflector.synced();
     assert.deepEqual(told, ['added a@5', 'added b@6']);
     assert.equal(options.signal.aborted, true);
-    await settle();
+    await flushPromises();
     assert.equal(nth(1).options.resourceVersion, '9');
     assert.equal(source.lists.length, 0);
     assert.deepEqual(reflector.store.get('a')?.object, { name: 'a' });
@@ -37,15 +37,15 @@ describe('the list', () => {
   for (const status of [400, 422]) {
     test(`is read in pages when the server answers WatchList with ${status}, from then on`, async () => {
       const { clock, source, told, nth } = create();
-      await settle();
+      await flushPromises();
       nth(0).end(refused(status));
-      await settle();
+      await flushPromises();
       assert.deepEqual(source.lists[0]?.options.limit, 500);
       source.lists[0]?.answer({ kind: 'page', items: [thing('a', 5)], resourceVersion: '9', continue: 'more' });
-      await settle();
+      await flushPromises();
       assert.equal(source.lists[1]?.options.continue, 'more');
       source.lists[1]?.answer({ kind: 'page', items: [thing('b', 6)], resourceVersion: '9', continue: undefined });
-      await settle();
+      await flushPromises();
       assert.deepEqual(told, ['added a@5', 'added b@6']);
       nth(1).end(refused(410));
       await clock.advance(800);
@@ -56,12 +56,12 @@ describe('the list', () => {
 
   test('is read in pages at once when the server ends the WatchList early, this once', async () => {
     const { clock, source, told, nth, log } = create();
-    await settle();
+    await flushPromises();
     nth(0).send(added('gone', 5));
     nth(0).end(ENDED);
-    await settle();
+    await flushPromises();
     source.lists[0]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '9', continue: undefined });
-    await settle();
+    await flushPromises();
     assert.deepEqual(told, ['added a@6']);
     assert.deepEqual(log, ['info things: the server ended the list early, pages are read instead']);
     nth(1).end(refused(410));
@@ -72,31 +72,31 @@ describe('the list', () => {
 
   test('told to stop, it asks for no other page', async () => {
     const { source, reflector, nth } = create();
-    await settle();
+    await flushPromises();
     nth(0).end(refused(400));
-    await settle();
+    await flushPromises();
     const stopped = reflector.stop();
     source.lists[0]?.answer({ kind: 'page', items: [thing('a', 5)], resourceVersion: '9', continue: 'more' });
     await stopped;
-    await settle();
+    await flushPromises();
     assert.equal(source.lists.length, 1);
   });
 
   test('a page token that expired starts the pages over once; then it is a failure', async () => {
     const { clock, source, nth, log } = create();
-    await settle();
+    await flushPromises();
     nth(0).end(refused(400));
-    await settle();
+    await flushPromises();
     const more = { kind: 'page', resourceVersion: '9', continue: 'more' } as const;
     source.lists[0]?.answer({ ...more, items: [thing('gone', 5)] });
-    await settle();
+    await flushPromises();
     source.lists[1]?.answer(refused(410));
-    await settle();
+    await flushPromises();
     assert.equal(source.lists[2]?.options.continue, undefined);
     source.lists[2]?.answer({ ...more, items: [thing('a', 5)] });
-    await settle();
+    await flushPromises();
     source.lists[3]?.answer(refused(410));
-    await settle();
+    await flushPromises();
     assert.equal(source.lists.length, 4);
     assert.match(log.at(-1) ?? '', /answered 410.*next attempt in 0\.8 s/);
     await clock.advance(800);
@@ -109,12 +109,12 @@ describe('the list', () => {
       ['one', 'two', 'one'],
     ]) {
       const { clock, source, nth, log } = create();
-      await settle();
+      await flushPromises();
       nth(0).end(refused(400));
-      await settle();
+      await flushPromises();
       for (const [index, token] of tokens.entries()) {
         source.lists[index]?.answer({ kind: 'page', items: [], resourceVersion: '9', continue: token });
-        await settle();
+        await flushPromises();
       }
       assert.equal(source.lists.length, tokens.length);
       assert.match(log.at(-1) ?? '', /gave the same continue token twice.*next attempt in/);
@@ -125,22 +125,22 @@ describe('the list', () => {
 
   test('what the pages before the token expired had is not in the result', async () => {
     const { source, told, nth } = create();
-    await settle();
+    await flushPromises();
     nth(0).end(refused(400));
-    await settle();
+    await flushPromises();
     source.lists[0]?.answer({ kind: 'page', items: [thing('gone', 5)], resourceVersion: '9', continue: 'more' });
-    await settle();
+    await flushPromises();
     source.lists[1]?.answer(refused(410));
-    await settle();
+    await flushPromises();
     source.lists[2]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '12', continue: undefined });
-    await settle();
+    await flushPromises();
     assert.deepEqual(told, ['added a@6']);
     assert.equal(nth(1).options.resourceVersion, '12');
   });
 
   test('30 s of silence end it, data within that do not, 5 min do in any case', async () => {
     const { clock, nth, source } = create();
-    await settle();
+    await flushPromises();
     await clock.advance(29_999);
     nth(0).send(added('a', 1));
     await clock.advance(29_999);
@@ -158,7 +158,7 @@ describe('the list', () => {
 
   test('one that breaks off or ends with an error delivers nothing and is tried again', async () => {
     const { clock, reflector, nth, told } = create();
-    await settle();
+    await flushPromises();
     nth(0).send(added('a', 1));
     nth(0).end(BROKEN);
     await clock.advance(800);

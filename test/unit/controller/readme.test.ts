@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { settle } from './fake-clock.ts';
+import { flushPromises } from './fake-clock.ts';
 import { FakeLease } from './fake-lease.ts';
 import { added, FakeSource, initialEnd, type thing } from './fake-source.ts';
 
@@ -53,7 +53,7 @@ test('its sample runs: it writes what it counted, and ends with 0 and the lease 
   };
   const main = await load(Object.keys(world));
   const ended = main(world);
-  await settle();
+  await flushPromises();
   source.watches[0]?.send(added('a', 1), initialEnd(1));
   assert.equal(await written.promise, 'node of a: 1');
   await ended;

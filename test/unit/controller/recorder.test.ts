@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type RecordedEvent, Recorder, type SinkResult } from '../../../src/controller/recorder.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 
 const WRITTEN: SinkResult = { kind: 'written' };
 const FAILED: SinkResult = { kind: 'failed', message: 'overloaded', retryAfterMs: undefined };
@@ -39,10 +39,10 @@ describe('the recorder', () => {
     const { tell, asked } = create();
     for (let times = 0; times < 3; times++) tell('R');
     tell('S');
-    await settle();
+    await flushPromises();
     assert.deepEqual(asked, ['create id1 R x3', 'create id2 S x1']);
     tell('R');
-    await settle();
+    await flushPromises();
     assert.deepEqual(asked.slice(2), ['patch id1 R x4']);
   });
 
@@ -73,7 +73,7 @@ describe('the recorder', () => {
     const { clock, tell, asked } = create(() => (broken ? FAILED : WRITTEN));
     tell('R');
     tell('S');
-    await settle();
+    await flushPromises();
     tell('R');
     broken = false;
     await clock.advance(800);
@@ -83,13 +83,13 @@ describe('the recorder', () => {
   test('an Event that is gone is made anew; one that always is does not spin', async () => {
     const { tell, asked } = create(verb => (verb === 'patch' ? { kind: 'missing' } : WRITTEN));
     tell('R');
-    await settle();
+    await flushPromises();
     tell('R');
-    await settle();
+    await flushPromises();
     assert.deepEqual(asked, ['create id1 R x1', 'patch id1 R x2', 'create id2 R x2']);
     const gone = create(() => ({ kind: 'missing' }));
     gone.tell('R');
-    await settle();
+    await flushPromises();
     assert.equal(gone.asked.length, 12);
     assert.match(gone.log[0] ?? '', /vanishes/);
   });
@@ -98,7 +98,7 @@ describe('the recorder', () => {
     const refusing = create((_, { reason }) => (reason === 'R' ? { kind: 'refused', message: 'bad reason' } : WRITTEN));
     refusing.tell('R');
     refusing.tell('S');
-    await settle();
+    await flushPromises();
     assert.equal(refusing.asked.length, 2);
     assert.deepEqual(refusing.log, ['event R of a dropped: bad reason']);
 
@@ -136,7 +136,7 @@ describe('the recorder', () => {
     assert.equal(clock.pending, 0);
     recorder.stop();
     tell('T');
-    await settle();
+    await flushPromises();
     assert.equal(asked.length, 2);
     assert.deepEqual(log, []);
   });
@@ -144,7 +144,7 @@ describe('the recorder', () => {
   test('stop ends the wait for another try', async () => {
     const { clock, recorder, tell, asked, log } = create(() => FAILED);
     for (const reason of ['R', 'S', 'T']) tell(reason);
-    await settle();
+    await flushPromises();
     recorder.stop();
     assert.equal(await recorder.flush(1_000), true);
     await clock.advance(600_000);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Reflector } from '../../../src/controller/reflector.ts';
 import { Store } from '../../../src/controller/store.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { type AskedWatch, added, FakeSource, initialEnd } from './fake-source.ts';
 
 interface Thing {
@@ -43,9 +43,9 @@ export function create(random = () => 0) {
 /** One that has synced with `a` at version 10, and watches: that is watch 1. */
 export async function createSynced(random?: () => number) {
   const world = create(random);
-  await settle();
+  await flushPromises();
   world.nth(0).send(added('a', 5), initialEnd(10));
-  await settle();
+  await flushPromises();
   world.told.length = 0;
   return world;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { settle } from './fake-clock.ts';
+import { flushPromises } from './fake-clock.ts';
 import {
   type AskedWatch,
   added,
@@ -31,7 +31,7 @@ describe('the watch', () => {
     const { clock, nth, log } = await createSynced();
     await clock.advance(30_000);
     nth(1).end(ENDED);
-    await settle();
+    await flushPromises();
     assert.equal(nth(2).options.resourceVersion, '10');
     assert.deepEqual(log, []);
   });
@@ -108,7 +108,7 @@ describe('the watch', () => {
       const list = source.watches.at(-1);
       assert.equal(list?.options.resourceVersion, undefined);
       list?.send(added('b', 40), initialEnd(50));
-      await settle();
+      await flushPromises();
       assert.deepEqual(told, ['deleted a unknown', 'added b@40']);
       assert.equal(source.watches.at(-1)?.options.resourceVersion, '50');
     });
@@ -117,11 +117,11 @@ describe('the watch', () => {
   test('relist() ends the watch and lists at once; what no watch told is noticed', async () => {
     const { source, reflector, told, nth } = await createSynced();
     reflector.relist();
-    await settle();
+    await flushPromises();
     assert.equal(nth(2).options.initialEvents, true);
     nth(1).send(modified('a', 20));
     nth(2).send(added('a', 5), added('b', 11), initialEnd(12));
-    await settle();
+    await flushPromises();
     assert.deepEqual(told, ['added b@11']);
     assert.deepEqual([nth(3).options.resourceVersion, source.watches.length], ['12', 4]);
   });
@@ -129,23 +129,23 @@ describe('the watch', () => {
   test('relist() during a list has another one follow', async () => {
     const { source, reflector, nth } = await createSynced();
     reflector.relist();
-    await settle();
+    await flushPromises();
     reflector.relist();
     nth(2).send(added('a', 5), initialEnd(12));
-    await settle();
+    await flushPromises();
     assert.equal(nth(3).options.initialEvents, true);
     nth(3).send(added('a', 5), initialEnd(13));
-    await settle();
+    await flushPromises();
     assert.deepEqual([nth(4).options.resourceVersion, source.watches.length], ['13', 5]);
   });
 
   test('doubt() leaves nothing confirmed until everything is listed', async () => {
     const { reflector, nth } = await createSynced();
     reflector.doubt();
-    await settle();
+    await flushPromises();
     assert.equal(reflector.isConfirmed, false);
     nth(2).send(added('a', 5), initialEnd(12));
-    await settle();
+    await flushPromises();
     assert.equal(reflector.isConfirmed, true);
   });
 
@@ -229,11 +229,11 @@ describe('a server that is behind', () => {
     await clock.advance(28_000);
     nth(1).send(bookmark(10));
     nth(1).end(ENDED);
-    await settle();
+    await flushPromises();
     assert.deepEqual([nth(2).options.resourceVersion, source.looks], ['10', 0]);
     await clock.advance(28_000);
     nth(2).end(ENDED);
-    await settle();
+    await flushPromises();
     assert.deepEqual([nth(3).options.resourceVersion, source.looks], ['10', 1]);
   });
 
@@ -245,12 +245,12 @@ describe('a server that is behind', () => {
     nth(1).end(refused(410));
     await clock.advance(800);
     nth(2).send(added('a', 5), initialEnd(10));
-    await settle();
+    await flushPromises();
     assert.match(log.at(-1) ?? '', /behind: its list is of 10, and 20 has been seen/);
     assert.equal(reflector.store.get('a')?.resourceVersion, '20');
     await clock.advance(1600);
     nth(3).send(added('a', 20), initialEnd(21));
-    await settle();
+    await flushPromises();
     assert.equal(nth(4).options.resourceVersion, '21');
     assert.deepEqual(told, ['updated a@20']);
   });
@@ -284,10 +284,10 @@ describe('listeners and the end', () => {
   test('stop() ends it while it lists, watches or waits; nothing is asked or told afterwards', async () => {
     for (const bring of ['list', 'watch', 'wait'] as const) {
       const world = bring === 'list' ? create() : await createSynced();
-      await settle();
+      await flushPromises();
       const last = world.source.watches.at(-1);
       if (bring === 'wait') last?.end(BROKEN);
-      await settle();
+      await flushPromises();
       await world.reflector.stop();
       assert.equal(last?.options.signal.aborted, true);
       last?.send(added('late', 99), initialEnd(99));

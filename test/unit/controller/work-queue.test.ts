@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Taken, WorkQueue } from '../../../src/controller/work-queue.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, flushPromises } from './fake-clock.ts';
 import { seeded } from './random.ts';
 
 function create() {
@@ -30,7 +30,7 @@ async function take(queue: WorkQueue): Promise<string | undefined> {
   queue.get().then(value => {
     taken = value;
   });
-  await settle();
+  await flushPromises();
   return taken?.kind === 'key' ? taken.key : taken?.kind;
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import type { Terminal } from '../../../src/kube/proof.ts';
+import type { Terminal } from '../../../src/kube/auth-info.ts';
 import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './exec-world.ts';
 
 describe('what a plugin is told', () => {
@@ -13,14 +13,14 @@ describe('what a plugin is told', () => {
   );
 
   test('the version it is asked in, and that nobody is there', async () => {
-    await open({ command: told }).proof();
+    await open({ command: told }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)), { kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } });
-    await open({ command: toldBeta, apiVersion: V1BETA1, interactiveMode: undefined }).proof();
+    await open({ command: toldBeta, apiVersion: V1BETA1, interactiveMode: undefined }).authInfo();
     assert.equal(JSON.parse(seen(toldBeta)).apiVersion, V1BETA1);
   });
 
   test('the cluster, if it wants to know', async () => {
-    await open({ command: told, provideClusterInfo: true }).proof();
+    await open({ command: told, provideClusterInfo: true }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)).spec.cluster, { server: 'https://s:6443', config: null });
     const cluster = {
       tlsServerName: 'n',
@@ -29,7 +29,7 @@ describe('what a plugin is told', () => {
       disableCompression: true as const,
       execExtension: { audience: 'x', n: [1] },
     };
-    await open({ command: told, provideClusterInfo: true }, { cluster, ca: 'CA' }).proof();
+    await open({ command: told, provideClusterInfo: true }, { cluster, ca: 'CA' }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)).spec.cluster, {
       server: 'https://s:6443',
       'tls-server-name': 'n',
@@ -44,7 +44,7 @@ describe('what a plugin is told', () => {
   test('its arguments and environment, on top of ours', async () => {
     const command = script(`echo "$# $1|$2|$A|$B|$OURS" > "$0.seen"; ${TOKEN}`);
     const env = [{ name: 'A', value: '1' }, { name: 'B' }, { name: 'A', value: 'a b' }];
-    await open({ command, args: ['x y', '$Z'], env }, { env: { OURS: 'ours', A: '0' } }).proof();
+    await open({ command, args: ['x y', '$Z'], env }, { env: { OURS: 'ours', A: '0' } }).authInfo();
     assert.equal(seen(command), '2 x y|$Z|a b||ours');
   });
 });
@@ -68,7 +68,7 @@ describe('whether it may ask', () => {
   ];
   for (const [interactiveMode, facts, interactive] of table) {
     test(`${interactiveMode} ${JSON.stringify({ ...facts, spent: facts.stdinIsSpent?.() })}`, async () => {
-      await open({ command: asks, interactiveMode }, terminal(facts)).proof();
+      await open({ command: asks, interactiveMode }, terminal(facts)).authInfo();
       assert.equal(seen(asks).startsWith('typed'), interactive);
       assert.match(seen(asks), new RegExp(`"interactive":${interactive}`));
     });
@@ -90,11 +90,11 @@ describe('whether it may ask', () => {
     const uses: string[] = [];
     const command = script(`echo "open https://login" >&2; while [ ! -e "$0.go" ]; do sleep 0.02; done; ${TOKEN}`);
     const stderr = openSync(said, 'w');
-    const proof = open({ command }, { terminal: { stderr, onUse: used => uses.push(String(used)) } }).proof();
+    const authInfo = open({ command }, { terminal: { stderr, onUse: used => uses.push(String(used)) } }).authInfo();
     while (readFileSync(said, 'utf8') === '') await new Promise(resolve => setTimeout(resolve, 5));
     assert.deepEqual(uses, ['true']);
     writeFileSync(`${command}.go`, '');
-    await proof;
+    await authInfo;
     assert.equal(readFileSync(said, 'utf8'), 'open https://login\n');
     assert.deepEqual(uses, ['true', 'false']);
   });
@@ -105,12 +105,12 @@ describe('what it answers', () => {
   const certificate = { clientCertificateData: 'C', clientKeyData: 'K' };
 
   test('a token, a certificate, both, and YAML', async () => {
-    assert.deepEqual(await open({ command: script(TOKEN) }).proof(), {
+    assert.deepEqual(await open({ command: script(TOKEN) }).authInfo(), {
       cert: undefined,
       key: undefined,
       authorization: 'Bearer t',
     });
-    assert.deepEqual(await open({ command: script(answer({ token: 't', ...certificate })) }).proof(), {
+    assert.deepEqual(await open({ command: script(answer({ token: 't', ...certificate })) }).authInfo(), {
       cert: 'C',
       key: 'K',
       authorization: 'Bearer t',
@@ -118,11 +118,11 @@ describe('what it answers', () => {
     const yaml = script(
       `printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n  expirationTimestamp: 2030-01-01T00:00:00Z\\n'`,
     );
-    assert.equal((await open({ command: yaml }).proof()).authorization, 'Bearer y');
+    assert.equal((await open({ command: yaml }).authInfo()).authorization, 'Bearer y');
     const json = script(
       `printf '{\\n\\t"kind": "ExecCredential", "apiVersion": "x",\\n\\t"apiVersion": "${V1}", "status": {"token": "t\\\\/j"}\\n}'`,
     );
-    assert.equal((await open({ command: json }).proof()).authorization, 'Bearer t/j');
+    assert.equal((await open({ command: json }).authInfo()).authorization, 'Bearer t/j');
   });
 
   const wrong: [name: string, text: string, problem: string][] = [
@@ -176,8 +176,8 @@ describe('what it answers', () => {
       `echo run >> "$0.seen"; echo '{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"'$(grep -c run "$0.seen")'","expirationTimestamp":"2030-01-01T00:00:00+01:00"}}'`,
     );
     let now = Date.parse('2029-12-31T22:59:59Z');
-    const { proof } = open({ command }, { now: () => now });
-    const token = async (refused = false) => (await proof(refused)).authorization;
+    const { authInfo } = open({ command }, { now: () => now });
+    const token = async (refused = false) => (await authInfo(refused)).authorization;
     assert.deepEqual([await token(), await token()], ['Bearer 1', 'Bearer 1']);
     assert.deepEqual([await token(true), await token()], ['Bearer 2', 'Bearer 2']);
     now += 1_001;
@@ -193,7 +193,7 @@ describe('where it is found', () => {
   test('in PATH: ours, not that of its section; folders and other files are passed over', async () => {
     writeFileSync(path.join(folder, 'unready'), '');
     const env = { PATH: [path.join(folder, 'dirs'), folder, bin].join(':') };
-    assert.equal((await open({ command: 'login' }, { env }).proof()).authorization, 'Bearer t');
+    assert.equal((await open({ command: 'login' }, { env }).authInfo()).authorization, 'Bearer t');
     assert.match(await failure({ command: 'unready' }, { env }), /it is not in PATH/);
     const own = [{ name: 'PATH', value: bin }];
     assert.match(await failure({ command: 'login', env: own }, { env: { PATH: '/nowhere' } }), /it is not in PATH/);

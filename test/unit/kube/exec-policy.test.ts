@@ -44,7 +44,7 @@ describe('kuberc', () => {
   ];
   for (const [name, KUBERC, command] of allowed) {
     test(`allowed: ${name}`, async () => {
-      assert.equal((await open({ command }, { env: { PATH: bin, KUBERC } }).proof()).authorization, 'Bearer t');
+      assert.equal((await open({ command }, { env: { PATH: bin, KUBERC } }).authInfo()).authorization, 'Bearer t');
     });
   }
 
@@ -128,8 +128,8 @@ describe('kuberc', () => {
     ] as const) {
       const apiVersion = `kubectl.config.k8s.io/${version}`;
       const KUBERC = preference({ apiVersion, [field]: 'DenyAll', defaults: [], other: 1 });
-      const { proof, lines } = open({ command: 'login' }, { env: { PATH: bin, KUBERC } });
-      await proof();
+      const { authInfo, lines } = open({ command: 'login' }, { env: { PATH: bin, KUBERC } });
+      await authInfo();
       assert.deepEqual(lines, [
         `0 ${KUBERC}: "${field}" has no effect in ${apiVersion}; kubectl.config.k8s.io/v1beta1 has credentialPluginPolicy and credentialPluginAllowlist`,
       ]);
@@ -142,11 +142,11 @@ describe('kuberc', () => {
     const home = preference({ credentialPluginPolicy: 'DenyAll' }, '.kube/kuberc');
     assert.match(await failure({ command: 'login' }, { env }), /DenyAll/);
     for (const off of [{ KUBERC: 'off' }, { KUBECTL_KUBERC: 'false' }]) {
-      await open({ command: 'login' }, { env: { ...env, ...off } }).proof();
+      await open({ command: 'login' }, { env: { ...env, ...off } }).authInfo();
     }
     writeFileSync(home, 'a: [');
-    const { proof, lines } = open({ command: 'login' }, { env });
-    await proof();
+    const { authInfo, lines } = open({ command: 'login' }, { env });
+    await authInfo();
     assert.match(lines.join(), /^0 cannot read the preferences of kubectl, .*\.kube\/kuberc: /);
   });
 });

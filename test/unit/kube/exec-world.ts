@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
+import type { LoginSurroundings, Terminal } from '../../../src/kube/auth-info.ts';
 import { ExecPlugin } from '../../../src/kube/exec-plugin.ts';
 import type { ClusterEntry } from '../../../src/kube/kubeconfig-file.ts';
-import type { LoginSurroundings, Terminal } from '../../../src/kube/proof.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 
 export const V1 = 'client.authentication.k8s.io/v1';
@@ -56,12 +56,12 @@ export function open(exec: object, { cluster, ca, terminal, env, now = Date.now,
       log: (level, text) => lines.push(`${level} ${text()}`),
     },
   );
-  return { lines, proof: (refused = false) => plugin.proof({ refused }) };
+  return { lines, authInfo: (refused = false) => plugin.authInfo({ refused }) };
 }
 
 export async function failure(exec: object, given?: Given): Promise<string> {
   try {
-    await open(exec, given).proof();
+    await open(exec, given).authInfo();
   } catch (error) {
     assert.ok(error instanceof NodepoolError, String(error));
     return `${error.message}; next: ${error.next}`;

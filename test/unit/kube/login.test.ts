@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Credentials, Renewal } from '../../../src/kube/credentials.ts';
 import { type LoginOptions, watchedLogin } from '../../../src/kube/login.ts';
-import { FakeClock, settle } from '../controller/fake-clock.ts';
+import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 
 const LIMIT_MS = 60_000;
 const LATE = {
@@ -74,7 +74,7 @@ test('later ones fail after the limit; the plugin is not started again while it 
   await late;
   // What asks next, for a renewal or from the start, waits for the same.
   const [again, anew] = [renew(), login()];
-  await settle();
+  await flushPromises();
   assert.equal(runs.length, 2);
   end();
   await Promise.all([again, anew]);
@@ -88,7 +88,7 @@ test('a plugin that was ended is started again', async () => {
   await clock.advance(LIMIT_MS);
   await late;
   runs.at(-1)?.reject(new Error('killed'));
-  await settle();
+  await flushPromises();
   const again = renew();
   assert.equal(runs.length, 3);
   end();

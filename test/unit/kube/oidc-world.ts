@@ -93,6 +93,6 @@ export function open(config: object, { as = 'oidc' }: { as?: string } = {}) {
     root,
     config: all,
     written,
-    token: async () => (await provider.proof({ refused: false })).authorization,
+    token: async () => (await provider.authInfo({ refused: false })).authorization,
   };
 }

@@ -7,7 +7,7 @@ import { aNode, aPool, recordOf } from './fixtures.ts';
 
 function why(node: Node, ...pools: NodePool[]) {
   const index = new PoolIndex(pools);
-  return explain(node, pools, index.claim(node), name => index.errors(name));
+  return explain(node, pools, index.ownership(node), name => index.errors(name));
 }
 
 const pool = (name: string, nodeSelector: Record<string, string>, more: Parameters<typeof aPool>[1] = {}) =>
@@ -104,11 +104,11 @@ test('it says of every node what the rule of membership says', () => {
     });
     const holder = [...names, undefined][take(4)];
     const node = aNode({ labels: { a: '1' }, ...(holder === undefined ? {} : { record: recordOf({ pool: holder }) }) });
-    const claim = new PoolIndex(pools).claim(node);
+    const ownership = new PoolIndex(pools).ownership(node);
     const { pools: reasons, gone } = why(node, ...pools);
     const of = (kind: string) => reasons.filter(({ verdict }) => verdict.kind === kind).map(({ pool: name }) => name);
-    assert.deepEqual(of('member'), claim.owner === undefined ? [] : [claim.owner], `mix ${mix}`);
-    assert.deepEqual(of('lost').toSorted(), [...claim.losers].toSorted(), `mix ${mix}`);
+    assert.deepEqual(of('member'), ownership.owner === undefined ? [] : [ownership.owner], `mix ${mix}`);
+    assert.deepEqual(of('lost').toSorted(), [...ownership.conflicting].toSorted(), `mix ${mix}`);
     assert.equal(gone, holder === 'r' ? 'r' : undefined);
   }
 });

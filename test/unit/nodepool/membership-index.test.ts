@@ -1,7 +1,7 @@
-/** The index of pools: what is inherited, what ages and shared labels decide, and what it answers besides claims. */
+/** The index of pools: what is inherited, what ages and shared labels decide, and what it answers besides ownerships. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PoolIndex, sameClaims } from '../../../src/nodepool/membership.ts';
+import { PoolIndex, sameOwnership } from '../../../src/nodepool/membership.ts';
 import { FINALIZER, TAKEOVER_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
@@ -9,9 +9,9 @@ const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:
 const gpu = aPool({ nodeSelector: { gpu: 'yes' } }, { name: 'gpu', creationTimestamp: '2026-01-01T00:00:00Z' });
 const both = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
 
-function claim(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
-  const { owner, losers } = new PoolIndex(pools).claim(node);
-  return { owner, losers };
+function ownership(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
+  const { owner, conflicting } = new PoolIndex(pools).ownership(node);
+  return { owner, conflicting };
 }
 
 test('an inherited pool holds of the taints those of its value, a missing one being the empty one', () => {
@@ -25,7 +25,7 @@ test('an inherited pool holds of the taints those of its value, a missing one be
     { ...taint('c:NoExecute'), value: '' },
     taint('e:NoExecute'),
   ];
-  const { record } = new PoolIndex([inherited]).claim(aNode({ labels, taints: live }));
+  const { record } = new PoolIndex([inherited]).ownership(aNode({ labels, taints: live }));
   assert.deepEqual(
     [...(record?.taints ?? [])],
     [
@@ -35,7 +35,7 @@ test('an inherited pool holds of the taints those of its value, a missing one be
     ],
   );
   const bare = aPool({}, { finalizers: [FINALIZER], status });
-  const nothing = new PoolIndex([bare]).claim(aNode({ labels, taints: live })).record;
+  const nothing = new PoolIndex([bare]).ownership(aNode({ labels, taints: live })).record;
   assert.deepEqual(nothing, { pool: 'worker', labels: new Map(), taints: new Map() });
 });
 
@@ -43,7 +43,7 @@ test('a pool is inherited only with the finalizer and a status, and not where a 
   const status = { status: 200, nodeCount: 1 };
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
   const recordBy = (pool: Parameters<typeof aPool>[1], record?: string) =>
-    new PoolIndex([aPool({ labels: { tier: 'gold' } }, pool)]).claim(
+    new PoolIndex([aPool({ labels: { tier: 'gold' } }, pool)]).ownership(
       aNode({ labels, ...(record === undefined ? {} : { record }) }),
     ).record;
   assert.equal(recordBy({ finalizers: [FINALIZER], status })?.pool, 'worker');
@@ -75,7 +75,7 @@ test('a pool that was never stored is older than all that were', () => {
     [gpu, fresh],
   ]) {
     for (const labels of [both, Object.fromEntries(Object.entries(both).toReversed())]) {
-      assert.deepEqual(claim(pools, aNode({ labels })), { owner: 'worker', losers: ['gpu'] });
+      assert.deepEqual(ownership(pools, aNode({ labels })), { owner: 'worker', conflicting: ['gpu'] });
     }
   }
 });
@@ -83,17 +83,17 @@ test('a pool that was never stored is older than all that were', () => {
 test('pools that share a label and differ in the rest are told apart', () => {
   const [a, b] = ['a', 'b'].map(name => aPool({ nodeSelector: { rack: '1', row: name } }, { name }));
   assert.ok(a && b);
-  assert.equal(claim([a, b], aNode({ labels: { rack: '1', row: 'b' } })).owner, 'b');
-  assert.equal(claim([a, b], aNode({ labels: { rack: '1', row: 'c' } })).owner, undefined);
+  assert.equal(ownership([a, b], aNode({ labels: { rack: '1', row: 'b' } })).owner, 'b');
+  assert.equal(ownership([a, b], aNode({ labels: { rack: '1', row: 'c' } })).owner, undefined);
 });
 
 test('only labels by which a pool selects can make a node join or leave one', () => {
   const index = new PoolIndex([worker, aPool({ nodeSelector: { gpu: 'yes', rack: '1' } }, { name: 'gpu' })]);
   for (const key of ['node-role.kubernetes.io/worker', 'gpu', 'rack']) {
-    assert.equal(index.isDecided({ other: 'x', [key]: null }), true, key);
+    assert.equal(index.affectsMembership({ other: 'x', [key]: null }), true, key);
   }
-  assert.equal(index.isDecided({ other: 'x' }), false);
-  assert.equal(index.isDecided({}), false);
+  assert.equal(index.affectsMembership({ other: 'x' }), false);
+  assert.equal(index.affectsMembership({}), false);
 });
 
 test('the errors of a pool are those of its spec; of one that is not there, none', () => {
@@ -105,11 +105,11 @@ test('the errors of a pool are those of its spec; of one that is not there, none
   assert.deepEqual([index.errors('gpu'), index.errors('nobody')], [[], []]);
 });
 
-test('claims hold while neither the object, its spec, its deletion nor who reconciled it changes', () => {
+test('ownerships hold while neither the object, its spec, its deletion nor who reconciled it changes', () => {
   const pool = aPool({}, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { metadata, status } = pool;
   assert.equal(
-    sameClaims(pool, { ...pool, metadata: { ...metadata, resourceVersion: '9', labels: { a: 'b' } } }),
+    sameOwnership(pool, { ...pool, metadata: { ...metadata, resourceVersion: '9', labels: { a: 'b' } } }),
     true,
   );
   const others = [
@@ -118,5 +118,5 @@ test('claims hold while neither the object, its spec, its deletion nor who recon
     { ...pool, metadata: { ...metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } },
     { ...pool, status: { status: 200, nodeCount: 1, ...status, observedGeneration: 1 } },
   ];
-  for (const other of others) assert.equal(sameClaims(pool, other), false, JSON.stringify(other));
+  for (const other of others) assert.equal(sameOwnership(pool, other), false, JSON.stringify(other));
 });

@@ -8,23 +8,23 @@ const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:
 const gpu = aPool({ nodeSelector: { gpu: 'yes' } }, { name: 'gpu', creationTimestamp: '2026-01-01T00:00:00Z' });
 const both = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
 
-function claim(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
-  const { owner, losers } = new PoolIndex(pools).claim(node);
-  return { owner, losers };
+function ownership(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
+  const { owner, conflicting } = new PoolIndex(pools).ownership(node);
+  return { owner, conflicting };
 }
 
 test('the default selector is the role label with the empty value, exactly', () => {
   const index = [worker];
-  assert.equal(claim(index, aNode({ labels: { 'node-role.kubernetes.io/worker': '' } })).owner, 'worker');
-  assert.equal(claim(index, aNode({ labels: { 'node-role.kubernetes.io/worker': 'true' } })).owner, undefined);
-  assert.equal(claim(index, aNode({ labels: { 'node-role.kubernetes.io/workers': '' } })).owner, undefined);
+  assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/worker': '' } })).owner, 'worker');
+  assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/worker': 'true' } })).owner, undefined);
+  assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/workers': '' } })).owner, undefined);
 });
 
 test('every pair of a selector must match; an empty one matches nothing', () => {
   const pool = aPool({ nodeSelector: { a: '1', b: '2' } });
-  assert.equal(claim([pool], aNode({ labels: { a: '1' } })).owner, undefined);
-  assert.equal(claim([pool], aNode({ labels: { b: '2', a: '1' } })).owner, 'worker');
-  assert.equal(claim([aPool({ nodeSelector: {} })], aNode({ labels: { a: '1' } })).owner, undefined);
+  assert.equal(ownership([pool], aNode({ labels: { a: '1' } })).owner, undefined);
+  assert.equal(ownership([pool], aNode({ labels: { b: '2', a: '1' } })).owner, 'worker');
+  assert.equal(ownership([aPool({ nodeSelector: {} })], aNode({ labels: { a: '1' } })).owner, undefined);
 });
 
 test('a pool whose selector cannot be read keeps the nodes it holds, and gets no other', () => {
@@ -32,13 +32,13 @@ test('a pool whose selector cannot be read keeps the nodes it holds, and gets no
   const labels = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
   const held = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
   for (const field of ['spec', 'spec.nodeSelector', 'spec.nodeSelector[a]']) {
-    assert.deepEqual(claim([unknown(field)], aNode({ labels })), { owner: undefined, losers: [] }, field);
-    assert.deepEqual(claim([unknown(field), gpu], held), { owner: 'worker', losers: ['gpu'] }, field);
+    assert.deepEqual(ownership([unknown(field)], aNode({ labels })), { owner: undefined, conflicting: [] }, field);
+    assert.deepEqual(ownership([unknown(field), gpu], held), { owner: 'worker', conflicting: ['gpu'] }, field);
   }
   const deleted = { ...unknown('spec'), metadata: { ...worker.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
-  assert.deepEqual(claim([deleted], held), { owner: undefined, losers: [] });
+  assert.deepEqual(ownership([deleted], held), { owner: undefined, conflicting: [] });
   // Anything else that cannot be read leaves it known.
-  assert.deepEqual(claim([unknown('spec.taints')], held), { owner: undefined, losers: [] });
+  assert.deepEqual(ownership([unknown('spec.taints')], held), { owner: undefined, conflicting: [] });
 });
 
 test('the older pool wins, whatever the order of the list', () => {
@@ -46,37 +46,37 @@ test('the older pool wins, whatever the order of the list', () => {
     [worker, gpu],
     [gpu, worker],
   ]) {
-    assert.deepEqual(claim(pools, aNode({ labels: both })), { owner: 'gpu', losers: ['worker'] });
+    assert.deepEqual(ownership(pools, aNode({ labels: both })), { owner: 'gpu', conflicting: ['worker'] });
   }
 });
 
 test('of two pools of one age the smaller name wins', () => {
   const b = aPool({ nodeSelector: { x: '' } }, { name: 'b' });
   const a = aPool({ nodeSelector: { x: '' } }, { name: 'a' });
-  assert.deepEqual(claim([b, a], aNode({ labels: { x: '' } })), { owner: 'a', losers: ['b'] });
+  assert.deepEqual(ownership([b, a], aNode({ labels: { x: '' } })), { owner: 'a', conflicting: ['b'] });
 });
 
 test('the pool that holds the node keeps it against an older one', () => {
   const node = aNode({ labels: both, record: recordOf({ pool: 'worker' }) });
-  assert.deepEqual(claim([worker, gpu], node), { owner: 'worker', losers: ['gpu'] });
+  assert.deepEqual(ownership([worker, gpu], node), { owner: 'worker', conflicting: ['gpu'] });
 });
 
 test('a holder that no longer matches loses the node', () => {
   const node = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
-  assert.deepEqual(claim([worker, gpu], node), { owner: 'gpu', losers: [] });
+  assert.deepEqual(ownership([worker, gpu], node), { owner: 'gpu', conflicting: [] });
 });
 
 test('a pool that is being deleted neither keeps nor gets nodes, and is no conflict', () => {
   const dying = { ...gpu, metadata: { ...gpu.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   const node = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
-  assert.deepEqual(claim([worker, dying], node), { owner: 'worker', losers: [] });
+  assert.deepEqual(ownership([worker, dying], node), { owner: 'worker', conflicting: [] });
 });
 
 test('a pool with an invalid spec keeps what it has and gets nothing new', () => {
   const broken = { ...gpu, spec: { ...gpu.spec, labels: { 'bad key!': 'x' } } };
-  assert.deepEqual(claim([worker, broken], aNode({ labels: both })), { owner: 'worker', losers: [] });
+  assert.deepEqual(ownership([worker, broken], aNode({ labels: both })), { owner: 'worker', conflicting: [] });
   const held = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
-  assert.deepEqual(claim([worker, broken], held), { owner: 'gpu', losers: ['worker'] });
+  assert.deepEqual(ownership([worker, broken], held), { owner: 'gpu', conflicting: ['worker'] });
 });
 
 test('a pool of the earlier operator holds what equals its spec', () => {
@@ -86,17 +86,21 @@ test('a pool of the earlier operator holds what equals its spec', () => {
   );
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold', team: 'b' };
   const node = aNode({ labels, taints: [taint('dedicated=x:NoSchedule')] });
-  const { record } = new PoolIndex([inherited]).claim(node);
+  const { record } = new PoolIndex([inherited]).ownership(node);
   assert.deepEqual([...(record?.labels ?? [])], [['tier', { value: 'gold' }]]);
   assert.deepEqual([...(record?.taints ?? [])], [['dedicated:NoSchedule', { value: 'x' }]]);
 
   const ours = { ...inherited, status: { status: 200, nodeCount: 1, observedGeneration: 1 } };
-  assert.equal(new PoolIndex([ours]).claim(node).record, undefined);
+  assert.equal(new PoolIndex([ours]).ownership(node).record, undefined);
   const marked = (takeover: string) => {
     return { ...inherited, metadata: { ...inherited.metadata, annotations: { [TAKEOVER_ANNOTATION]: takeover } } };
   };
   const recorded = [node, aNode({ name: 'b', labels, record: recordOf({ pool: 'worker' }) })];
-  assert.equal(new PoolIndex([marked('finished')]).claim(node).record, undefined);
-  assert.equal(new PoolIndex([inherited], recorded).claim(node).record, undefined, 'one with records has all it held');
-  assert.ok(new PoolIndex([marked('started')], recorded).claim(node).record, 'unless it was stopped half-way');
+  assert.equal(new PoolIndex([marked('finished')]).ownership(node).record, undefined);
+  assert.equal(
+    new PoolIndex([inherited], recorded).ownership(node).record,
+    undefined,
+    'one with records has all it held',
+  );
+  assert.ok(new PoolIndex([marked('started')], recorded).ownership(node).record, 'unless it was stopped half-way');
 });

@@ -182,7 +182,7 @@ test('a stripped slot that somebody set anew, and that the spec wants now, gives
   assert.equal(step(wanted.after, undefined).after.labels.gpu, 'newer');
 });
 
-test('unmanaged: Remove leaves the labels by which other pools claim the node', () => {
+test('unmanaged: Remove leaves the labels by which other pools ownership the node', () => {
   const rival = aPool({ nodeSelector: { team: 'b' } }, { name: 'rival' });
   const node = aNode({ labels: { 'node-role.kubernetes.io/worker': '', team: 'b', other: 'x' } });
   assert.deepEqual(step(node, aPool({ unmanaged: 'Remove' }), [rival]).said, ['remove label other x>- (unmanaged)']);

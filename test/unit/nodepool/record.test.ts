@@ -82,7 +82,7 @@ test('a node whose record is rewritten again and again takes no more memory', ()
   const labels = Array.from({ length: 390 }, (_, at) => `"${longKey(at)}":"${longValue('v')}"`).join(',');
   const claimWith = (at: number) => {
     const record = `{"pool":"p${at}","labels":{${labels}}}`;
-    assert.equal(index.claim(aNode({ record })).record?.labels.size, 390);
+    assert.equal(index.ownership(aNode({ record })).record?.labels.size, 390);
     assert.ok(record.length > 150_000 && record.length <= MAX_RECORD_LENGTH);
   };
   claimWith(0);

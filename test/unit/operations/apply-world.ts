@@ -2,9 +2,9 @@
 import { systemClock } from '../../../src/controller/clock.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type ApplyDeps, type ApplyOptions, apply } from '../../../src/operations/apply.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { server } from './fake-server.ts';
 
 interface More {
@@ -21,7 +21,7 @@ export async function applied(
   { options, deps, pods, port }: More = {},
 ) {
   const { cluster, live, known, writes } = server(pools, nodes);
-  const view = new View(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, []);
   const all: ApplyDeps = {
     cluster: { ...cluster, ...port?.(cluster) },
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -30,8 +30,8 @@ export async function applied(
     warn: () => {},
     ...deps,
   };
-  const result = await apply(view, intent, { concurrency: 4, dryRun: false, ...options }, all, pods);
-  return { ...result, view, live, known, writes };
+  const result = await apply(state, intent, { concurrency: 4, dryRun: false, ...options }, all, pods);
+  return { ...result, state, live, known, writes };
 }
 
 export const names = (results: { pool: string }[]) => results.map(each => each.pool);

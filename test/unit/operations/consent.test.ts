@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { type Answer, agree, NO_CHANGE, type Proposal, planOrError } from '../../../src/operations/consent.ts';
 import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
-import { View } from '../../../src/reconciler/view.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 
 const node = aNode({ name: 'a', labels: { 'node-role.kubernetes.io/worker': '' } });
 const planWith = (...taints: string[]) =>
-  planCluster(new View([aPool({ taints: taints.map(taint) })], [node], []), { pools: ['worker'] });
+  planCluster(new ClusterState([aPool({ taints: taints.map(taint) })], [node], []), { pools: ['worker'] });
 
 /** Proposes a plan after the other, and answers an answer after the other; what was proposed last is the last plan. */
 async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
@@ -66,5 +66,5 @@ test('what the cluster refuses stands for the plan; a bug is thrown', async () =
 });
 
 test('what needs no plan changes nothing', () => {
-  assert.deepEqual(NO_CHANGE, planCluster(new View([], [], []), { pools: [] }));
+  assert.deepEqual(NO_CHANGE, planCluster(new ClusterState([], [], []), { pools: [] }));
 });

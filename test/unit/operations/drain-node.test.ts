@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Removal } from '../../../src/operations/drain-port.ts';
-import { settle } from '../controller/fake-clock.ts';
+import { flushPromises } from '../controller/fake-clock.ts';
 import { ACCEPTED, BUDGET, GONE, makePod, RULES, states, world } from './drain-world.ts';
 
 describe('one node', () => {
   test('is cordoned, its pods are asked to go at once, and it is drained when they are gone', async () => {
     const it = world({ pods: { a: [{ name: 'p' }, { name: 'q' }] } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     assert.deepEqual(it.log, ['patch a {"resourceVersion":"1","unschedulable":true}', 'evict p @0', 'evict q @0']);
     it.letGo('p');
     await it.clock.advance(1000);
@@ -26,7 +26,7 @@ describe('one node', () => {
   test('a pod of that name with another UID is another pod', async () => {
     const it = world({ pods: { a: [{ name: 'p' }] } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     it.pods.set('a', [makePod({ name: 'p', uid: 'new' })]);
     await it.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
@@ -122,7 +122,7 @@ describe('one node', () => {
     const never = new NodepoolError('cluster', 'pod ns/p has more than one PodDisruptionBudget', 'mend it');
     const it = world({ pods: { a: [{ name: 'p' }, { name: 'q' }] }, answers: { p: [never] } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     it.letGo('q');
     await it.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a failed 1/2']);
@@ -147,7 +147,7 @@ describe('one node', () => {
     const old = { name: 'old', deletionTimestamp: '2025-12-31T23:00:00Z' };
     const it = world({ pods: { a: [old, { name: 'p' }] }, options: { rules } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     it.pods.set('a', [makePod(old), makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' })]);
     await it.clock.advance(4000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
@@ -188,7 +188,7 @@ describe('one node', () => {
   test('what came after the plan is found also where the others are gone already', async () => {
     const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
     const { ended } = it.begin(() => it.pods.set('a', [makePod({ name: 'late' })]));
-    await settle();
+    await flushPromises();
     it.letGo('late');
     await it.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 2/2']);
@@ -198,7 +198,7 @@ describe('one node', () => {
   test('what comes back although the node is closed is evicted once more at most', async () => {
     const it = world({ pods: { a: [{ name: 'p-1' }] } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     for (const nth of [2, 3]) {
       it.pods.set('a', [makePod({ name: `p-${nth}` })]);
       await it.clock.advance(1000);
@@ -255,7 +255,7 @@ describe('one node', () => {
     const options = { disableEviction: true, gracePeriodSeconds: 0, podSelector: 'app=x' };
     const it = world({ pods: { a: [{ name: 'p' }] }, options });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     it.letGo('p');
     await it.clock.advance(1000);
     await ended;

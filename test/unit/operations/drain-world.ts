@@ -8,7 +8,7 @@ import { type DrainDeps, type DrainOptions, drain, planDrain } from '../../../sr
 import type { DrainPort, PodRemoval, Removal } from '../../../src/operations/drain-port.ts';
 import type { DryRun } from '../../../src/operations/ports.ts';
 import { drainLine } from '../../../src/render/drain.ts';
-import { FakeClock, settle } from '../controller/fake-clock.ts';
+import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 
 export const RULES: DrainRules = {
   force: false,
@@ -140,7 +140,7 @@ export function world(setup: Setup) {
     between();
     lists.length = 0;
     const ended = drain(made, options, deps);
-    await settle();
+    await flushPromises();
     return ended;
   };
   return {

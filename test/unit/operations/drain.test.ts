@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { type DrainDeps, type DrainOptions, planDrain } from '../../../src/operations/drain.ts';
-import { settle } from '../controller/fake-clock.ts';
+import { flushPromises } from '../controller/fake-clock.ts';
 import { BUDGET, GONE, RULES, states, world } from './drain-world.ts';
 
 describe('the plan', () => {
@@ -59,7 +59,7 @@ describe('the pool', () => {
   test('all are cordoned first, then it is one after the other, by name', async () => {
     const it = world({ nodes: three, pods });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     assert.deepEqual(it.told.slice(0, 3), ['node/a cordoned', 'node/b cordoned', 'node/c cordoned']);
     for (const name of ['pa', 'pb', 'pc']) {
       assert.equal(it.told.at(-1), `evicting pod ns/${name}`);
@@ -72,7 +72,7 @@ describe('the pool', () => {
   test('--parallel: so many at a time', async () => {
     const it = world({ nodes: three, pods, options: { pace: { kind: 'parallel', nodes: 2 } } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     assert.deepEqual(it.log.slice(3), ['evict pa @0', 'evict pb @0']);
     it.letGo('pa', 'pb', 'pc');
     await it.clock.advance(2000);
@@ -128,7 +128,7 @@ describe('the pool', () => {
   test('the signal ends it where it is: nobody is asked any more, and all is told', async () => {
     const it = world({ nodes: three, pods: { ...pods, b: [{ name: 'pb' }, { name: 'pb2' }] } });
     const { ended } = it.begin();
-    await settle();
+    await flushPromises();
     it.letGo('pa');
     await it.clock.advance(1000);
     it.letGo('pb');

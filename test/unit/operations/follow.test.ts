@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { follow } from '../../../src/operations/follow.ts';
-import { FakeClock, settle } from '../controller/fake-clock.ts';
+import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import {
   type AskedWatch,
   added,
@@ -47,9 +47,9 @@ function start() {
 /** With `a` and `b`, watching: that is watch 1. */
 async function started() {
   const world = start();
-  await settle();
+  await flushPromises();
   world.nth(0).send(added('a', 5), added('other', 6), added('b', 7), initialEnd(10));
-  await settle();
+  await flushPromises();
   return world;
 }
 
@@ -62,9 +62,9 @@ describe('what is told', () => {
 
   test('nothing is there: that is told too', async () => {
     const { told, nth } = start();
-    await settle();
+    await flushPromises();
     nth(0).send(initialEnd(10));
-    await settle();
+    await flushPromises();
     nth(1).send(added('a', 11));
     assert.deepEqual(told, ['start ', 'changed a@11']);
   });
@@ -74,7 +74,7 @@ describe('what is told', () => {
     nth(1).send(errorLine(410, 'Expired'));
     await clock.advance(1_000);
     nth(2).send(added('a', 5), added('c', 18), initialEnd(20));
-    await settle();
+    await flushPromises();
     assert.deepEqual(told, ['start a@5 b@7', 'deleted b@7', 'changed c@18']);
     assert.deepEqual(log, ['info things: resourceVersion 10 has expired: listing anew']);
   });
@@ -92,7 +92,7 @@ describe('what is told', () => {
 describe('the permission to watch', () => {
   test('missing from the beginning is an error, and nothing else is said', async () => {
     const { ended, told, log, nth } = start();
-    await settle();
+    await flushPromises();
     nth(0).end(refused(403));
     await assert.rejects(ended, (error: unknown) => {
       assert.ok(error instanceof NodepoolError);
@@ -116,11 +116,11 @@ describe('the permission to watch', () => {
 
   test('other refusals are tried again from the beginning on', async () => {
     const { clock, told, nth } = start();
-    await settle();
+    await flushPromises();
     nth(0).end(refused(500));
     await clock.advance(800);
     nth(1).send(added('a', 5), initialEnd(10));
-    await settle();
+    await flushPromises();
     assert.deepEqual(told, ['start a@5']);
   });
 });
@@ -139,7 +139,7 @@ describe('the end', () => {
 
   test('before the first list, too: nothing is told', async () => {
     const { over, ended, told, nth } = start();
-    await settle();
+    await flushPromises();
     over.abort();
     await ended;
     assert.equal(nth(0).options.signal.aborted, true);

@@ -164,15 +164,15 @@ test('what unmanaged: Remove takes off the nodes is counted and said', async () 
 });
 
 test('asked again after a change by somebody else, a change looks at the node and pools as they are then', async () => {
-  const { view, intent } = await planned([A, B], [member('n1', 'a', 'a')], { nodes: ['n1'], from: 'a' });
+  const { state, intent } = await planned([A, B], [member('n1', 'a', 'a')], { nodes: ['n1'], from: 'a' });
   const change = intent.changes.get('n1') ?? assert.fail();
-  view.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
-  assert.throws(() => planMembershipChange(view, 'n1', change), { message: '--from a: node n1 is in no pool' });
+  state.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
+  assert.throws(() => planMembershipChange(state, 'n1', change), { message: '--from a: node n1 is in no pool' });
   // It has come to the new pool without us.
-  view.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
-  assert.equal(planMembershipChange(view, 'n1', change)?.patch, undefined);
-  view.removePool('b', 'uid-b');
-  assert.throws(() => planMembershipChange(view, 'n1', change), {
+  state.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
+  assert.equal(planMembershipChange(state, 'n1', change)?.patch, undefined);
+  state.removePool('b', 'uid-b');
+  assert.throws(() => planMembershipChange(state, 'n1', change), {
     kind: 'cluster',
     message: 'nodepool b was deleted meanwhile',
   });
@@ -180,15 +180,15 @@ test('asked again after a change by somebody else, a change looks at the node an
 
 test('a node that another pool took meanwhile is added to no other, and one that left is not removed', async () => {
   const adding = await planned([A, B], [aNode({ name: 'n1', uid: 'uid-n1' })], { kind: 'add', nodes: ['n1'] });
-  adding.view.setNode({ ...member('n1', 'a', 'a'), resourceVersion: '9' });
+  adding.state.setNode({ ...member('n1', 'a', 'a'), resourceVersion: '9' });
   const change = adding.intent.changes.get('n1') ?? assert.fail();
-  assert.throws(() => planMembershipChange(adding.view, 'n1', change), { message: 'node n1 belongs to pool a' });
+  assert.throws(() => planMembershipChange(adding.state, 'n1', change), { message: 'node n1 belongs to pool a' });
   // The very pool has it by now: nothing is left to do.
-  adding.view.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
-  assert.equal(planMembershipChange(adding.view, 'n1', change)?.patch, undefined);
+  adding.state.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
+  assert.equal(planMembershipChange(adding.state, 'n1', change)?.patch, undefined);
 
   const removing = await planned([A], [member('n1', 'a', 'a')], { kind: 'remove', pool: 'a', nodes: ['n1'] });
-  removing.view.setNode(aNode({ name: 'n1', uid: 'uid-n1', resourceVersion: '9' }));
+  removing.state.setNode(aNode({ name: 'n1', uid: 'uid-n1', resourceVersion: '9' }));
   const leaving = removing.intent.changes.get('n1') ?? assert.fail();
-  assert.equal(planMembershipChange(removing.view, 'n1', leaving)?.patch, undefined);
+  assert.equal(planMembershipChange(removing.state, 'n1', leaving)?.patch, undefined);
 });

@@ -4,7 +4,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import { createLiveView } from '../../../src/operations/view.ts';
-import { FakeClock, settle } from '../controller/fake-clock.ts';
+import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import {
   added,
   BROKEN,
@@ -59,24 +59,24 @@ function start() {
 
 async function started() {
   const world = start();
-  await settle();
+  await flushPromises();
   world.pools.watches[0]?.send(added('p', 1), initialEnd(2));
   world.nodes.watches[0]?.send(added('a', 3), initialEnd(4));
   await world.ready;
-  await settle();
+  await flushPromises();
   return world;
 }
 
 test('it starts when pools and nodes are there; events may come later, and those of others never', async () => {
   const { live, events, news } = await started();
   assert.deepEqual(
-    live.view.members('p').map(({ name }) => name),
+    live.clusterState.members('p').map(({ name }) => name),
     ['a'],
   );
   assert.deepEqual([...live.events()], []);
   const before = [news(), live.version()];
   events.watches[0]?.send(added('p', 1), added('foreign', 2), initialEnd(3));
-  await settle();
+  await flushPromises();
   assert.deepEqual(
     [...live.events()].map(([key]) => key),
     ['p'],
@@ -84,18 +84,18 @@ test('it starts when pools and nodes are there; events may come later, and those
   assert.ok(news() > (before[0] ?? 0) && live.version() > (before[1] ?? 0));
 });
 
-test('what changes is in the view, and is news; a heartbeat is none', async () => {
+test('what changes is in the clusterState, and is news; a heartbeat is none', async () => {
   const { live, nodes, news } = await started();
   const before = news();
   nodes.watches[1]?.send(modified('a', 5));
-  assert.deepEqual([news() - before, live.view.node('a')?.resourceVersion], [0, '5']);
+  assert.deepEqual([news() - before, live.clusterState.node('a')?.resourceVersion], [0, '5']);
   nodes.watches[1]?.send(added('b', 6), deleted('a', 7));
   assert.deepEqual(
-    [...live.view.nodes()].map(({ name }) => name),
+    [...live.clusterState.nodes()].map(({ name }) => name),
     ['b'],
   );
   assert.deepEqual(
-    live.view.members('p').map(({ name }) => name),
+    live.clusterState.members('p').map(({ name }) => name),
     ['b'],
   );
   assert.equal(news() - before, 2);
@@ -109,7 +109,7 @@ test('a broken watch is an outage, with the time of the last sign of life, until
   await clock.advance(5_000);
   const before = news();
   nodes.watches[1]?.end(BROKEN);
-  await settle();
+  await flushPromises();
   assert.deepEqual(live.outages(), [{ resource: 'nodes', message: 'the line is cut', since }]);
   assert.equal(news(), before + 1);
   await clock.advance(2_000);
@@ -120,17 +120,18 @@ test('a broken watch is an outage, with the time of the last sign of life, until
 
 test('etcd restored from a backup: what it shows goes back, and is followed from there', async () => {
   const { live, nodes, clock } = await started();
-  const versions = () => [...live.view.nodes()].map(({ name, resourceVersion }) => `${name}@${resourceVersion}`).sort();
+  const versions = () =>
+    [...live.clusterState.nodes()].map(({ name, resourceVersion }) => `${name}@${resourceVersion}`).sort();
   nodes.watches[1]?.send(deleted('a', 50), added('lost', 60), bookmark(100));
   nodes.newest = '40';
   nodes.watches[1]?.end(BROKEN);
   await clock.advance(800);
   nodes.watches[2]?.send(added('a', 3), added('b', 20), initialEnd(41));
-  await settle();
+  await flushPromises();
   assert.deepEqual(versions(), ['a@3', 'b@20'], 'the one that was seen to be deleted, too');
   nodes.watches[3]?.send(modified('a', 42));
   assert.deepEqual(versions(), ['a@42', 'b@20']);
-  assert.equal(live.view.members('p').length, 2);
+  assert.equal(live.clusterState.members('p').length, 2);
 });
 
 test('a watch that ends as it should, and an expired version, are no outages', async () => {
@@ -138,13 +139,13 @@ test('a watch that ends as it should, and an expired version, are no outages', a
   nodes.watches[1]?.send(modified('a', 5));
   nodes.watches[1]?.end(ENDED);
   pools.watches[1]?.end(refused(410));
-  await settle();
+  await flushPromises();
   assert.deepEqual(live.outages(), []);
 });
 
 test('without permission for nodes it does not start; without permission for events it does, and says so', async () => {
   const refusing = start();
-  await settle();
+  await flushPromises();
   refusing.nodes.watches[0]?.end(refused(403));
   await assert.rejects(refusing.ready, (error: unknown) => {
     assert.ok(error instanceof NodepoolError);
@@ -154,7 +155,7 @@ test('without permission for nodes it does not start; without permission for eve
   });
   const { live, events } = await started();
   events.watches[0]?.end(refused(403));
-  await settle();
+  await flushPromises();
   assert.deepEqual(
     live.outages().map(({ resource }) => resource),
     ['events'],

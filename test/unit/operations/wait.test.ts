@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../src/nodepool/wait-condition.ts';
 import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
 import { type WaitDeps, waitForPools } from '../../../src/operations/wait.ts';
-import { FakeClock, settle } from '../controller/fake-clock.ts';
+import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import { FakeSource, initialEnd } from '../controller/fake-source.ts';
 
 let version = 100;
@@ -41,14 +41,14 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const ended = waitForPools({ names, condition: parseWaitCondition(condition), timeoutMs }, deps);
   const send = async (type: string, ...objects: RawPool[]) => {
     for (const object of objects) source.watches.at(-1)?.send({ type, object });
-    await settle();
+    await flushPromises();
   };
   /** What the watch begins with. */
   const begin = async (...objects: RawPool[]) => {
-    await settle();
+    await flushPromises();
     await send('ADDED', ...objects);
     source.watches.at(-1)?.send(initialEnd(version++));
-    await settle();
+    await flushPromises();
   };
   const errors = async () => (await ended).map(({ message }) => message);
   return { clock, source, met, asked, begin, send, errors };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import { noExecuteOf } from '../../../src/reconciler/node-plan.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -14,8 +14,8 @@ const DISPLACED = recordOf({
   taints: { 'y:NoExecute': 'ours' },
   displaced: { taints: { 'y:NoExecute': 'theirs' } },
 });
-const taintsOf = (view: View, intent: Intent) =>
-  planCluster(view, intent).nodes.map(({ node, patch }) => [node.name, patch?.taints]);
+const taintsOf = (state: ClusterState, intent: Intent) =>
+  planCluster(state, intent).nodes.map(({ node, patch }) => [node.name, patch?.taints]);
 
 test('a reconcile plans the nodes of its pools, and what a pool that is gone left behind', () => {
   const pools = [
@@ -27,12 +27,12 @@ test('a reconcile plans the nodes of its pools, and what a pool that is gone lef
     aNode({ name: 'b', labels: role('mild') }),
     aNode({ name: 'c', taints: [taint('y=ours:NoExecute')], record: DISPLACED }),
   ];
-  const view = new View(pools, nodes, []);
-  assert.deepEqual(taintsOf(view, { pools: ['strict', 'p'] }), [
+  const state = new ClusterState(pools, nodes, []);
+  assert.deepEqual(taintsOf(state, { pools: ['strict', 'p'] }), [
     ['a', [taint('x:NoExecute')]],
     ['c', [taint('y=theirs:NoExecute')]],
   ]);
-  const { nodes: plans } = planCluster(view, { pools: ['strict', 'mild', 'p'] });
+  const { nodes: plans } = planCluster(state, { pools: ['strict', 'mild', 'p'] });
   assert.deepEqual([...noExecuteOf(plans)], ['a x:NoExecute', 'c y=theirs:NoExecute']);
 });
 
@@ -52,7 +52,7 @@ test('a deletion restores what was displaced, and gives nodes to the pool that l
     aNode({ name: 'fresh', labels: role('p') }),
   ];
   const deleted = (names: string[], known: NodePool[] = pools) =>
-    taintsOf(new View(known, nodes, []), { pools: names, isDeletion: true });
+    taintsOf(new ClusterState(known, nodes, []), { pools: names, isDeletion: true });
   assert.deepEqual(deleted(['p']), [
     ['a', [taint('y=theirs:NoExecute'), taint('x:NoExecute')]],
     ['b', [taint('y=theirs:NoExecute')]],
@@ -77,9 +77,9 @@ test('an edit plans nodes that join, nodes that leave, and nodes that another po
     aNode({ name: 'leaves', labels: { x: '1' }, record: recordOf({ pool: 'p' }) }),
     aNode({ name: 'joins', labels: { y: '1' } }),
   ];
-  const view = new View([before, strict], nodes, []);
+  const state = new ClusterState([before, strict], nodes, []);
   const edited = (spec: NodePool['spec']) => {
-    const { nodes } = planCluster(view, { pools: ['p'], specs: [{ ...before, spec }] });
+    const { nodes } = planCluster(state, { pools: ['p'], specs: [{ ...before, spec }] });
     return nodes.map(({ node, owner, patch }) => [node.name, owner, patch?.taints]);
   };
   assert.deepEqual(edited({ nodeSelector: { y: '1' } }), [
@@ -95,6 +95,6 @@ test('a taint that arrives by a label which is restored is planned', () => {
   const giver = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'giver' });
   const taker = aPool({ nodeSelector: { tier: 'legacy' }, taints: [taint('e:NoExecute')] }, { name: 'taker' });
   const record = recordOf({ pool: 'giver', labels: { tier: 'gold' }, displaced: { labels: { tier: 'legacy' } } });
-  const view = new View([giver, taker], [aNode({ labels: { tier: 'gold' }, record })], []);
-  assert.deepEqual(taintsOf(view, { pools: ['giver'] }), [['n1', [taint('e:NoExecute')]]]);
+  const state = new ClusterState([giver, taker], [aNode({ labels: { tier: 'gold' }, record })], []);
+  assert.deepEqual(taintsOf(state, { pools: ['giver'] }), [['n1', [taint('e:NoExecute')]]]);
 });

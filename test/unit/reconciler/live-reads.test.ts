@@ -2,68 +2,68 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { noStatusSubresource, readNode, readPool, remade } from '../../../src/reconciler/live-reads.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
 const pool = aPool({}, { resourceVersion: '5' });
 const node = aNode();
 const metadata = { ...pool.metadata, resourceVersion: '6' };
 
-function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (view: View) => void = () => {}) {
-  const view = new View([pool], [node], []);
+function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (state: ClusterState) => void = () => {}) {
+  const state = new ClusterState([pool], [node], []);
   const answer = async <T>(object: T) => {
-    meanwhile(view);
+    meanwhile(state);
     return object;
   };
   const cluster = {
     getPool: () => answer(answers.pool),
     getNode: () => answer(answers.node),
   } as unknown as ClusterPort;
-  return { view, deps: { cluster, view } };
+  return { state, deps: { cluster, state } };
 }
 
 test('a pool and a node that are there are given, and known from then on', async () => {
   const answers = { pool: { ...pool, metadata }, node: aNode({ resourceVersion: '8' }) };
-  const { view, deps } = begin(answers);
+  const { state, deps } = begin(answers);
   assert.equal(await readPool('worker', pool.metadata.uid, deps), answers.pool);
   assert.equal(await readNode('n1', node.uid, deps), answers.node);
-  assert.deepEqual([view.pool('worker'), view.node('n1')], [answers.pool, answers.node]);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [answers.pool, answers.node]);
 });
 
 test('a pool and a node that are not there are forgotten', async () => {
-  const { view, deps } = begin({});
+  const { state, deps } = begin({});
   assert.deepEqual(
     [await readPool('worker', pool.metadata.uid, deps), await readNode('n1', node.uid, deps)],
     [undefined, undefined],
   );
-  assert.deepEqual([view.pool('worker'), view.node('n1')], [undefined, undefined]);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
 });
 
 test('"not found" of an earlier object does not take away the one that has its name since', async () => {
   const [pool2, node2] = [{ ...pool, metadata: { ...metadata, uid: 'later' } }, aNode({ uid: 'later' })];
-  const { view, deps } = begin({}, known => {
+  const { state, deps } = begin({}, known => {
     known.setPool(pool2);
     known.setNode(node2);
   });
   await readPool('worker', pool.metadata.uid, deps);
   await readNode('n1', node.uid, deps);
-  assert.deepEqual([view.pool('worker'), view.node('n1')], [pool2, node2]);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [pool2, node2]);
 });
 
 test('what is heard to be gone while the server is asked stays gone; a later answer brings it back', async () => {
-  const { view, deps } = begin({ pool, node }, known => {
+  const { state, deps } = begin({ pool, node }, known => {
     known.removePool('worker', pool.metadata.uid);
     known.removeNode('n1', node.uid);
   });
   await readPool('worker', pool.metadata.uid, deps);
   await readNode('n1', node.uid, deps);
-  assert.deepEqual([view.pool('worker'), view.node('n1')], [undefined, undefined]);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
   const cluster = { getPool: async () => pool, getNode: async () => node } as unknown as ClusterPort;
-  await readPool('worker', pool.metadata.uid, { cluster, view });
-  await readNode('n1', node.uid, { cluster, view });
-  assert.deepEqual([view.pool('worker'), view.node('n1')], [pool, node]);
+  await readPool('worker', pool.metadata.uid, { cluster, state });
+  await readNode('n1', node.uid, { cluster, state });
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
 });
 
 test('errors say what happened to which pool and what to type next', () => {

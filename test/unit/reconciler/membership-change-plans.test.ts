@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
 import type { NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { type MembershipChange, planMembershipChange } from '../../../src/reconciler/membership-change.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -18,7 +18,7 @@ const inA = aNode({
 const moveTo = (pool: NodePool, source?: NodePool): MembershipChange => ({
   pool: pool.metadata.name,
   to: pool.metadata.name,
-  labels: (node, claim) => labelsToJoin(node, claim.record, pool, source),
+  labels: (node, ownership) => labelsToJoin(node, ownership.record, pool, source),
 });
 const outOf = (pool: NodePool): MembershipChange => ({
   pool: pool.metadata.name,
@@ -27,7 +27,7 @@ const outOf = (pool: NodePool): MembershipChange => ({
 });
 
 test('between pools that select by one key, its value changes', () => {
-  const plan = planMembershipChange(new View([a, b], [inA], []), 'n1', moveTo(b, a));
+  const plan = planMembershipChange(new ClusterState([a, b], [inA], []), 'n1', moveTo(b, a));
   assert.deepEqual(plan?.patch?.labels, { team: 'b', tier: 'silver' });
   assert.deepEqual(plan?.changes, [
     { kind: 'label', key: 'team', action: 'change', from: 'a', to: 'b', reason: 'membership' },
@@ -36,10 +36,10 @@ test('between pools that select by one key, its value changes', () => {
 });
 
 test('a node that joins gets the label, and one that leaves loses it', () => {
-  const joined = planMembershipChange(new View([a], [aNode()], []), 'n1', moveTo(a));
+  const joined = planMembershipChange(new ClusterState([a], [aNode()], []), 'n1', moveTo(a));
   assert.deepEqual(joined?.changes[0], { kind: 'label', key: 'team', action: 'add', to: 'a', reason: 'membership' });
   assert.deepEqual([joined?.previous, joined?.owner], [undefined, 'a']);
-  const left = planMembershipChange(new View([a], [inA], []), 'n1', outOf(a));
+  const left = planMembershipChange(new ClusterState([a], [inA], []), 'n1', outOf(a));
   assert.deepEqual(left?.changes[0], {
     kind: 'label',
     key: 'team',
@@ -51,7 +51,7 @@ test('a node that joins gets the label, and one that leaves loses it', () => {
 });
 
 test('a node that has the label already gets what is left to set, and no change of membership', () => {
-  const plan = planMembershipChange(new View([a], [aNode({ labels: { team: 'a' } })], []), 'n1', moveTo(a));
+  const plan = planMembershipChange(new ClusterState([a], [aNode({ labels: { team: 'a' } })], []), 'n1', moveTo(a));
   assert.deepEqual(plan?.patch?.labels, { tier: 'gold' });
   assert.deepEqual(
     plan?.changes.map(({ key }) => key),
@@ -60,20 +60,20 @@ test('a node that has the label already gets what is left to set, and no change 
 });
 
 test('a node that nobody knows has no plan', () => {
-  assert.equal(planMembershipChange(new View([a], [], []), 'n1', moveTo(a)), undefined);
+  assert.equal(planMembershipChange(new ClusterState([a], [], []), 'n1', moveTo(a)), undefined);
 });
 
 test('a pool that strips leaves the labels by which others match the node that it gets', () => {
   const strict = aPool({ unmanaged: 'Remove' }, { name: 'strict' });
   const node = aNode({ labels: { team: 'b', other: 'x' } });
-  const plan = planMembershipChange(new View([strict, b], [node], []), 'n1', moveTo(strict));
+  const plan = planMembershipChange(new ClusterState([strict, b], [node], []), 'n1', moveTo(strict));
   assert.deepEqual([plan?.owner, plan?.patch?.labels], ['strict', { ...role('strict'), other: null }]);
 });
 
 test('why a pool gets no node comes with the next step', () => {
-  const plan = (pool: NodePool) => planMembershipChange(new View([a, pool], [inA], []), 'n1', moveTo(b, a));
+  const plan = (pool: NodePool) => planMembershipChange(new ClusterState([a, pool], [inA], []), 'n1', moveTo(b, a));
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
-  assert.throws(() => planMembershipChange(new View([a], [inA], []), 'n1', moveTo(b, a)), { kind: 'cluster' });
+  assert.throws(() => planMembershipChange(new ClusterState([a], [inA], []), 'n1', moveTo(b, a)), { kind: 'cluster' });
   assert.throws(() => plan(going), { kind: 'input', next: 'choose another pool' });
   const invalid = { ...b, spec: { ...b.spec, handler: 'NO' } };
   assert.throws(() => plan(invalid), { kind: 'input', next: /`kubectl nodepool edit b`/ });

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { type MembershipChange, planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
@@ -22,7 +22,7 @@ const inA = aNode({
 const moveTo = (pool: NodePool, source?: NodePool): MembershipChange => ({
   pool: pool.metadata.name,
   to: pool.metadata.name,
-  labels: (node, claim) => labelsToJoin(node, claim.record, pool, source),
+  labels: (node, ownership) => labelsToJoin(node, ownership.record, pool, source),
 });
 const outOf = (pool: NodePool): MembershipChange => ({
   pool: pool.metadata.name,
@@ -38,7 +38,7 @@ const movedPatch: NodePatch = {
 };
 
 test('a move is one patch: the labels of both pools, what one takes back and the other sets, and the record', () => {
-  const plan = planMembershipChange(new View([a, b], [inA], []), 'n1', moveTo(b, a));
+  const plan = planMembershipChange(new ClusterState([a, b], [inA], []), 'n1', moveTo(b, a));
   assert.deepEqual(plan?.patch, movedPatch);
   assert.deepEqual([plan?.previous, plan?.owner, plan?.node], ['a', 'b', inA]);
   assert.deepEqual(
@@ -54,13 +54,13 @@ test('a move is one patch: the labels of both pools, what one takes back and the
 });
 
 test('after the patch nothing is left to do', () => {
-  const view = new View([a, b], [patchedNode(inA, movedPatch)], []);
-  assert.deepEqual(view.claim('n1')?.owner, 'b');
-  assert.equal(planMembershipChange(view, 'n1', moveTo(b, a))?.patch, undefined);
+  const state = new ClusterState([a, b], [patchedNode(inA, movedPatch)], []);
+  assert.deepEqual(state.ownership('n1')?.owner, 'b');
+  assert.equal(planMembershipChange(state, 'n1', moveTo(b, a))?.patch, undefined);
 });
 
 test('a node that leaves is cleaned with the same patch', () => {
-  const plan = planMembershipChange(new View([a], [inA], []), 'n1', outOf(a));
+  const plan = planMembershipChange(new ClusterState([a], [inA], []), 'n1', outOf(a));
   assert.deepEqual(plan?.patch, {
     resourceVersion: '7',
     labels: { 'node-role.kubernetes.io/a': null, tier: null, own: null },
@@ -72,20 +72,20 @@ test('a node that leaves is cleaned with the same patch', () => {
 test('what an inherited pool holds without a record is cleaned too, and moves with a record', () => {
   const inherited = aPool(a.spec, { name: 'a', finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { record: _, ...bare } = inA;
-  const left = planMembershipChange(new View([inherited], [bare], []), 'n1', outOf(inherited));
+  const left = planMembershipChange(new ClusterState([inherited], [bare], []), 'n1', outOf(inherited));
   assert.deepEqual(left?.patch, {
     resourceVersion: '7',
     labels: { 'node-role.kubernetes.io/a': null, tier: null, own: null },
     taints: [taint('mine:NoExecute')],
   });
-  const moved = planMembershipChange(new View([inherited, b], [bare], []), 'n1', moveTo(b, inherited));
+  const moved = planMembershipChange(new ClusterState([inherited, b], [bare], []), 'n1', moveTo(b, inherited));
   assert.deepEqual(moved?.patch, movedPatch);
 });
 
 test('a pool that cannot have nodes is refused', () => {
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   const invalid = { ...b, spec: { handler: 'NO' } };
-  const plan = (pools: NodePool[]) => planMembershipChange(new View(pools, [inA], []), 'n1', moveTo(b, a));
+  const plan = (pools: NodePool[]) => planMembershipChange(new ClusterState(pools, [inA], []), 'n1', moveTo(b, a));
   assert.throws(() => plan([a, going]), { message: 'nodepool b is being deleted' });
   assert.throws(() => plan([a, invalid]), /nodepool b gets no nodes while its spec is invalid: spec\.handler: /);
   assert.throws(() => plan([a]), { message: 'nodepool b was deleted meanwhile' });
@@ -103,11 +103,11 @@ test('on a conflict the node is read and planned anew, and what somebody else se
     },
     getNode: async () => live,
   } as unknown as ClusterPort;
-  const view = new View([a, b], [inA], []);
+  const state = new ClusterState([a, b], [inA], []);
   const changes = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock(), changes });
+  const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock(), changes });
   assert.equal(writer.needsWrite('n1'), true);
-  const move = await writer.settle('n1');
+  const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
   assert.deepEqual(live.labels, { ...role('b'), tier: 'b', new: 'theirs' });
   assert.deepEqual(live.taints, [taint('d=b:NoSchedule')]);
@@ -124,15 +124,15 @@ test('a change that is no longer possible fails, and writes nothing', async () =
     },
     getNode: async () => stolen,
   } as unknown as ClusterPort;
-  const view = new View([a, b], [inA], []);
+  const state = new ClusterState([a, b], [inA], []);
   const writer = new NodeWriter({
     cluster,
-    view,
+    state,
     sleep: async () => {},
     clock: new FakeClock(),
     changes: new Map([['n1', moveTo(b, a)]]),
   });
-  await assert.rejects(writer.settle('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
+  await assert.rejects(writer.write('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
 
@@ -146,15 +146,15 @@ test('a change is written once: a label that a pool restores then is not removed
       return { kind: 'written', node: live };
     },
   } as unknown as ClusterPort;
-  const view = new View([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
+  const state = new ClusterState([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
   const writer = new NodeWriter({
     cluster,
-    view,
+    state,
     sleep: async () => {},
     clock: new FakeClock(),
     changes: new Map([['n1', outOf(a)]]),
   });
-  await writer.settle('n1');
-  assert.deepEqual([view.claim('n1')?.owner, writes], ['giver', 1]);
+  await writer.write('n1');
+  assert.deepEqual([state.ownership('n1')?.owner, writes], ['giver', 1]);
   assert.equal(live.labels['node-role.kubernetes.io/a'], '');
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { addFinalizer, dropFinalizer } from '../../../src/reconciler/finalizer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
@@ -19,8 +19,8 @@ function world(poolFieldManager: () => Promise<string | undefined> = async () =>
   const cluster = { setFinalizers, poolFieldManager } as unknown as ClusterPort;
   const pool = aPool({}, {});
   const bare: NodePool = { ...pool, metadata: { ...pool.metadata, finalizers: [] } };
-  const view = new View([bare], [], []);
-  const deps = { cluster, view, sleep: async () => {}, pace: new WritePace(clock) };
+  const state = new ClusterState([bare], [], []);
+  const deps = { cluster, state, sleep: async () => {}, pace: new WritePace(clock) };
   return { clock, deps, bare, writes: () => writes, add: (from = bare) => addFinalizer(from, deps) };
 }
 

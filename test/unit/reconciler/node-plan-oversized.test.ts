@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
 import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { planOf } from '../../../src/reconciler/node-plan.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { begin, role } from './node-server.ts';
 
@@ -17,30 +17,30 @@ const refused = {
     'node n1 is left as it is: its pool has unmanaged: Remove, and what that takes away does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
   next: 'remove labels or taints from the node, or set unmanaged: Keep',
 };
-const planned = (pools: NodePool[], node: Node) => planOf(new View(pools, [node], []), 'n1') ?? assert.fail();
+const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 
 test('a node with more labels than a record holds is tried each time, and fails without a request', async () => {
   const { server, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
   for (let times = 0; times < 2; times++) {
     assert.equal(writer.needsWrite('n1'), true);
-    await assert.rejects(writer.settle('n1'), refused);
+    await assert.rejects(writer.write('n1'), refused);
   }
   assert.deepEqual(server.requests, []);
 });
 
 test('it is written once somebody has removed some of the labels', async () => {
-  const { server, view, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
-  await assert.rejects(writer.settle('n1'), refused);
+  const { server, state, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
+  await assert.rejects(writer.write('n1'), refused);
   server.change({ labels: { ...role('worker'), ...many(999) } });
-  view.setNode(server.live ?? assert.fail());
-  assert.equal((await writer.settle('n1'))?.changes.length, 1000);
+  state.setNode(server.live ?? assert.fail());
+  assert.equal((await writer.write('n1'))?.changes.length, 1000);
   assert.deepEqual(server.live?.labels, { ...role('worker'), tier: 'gold' });
 });
 
 test('a node that is added to such a pool keeps its labels: the whole change is refused', async () => {
   const node = aNode({ labels: many(1001) });
   const joining = { pool: 'worker', to: 'worker', labels: () => role('worker') };
-  const plan = planMembershipChange(new View([strict], [node], []), 'n1', joining);
+  const plan = planMembershipChange(new ClusterState([strict], [node], []), 'n1', joining);
   assert.deepEqual(plan, {
     node,
     owner: undefined,
@@ -50,7 +50,7 @@ test('a node that is added to such a pool keeps its labels: the whole change is 
     isOversized: true,
   });
   const { server, writer } = begin(node, [strict], { changes: new Map([['n1', joining]]) });
-  await assert.rejects(writer.settle('n1'), refused);
+  await assert.rejects(writer.write('n1'), refused);
   assert.deepEqual(server.requests, []);
 });
 
@@ -61,7 +61,7 @@ test('a node that would join such a pool by a label that comes back stays with i
   const plan = planned([next], node);
   assert.deepEqual(plan, { node, owner: 'gone', previous: 'gone', changes: [], patch: undefined, isOversized: true });
   const { server, writer } = begin(node, [next]);
-  await assert.rejects(writer.settle('n1'), refused);
+  await assert.rejects(writer.write('n1'), refused);
   assert.deepEqual(server.requests, []);
 });
 
@@ -69,13 +69,13 @@ test('a node that would join a pool with an invalid spec by a label that comes b
   const next = aPool({ nodeSelector: { zone: 'a' }, labels: { tier: 'gold' }, handler: 'NO' }, { name: 'next' });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const { server, writer } = begin(aNode({ labels: { zone: 'b' }, record }), [next]);
-  const move = await writer.settle('n1');
+  const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, server.live?.labels], ['gone', undefined, { zone: 'a' }]);
   assert.deepEqual(server.requests, ['get pool gone', 'patch n1'], 'the invalid pool gets no finalizer');
 });
 
 test('the plan of the cluster names the node', () => {
   const node = aNode({ labels: { ...role('worker'), ...many(1001) } });
-  const { nodes, oversized } = planCluster(new View([strict], [node], []), { pools: ['worker'] });
+  const { nodes, oversized } = planCluster(new ClusterState([strict], [node], []), { pools: ['worker'] });
   assert.deepEqual([nodes, oversized], [[], ['n1']]);
 });

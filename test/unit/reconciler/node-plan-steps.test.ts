@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { noExecuteOf, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
-const planned = (pools: NodePool[], node: Node) => planOf(new View(pools, [node], []), 'n1') ?? assert.fail();
+const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 
 /** A node that has just left `a`, and by the label that comes back joins `b`. */
 function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: object } = {}) {
@@ -127,16 +127,16 @@ test('a node that is as it should be has the same plan whenever it is asked for'
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const member = aNode({ labels: { ...role('worker'), tier: 'gold' }, record });
   const free = aNode({ name: 'free' });
-  const view = new View([aPool({ labels: { tier: 'gold' } })], [member, free], []);
+  const state = new ClusterState([aPool({ labels: { tier: 'gold' } })], [member, free], []);
   for (let times = 0; times < 3; times++) {
-    assert.deepEqual(planOf(view, 'n1'), {
+    assert.deepEqual(planOf(state, 'n1'), {
       node: member,
       owner: 'worker',
       previous: 'worker',
       changes: [],
       patch: undefined,
     });
-    assert.deepEqual(planOf(view, 'free'), {
+    assert.deepEqual(planOf(state, 'free'), {
       node: free,
       owner: undefined,
       previous: undefined,
@@ -176,7 +176,7 @@ test('rivals keep the labels by which they match, of pools that strip the others
 });
 
 test('an unknown node has no plan', () => {
-  assert.equal(planOf(new View([aPool()], [], []), 'n1'), undefined);
+  assert.equal(planOf(new ClusterState([aPool()], [], []), 'n1'), undefined);
 });
 
 test('a node as its patch leaves it: labels set and taken off, taints and record replaced, all else as it was', () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
-const planned = (pools: NodePool[], node: Node) => planOf(new View(pools, [node], []), 'n1') ?? assert.fail();
+const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 const texts = (changes: ReturnType<typeof planned>['changes']) =>
   changes.map(({ key, action, from, to, reason }) => [key, action, from, to, reason].join(' '));
 

@@ -1,9 +1,9 @@
 /** A server with one node, for tests of the node writer: the test says what happens on the way. */
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -71,9 +71,9 @@ export class Server {
 
 export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWriterDeps> = {}) {
   const server = new Server(node);
-  const view = new View(pools, [node], []);
+  const state = new ClusterState(pools, [node], []);
   const clock = new FakeClock();
   const sleep = async (ms: number) => void server.slept.push(ms);
-  const writer = new NodeWriter({ cluster: server.port, view, sleep, clock, ...more });
-  return { server, view, clock, writer };
+  const writer = new NodeWriter({ cluster: server.port, state, sleep, clock, ...more });
+  return { server, state, clock, writer };
 }

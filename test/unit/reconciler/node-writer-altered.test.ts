@@ -12,13 +12,13 @@ const withoutRecord = ({ record: _, ...node }: Node) => node;
 
 /** The error of a write that is refused or altered. */
 async function refusal(writer: NodeWriter): Promise<NodeWriteError> {
-  const error = await writer.settle('n1').catch((error: unknown) => error);
+  const error = await writer.write('n1').catch((error: unknown) => error);
   assert.ok(error instanceof NodeWriteError);
   return error;
 }
 
 test('a label that the server stores with another value: the error names it, what was sent and what was found', async () => {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(writer);
   assert.deepEqual(
@@ -31,7 +31,7 @@ test('a label that the server stores with another value: the error names it, wha
   );
   assert.deepEqual([retryAfterMs, isHeldBack], [1000, false]);
   assert.deepEqual(server.requests, ['patch n1']);
-  assert.equal(view.node('n1'), server.live);
+  assert.equal(state.node('n1'), server.live);
 });
 
 test('the node has joined its pool all the same: the move is told without the change that was not kept', async () => {
@@ -77,32 +77,32 @@ test('an altered write is repeated after 1 s, 2 s, 4 s; before that it is held b
 });
 
 test('once a write is stored as it was sent, the next one that is altered is repeated after 1 s again', async () => {
-  const { server, view, clock, writer } = begin(fresh);
+  const { server, state, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   await refusal(writer);
   clock.freeze(1000);
   assert.equal((await refusal(writer)).retryAfterMs, 2000);
   server.admit = node => node;
   clock.freeze(2000);
-  assert.deepEqual(await writer.settle('n1'), {
+  assert.deepEqual(await writer.write('n1'), {
     node: 'n1',
     from: 'worker',
     to: 'worker',
     changes: [{ kind: 'label', key: 'tier', action: 'change', from: 'silver', to: 'gold', reason: 'drift' }],
   });
   server.change({ labels: role('worker') });
-  view.setNode(server.live ?? assert.fail());
+  state.setNode(server.live ?? assert.fail());
   server.admit = withTier('silver');
   assert.equal((await refusal(writer)).retryAfterMs, 1000);
 });
 
 test('an altered write does not hold back another one: the pool was edited meanwhile', async () => {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   await refusal(writer);
   server.admit = node => node;
-  view.setPool({ ...worker, spec: { labels: { tier: 'bronze' } }, metadata: { ...worker.metadata, generation: 2 } });
-  assert.equal((await writer.settle('n1'))?.changes[0]?.to, 'bronze');
+  state.setPool({ ...worker, spec: { labels: { tier: 'bronze' } }, metadata: { ...worker.metadata, generation: 2 } });
+  assert.equal((await writer.write('n1'))?.changes[0]?.to, 'bronze');
 });
 
 test('a membership change is written once, whatever the server makes of it', async () => {
@@ -112,14 +112,14 @@ test('a membership change is written once, whatever the server makes of it', asy
   const { message } = await refusal(writer);
   assert.match(message, /label node-role\.kubernetes\.io\/worker was sent with value "" and removed/);
   assert.equal(writer.needsWrite('n1'), false, 'the node is no member');
-  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(await writer.write('n1'), undefined);
   assert.equal(server.sent.length, 1);
 });
 
 test('a node that is deleted while its altered write is under way has the error too', async () => {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
-  server.onPatch = () => void view.removeNode('n1', fresh.uid);
+  server.onPatch = () => void state.removeNode('n1', fresh.uid);
   assert.match((await refusal(writer)).message, /label tier was sent with value "gold" and is "silver"$/);
 });
 
@@ -129,10 +129,10 @@ test('what one call wrote before the altered write is told once, with the error 
     record: recordOf({ pool: 'other', labels: { tier: 'old' } }),
   });
   const other = aPool({ labels: { tier: 'old' } }, { name: 'other', creationTimestamp: '2026-02-01T00:00:00Z' });
-  const { server, view, writer } = begin(moving, [worker, other]);
+  const { server, state, writer } = begin(moving, [worker, other]);
   server.onPatch = attempt => {
     const spec = { labels: { tier: 'gold', more: 'x' } };
-    if (attempt === 1) view.setPool({ ...worker, spec, metadata: { ...worker.metadata, generation: 2 } });
+    if (attempt === 1) state.setPool({ ...worker, spec, metadata: { ...worker.metadata, generation: 2 } });
     else server.admit = node => ({ ...node, labels: { ...node.labels, more: 'y' } });
     return undefined;
   };

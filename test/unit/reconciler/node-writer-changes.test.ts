@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { MembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -19,20 +19,20 @@ const joining: MembershipChange = {
 const cluster = {} as ClusterPort;
 
 function begin(pools: (typeof worker)[], nodes: Node[]) {
-  const view = new View(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, []);
   const changes = new Map([['n1', joining]]);
-  return new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock(), changes });
+  return new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock(), changes });
 }
 
 test('a node that was deleted meanwhile fails the change', async () => {
   const writer = begin([worker], []);
   assert.equal(writer.needsWrite('n1'), true);
-  await assert.rejects(writer.settle('n1'), { kind: 'cluster', message: 'node n1 was deleted meanwhile' });
+  await assert.rejects(writer.write('n1'), { kind: 'cluster', message: 'node n1 was deleted meanwhile' });
 });
 
 test('where the pool has gone too, nothing is left to do', async () => {
   const writer = begin([], []);
-  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(await writer.write('n1'), undefined);
   assert.equal(writer.needsWrite('n1'), false);
 });
 
@@ -40,6 +40,6 @@ test('a node that is a member already, with all that the pool sets, is not writt
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
   const writer = begin([worker], [aNode({ labels, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) })]);
   assert.equal(writer.needsWrite('n1'), true, 'it is looked at');
-  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(await writer.write('n1'), undefined);
   assert.equal(writer.needsWrite('n1'), false);
 });

@@ -6,8 +6,8 @@ import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';
 
 test('what differs is written with one guarded patch, and told', async () => {
-  const { server, view, writer } = begin(fresh);
-  assert.deepEqual(await writer.settle('n1'), {
+  const { server, state, writer } = begin(fresh);
+  assert.deepEqual(await writer.write('n1'), {
     node: 'n1',
     from: undefined,
     to: 'worker',
@@ -20,34 +20,34 @@ test('what differs is written with one guarded patch, and told', async () => {
       record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
     },
   ]);
-  assert.equal(view.node('n1'), server.live);
+  assert.equal(state.node('n1'), server.live);
   assert.equal(writer.needsWrite('n1'), false);
-  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(await writer.write('n1'), undefined);
   assert.deepEqual(server.requests, ['patch n1']);
 });
 
 test('a node that needs nothing, or is not there, costs no request', async () => {
   const { server, writer } = begin(aNode());
-  assert.deepEqual([await writer.settle('n1'), await writer.settle('nobody')], [undefined, undefined]);
+  assert.deepEqual([await writer.write('n1'), await writer.write('nobody')], [undefined, undefined]);
   assert.deepEqual(server.requests, []);
 });
 
 test('one write at a time: who asks meanwhile waits for it, and is told nothing', async () => {
-  const { server, view, writer } = begin(fresh);
-  const first = writer.settle('n1');
-  assert.equal(await writer.settle('n1'), undefined);
-  assert.equal(view.node('n1')?.labels.tier, 'gold');
+  const { server, state, writer } = begin(fresh);
+  const first = writer.write('n1');
+  assert.equal(await writer.write('n1'), undefined);
+  assert.equal(state.node('n1')?.labels.tier, 'gold');
   assert.equal((await first)?.to, 'worker');
   assert.deepEqual(server.requests, ['patch n1']);
   server.change({ labels: role('worker') });
-  view.setNode(server.live ?? assert.fail());
-  assert.equal((await writer.settle('n1'))?.changes.length, 1, 'and the next is written again');
+  state.setNode(server.live ?? assert.fail());
+  assert.equal((await writer.write('n1'))?.changes.length, 1, 'and the next is written again');
 });
 
 test('a conflict: the node is read and planned anew, and what others set stays', async () => {
   const { server, writer } = begin(fresh);
   server.change({ taints: [taint('theirs:NoExecute')], labels: { ...fresh.labels, tier: 'theirs' } });
-  const move = await writer.settle('n1');
+  const move = await writer.write('n1');
   assert.deepEqual(server.requests, ['patch n1', 'get n1', 'patch n1']);
   assert.deepEqual(server.live?.taints, [taint('theirs:NoExecute')]);
   assert.deepEqual(move?.changes, [
@@ -56,17 +56,17 @@ test('a conflict: the node is read and planned anew, and what others set stays',
 });
 
 test('a conflict after which nothing is left to do is no write', async () => {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.change({ labels: {} });
-  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(await writer.write('n1'), undefined);
   assert.deepEqual(server.requests, ['patch n1', 'get n1']);
-  assert.equal(view.node('n1'), server.live);
+  assert.equal(state.node('n1'), server.live);
 });
 
 test('conflict after conflict: the first is tried again at once, the others later and later, 50 times at most', async () => {
   const { server, writer } = begin(fresh);
   server.onPatch = () => ({ kind: 'conflict' });
-  await assert.rejects(writer.settle('n1'), {
+  await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: 'node n1 was changed by somebody else 50 times in a row between our read and our write',
     next: 'nothing of theirs was overwritten; try again when they are done',
@@ -76,48 +76,48 @@ test('conflict after conflict: the first is tried again at once, the others late
   assert.ok(server.slept.every((ms, attempt) => ms >= 0 && ms <= Math.min(2 ** (attempt + 1), 200)));
   assert.ok(server.slept.some(ms => ms > 8));
   server.onPatch = () => undefined;
-  assert.equal((await writer.settle('n1'))?.to, 'worker', 'it is tried anew when it is asked for again');
+  assert.equal((await writer.write('n1'))?.to, 'worker', 'it is tried anew when it is asked for again');
 });
 
 test('a write that gets through after many conflicts counts', async () => {
   const { server, writer } = begin(fresh);
   server.onPatch = attempt => (attempt < 49 ? { kind: 'conflict' } : undefined);
-  assert.equal((await writer.settle('n1'))?.to, 'worker');
+  assert.equal((await writer.write('n1'))?.to, 'worker');
 });
 
 test('a node that goes, before the write or while a conflict is looked at, is forgotten', async () => {
   const gone = begin(fresh);
   gone.server.live = undefined;
-  assert.equal(await gone.writer.settle('n1'), undefined);
-  assert.deepEqual([gone.server.requests, gone.view.node('n1')], [['patch n1', 'get n1'], undefined]);
+  assert.equal(await gone.writer.write('n1'), undefined);
+  assert.deepEqual([gone.server.requests, gone.state.node('n1')], [['patch n1', 'get n1'], undefined]);
 
   const going = begin(fresh);
   going.server.onPatch = () => {
     going.server.live = undefined;
     return { kind: 'conflict' };
   };
-  assert.equal(await going.writer.settle('n1'), undefined);
-  assert.deepEqual([going.server.requests, going.view.node('n1')], [['patch n1', 'get n1'], undefined]);
+  assert.equal(await going.writer.write('n1'), undefined);
+  assert.deepEqual([going.server.requests, going.state.node('n1')], [['patch n1', 'get n1'], undefined]);
 });
 
 test('a pool has the finalizer before it gets its first node', async () => {
-  const { server, view, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
-  assert.equal((await writer.settle('n1'))?.to, 'worker');
+  const { server, state, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
+  assert.equal((await writer.write('n1'))?.to, 'worker');
   assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'patch n1']);
-  assert.deepEqual(view.pool('worker')?.metadata.finalizers, [FINALIZER]);
+  assert.deepEqual(state.pool('worker')?.metadata.finalizers, [FINALIZER]);
 });
 
 test('a pool that goes while it gets the finalizer gets no node', async () => {
   const { server, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
   server.onFinalizers = () => undefined;
-  assert.equal(await writer.settle('n1'), undefined);
+  assert.equal(await writer.write('n1'), undefined);
   assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'get pool worker']);
 });
 
 test('a node that leaves needs nobody’s finalizer', async () => {
   const held = aNode({ labels: { tier: 'gold' }, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) });
   const { server, writer } = begin(held, [aPool({ labels: { tier: 'gold' } })]);
-  const move = await writer.settle('n1');
+  const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, server.requests], ['worker', undefined, ['patch n1']]);
 });
 
@@ -127,13 +127,13 @@ test('what turns out to be left after a write is written too: one story from the
     labels: { ...role('other'), tier: 'gold' },
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
-  const { server, view, writer } = begin(inWorker, [worker, other]);
+  const { server, state, writer } = begin(inWorker, [worker, other]);
   server.onPatch = attempt => {
     const edited = { ...other, spec: { labels: { own: '2' } }, metadata: { ...other.metadata, generation: 2 } };
-    if (attempt === 1) view.setPool(edited);
+    if (attempt === 1) state.setPool(edited);
     return undefined;
   };
-  const move = await writer.settle('n1');
+  const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, server.sent.length], ['worker', 'other', 2]);
   assert.deepEqual(
     move?.changes.map(({ key, action, to }) => [key, action, to]),
@@ -151,7 +151,7 @@ test('pools that would hand the node to each other for ever: it says so, and wri
   const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
   const { server, writer } = begin(aNode({ labels: { accelerator: 'nvidia' }, record }), [gpu, nvidia]);
   assert.deepEqual([writer.needsWrite('n1'), writer.needsWrite('n1')], [true, true]);
-  await assert.rejects(writer.settle('n1'), {
+  await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message:
       'node n1 would go round for ever between the pools gpu, nvidia: labels that one sets make it a member of another',
@@ -165,7 +165,7 @@ test('a NoExecute taint that was not agreed to is not set, one that was is', asy
   const refused = begin(fresh, [evicting], {
     consent: new Set(['n1 evict=later:NoExecute', 'n2 evict=now:NoExecute']),
   });
-  await assert.rejects(refused.writer.settle('n1'), {
+  await assert.rejects(refused.writer.write('n1'), {
     kind: 'cluster',
     next: 'run the command again to see which pods that would evict',
     message: /^node n1 was changed meanwhile and would now get the taint evict=now:NoExecute, which was not agreed to/,
@@ -173,7 +173,7 @@ test('a NoExecute taint that was not agreed to is not set, one that was is', asy
   assert.deepEqual(refused.server.requests, []);
 
   const agreed = begin(fresh, [evicting], { consent: new Set(['n1 evict=now:NoExecute']) });
-  assert.equal((await agreed.writer.settle('n1'))?.to, 'worker');
+  assert.equal((await agreed.writer.write('n1'))?.to, 'worker');
   const unasked = begin(fresh, [evicting]);
-  assert.equal((await unasked.writer.settle('n1'))?.to, 'worker');
+  assert.equal((await unasked.writer.write('n1'))?.to, 'worker');
 });

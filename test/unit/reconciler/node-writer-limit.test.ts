@@ -10,7 +10,7 @@ import { aPool, recordOf } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';
 
 async function refusal(writer: NodeWriter): Promise<NodeWriteError> {
-  const error = await writer.settle('n1').catch((error: unknown) => error);
+  const error = await writer.write('n1').catch((error: unknown) => error);
   assert.ok(error instanceof NodeWriteError);
   return error;
 }
@@ -24,27 +24,27 @@ const tierOf = (pool: NodePool, tier: string, generation: number): NodePool => (
 /** One write at 0 s, 1 s, ... 9 s, each for an edit of the pool; it is 10 s then, and an 11th edit is to be written. */
 async function edited() {
   const parts = begin(fresh);
-  const { view, writer, clock } = parts;
+  const { state, writer, clock } = parts;
   for (let write = 1; write <= 10; write++) {
-    view.setPool(tierOf(worker, `v${write}`, write));
-    assert.equal((await writer.settle('n1'))?.changes.length, 1);
+    state.setPool(tierOf(worker, `v${write}`, write));
+    assert.equal((await writer.write('n1'))?.changes.length, 1);
     clock.freeze(1000);
   }
-  view.setPool(tierOf(worker, 'v11', 11));
+  state.setPool(tierOf(worker, 'v11', 11));
   return parts;
 }
 
 /** One write a second that repairs what something else changes; it is 10 s then, and the 11th is to be repaired. */
 async function contested() {
   const parts = begin(fresh);
-  const { server, view, writer, clock } = parts;
+  const { server, state, writer, clock } = parts;
   server.fieldManager = 'kubectl-label';
   const drift = () => {
     server.change({ labels: { ...role('worker'), tier: 'theirs' } });
-    view.setNode(server.live ?? assert.fail());
+    state.setNode(server.live ?? assert.fail());
   };
   for (let write = 1; write <= 10; write++) {
-    await writer.settle('n1');
+    await writer.write('n1');
     clock.freeze(1000);
     drift();
   }
@@ -75,7 +75,7 @@ test('a node at its limit is held back without a request until it may be written
   assert.deepEqual([held.message, held.retryAfterMs, held.isHeldBack], [first.message, 1, true]);
   assert.equal(server.requests.length, 10);
   clock.freeze(1);
-  assert.equal((await writer.settle('n1'))?.changes[0]?.to, 'v11');
+  assert.equal((await writer.write('n1'))?.changes[0]?.to, 'v11');
 });
 
 test('something else that keeps changing the node: the error names it and what it changes, and the node waits for a minute', async () => {
@@ -91,14 +91,14 @@ test('something else that keeps changing the node: the error names it and what i
   assert.deepEqual([retryAfterMs, isHeldBack], [59_000, false], 'a minute from the last write');
   assert.deepEqual(server.requests.slice(10), ['manager of n1 metadata.labels.tier']);
   clock.freeze(59_000);
-  assert.equal((await writer.settle('n1'))?.changes[0]?.to, 'gold');
+  assert.equal((await writer.write('n1'))?.changes[0]?.to, 'gold');
 });
 
 test('a contested node that is right again fails its pool until it stays so for 10 s', async () => {
-  const { server, view, clock, writer } = await contested();
+  const { server, state, clock, writer } = await contested();
   const { message } = await refusal(writer);
   server.change({ labels: { ...role('worker'), tier: 'gold' } });
-  view.setNode(server.live ?? assert.fail());
+  state.setNode(server.live ?? assert.fail());
   clock.freeze(4000);
   assert.equal(writer.needsWrite('n1'), false);
   const error = writer.contested('n1') ?? assert.fail();
@@ -112,7 +112,7 @@ test('a contested node gets one write a minute from then on', async () => {
   const { server, clock, writer, drift } = await contested();
   await refusal(writer);
   clock.freeze(59_000);
-  await writer.settle('n1');
+  await writer.write('n1');
   clock.freeze(1000);
   drift();
   const { retryAfterMs, isHeldBack } = await refusal(writer);
@@ -124,8 +124,8 @@ test('writers of one run share the count', async () => {
   const pace = new WritePace(new FakeClock());
   const [first, second] = [begin(fresh, [worker], { pace }), begin(fresh, [worker], { pace })];
   for (let write = 1; write <= 10; write++) {
-    first.view.setPool(tierOf(worker, `v${write}`, write));
-    await first.writer.settle('n1');
+    first.state.setPool(tierOf(worker, `v${write}`, write));
+    await first.writer.write('n1');
   }
   assert.equal((await refusal(second.writer)).retryAfterMs, 60_000);
   assert.deepEqual(second.server.requests, []);
@@ -135,10 +135,10 @@ test('the limit counts writes of one call too: what was written before is told w
   const other = aPool({ labels: { own: '1' } }, { name: 'other', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const leaving = { ...fresh, labels: { ...role('other'), tier: 'gold' }, record };
-  const { server, view, writer } = begin(leaving, [worker, other]);
+  const { server, state, writer } = begin(leaving, [worker, other]);
   server.onPatch = attempt => {
     const spec = { labels: { own: String(attempt + 1) } };
-    view.setPool({ ...other, spec, metadata: { ...other.metadata, generation: attempt + 1 } });
+    state.setPool({ ...other, spec, metadata: { ...other.metadata, generation: attempt + 1 } });
     return undefined;
   };
   const { move, isHeldBack } = await refusal(writer);

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { type NodeOutcome, PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -20,19 +20,19 @@ const node = aNode({
 });
 
 /** @param answer to the patch, after `stored` of what it asks for */
-function begin(answer: (stored: Node, attempt: number, view: View) => Node) {
-  const view = new View([a, b], [node], []);
+function begin(answer: (stored: Node, attempt: number, state: ClusterState) => Node) {
+  const state = new ClusterState([a, b], [node], []);
   let attempt = 0;
   const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
     await new Promise(setImmediate);
-    const stored = patchedNode(view.node(name) ?? assert.fail(), patch);
+    const stored = patchedNode(state.node(name) ?? assert.fail(), patch);
     attempt++;
-    return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, view) };
+    return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, state) };
   };
   const cluster = { patchNode } as ClusterPort;
   const nodes = new PoolNodes({
     cluster,
-    view,
+    state,
     limit: createLimiter(4),
     sleep: async () => {},
     clock: new FakeClock(),
@@ -46,15 +46,15 @@ const told = ({ moves }: NodeOutcome) => moves.map(({ node, from, to }) => `${no
 test('two pools wait for one write that the server alters: both have the failure, one has the move', async () => {
   const { nodes, outcome } = begin(stored => ({ ...stored, labels: { ...stored.labels, tier: 'x' } }));
   const [first, second] = [outcome(), outcome()];
-  await Promise.all([nodes.settle('a', first), nodes.settle('b', second)]);
+  await Promise.all([nodes.apply('a', first), nodes.apply('b', second)]);
   assert.deepEqual([first.failures.length, second.failures.length], [1, 1]);
   assert.deepEqual([told(first), told(second)], [['n1: a to b'], []]);
   assert.ok(first.retryAfterMs !== undefined && first.retryAfterMs === second.retryAfterMs);
 });
 
 /** What pool b is to be after the first write, so that another is due. */
-function edit(view: View): void {
-  view.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
+function edit(state: ClusterState): void {
+  state.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
 }
 
 test('a write that a later attempt’s error follows is told with the error, which stays as it is', async () => {
@@ -62,13 +62,13 @@ test('a write that a later attempt’s error follows is told with the error, whi
     items: ['x'],
     isTransient: true,
   });
-  const { nodes, outcome } = begin((stored, attempt, view) => {
+  const { nodes, outcome } = begin((stored, attempt, state) => {
     if (attempt > 1) throw refusal;
-    edit(view);
+    edit(state);
     return stored;
   });
   const result = outcome();
-  await nodes.settle('b', result);
+  await nodes.apply('b', result);
   assert.deepEqual(told(result), ['n1: a to b']);
   assert.deepEqual(
     result.moves[0]?.changes.map(({ key, to }) => [key, to]),
@@ -79,12 +79,12 @@ test('a write that a later attempt’s error follows is told with the error, whi
 });
 
 test('so is one before a write that the server alters', async () => {
-  const { nodes, outcome } = begin((stored, attempt, view) => {
-    if (attempt === 1) edit(view);
+  const { nodes, outcome } = begin((stored, attempt, state) => {
+    if (attempt === 1) edit(state);
     return attempt === 1 ? stored : { ...stored, labels: { ...stored.labels, more: 'y' } };
   });
   const result = outcome();
-  await nodes.settle('b', result);
+  await nodes.apply('b', result);
   assert.deepEqual(told(result), ['n1: a to b']);
   assert.deepEqual(
     result.moves[0]?.changes.map(({ key, to }) => [key, to]),

@@ -16,46 +16,46 @@ for (const [record, problem] of [
 ] as const) {
   test(`an invalid record is replaced, and the move says what was wrong: ${problem}`, async () => {
     const { server, writer } = begin({ ...fresh, record });
-    assert.equal((await writer.settle('n1'))?.invalidRecord, problem);
+    assert.equal((await writer.write('n1'))?.invalidRecord, problem);
     assert.equal(server.live?.record, written);
   });
 }
 
 test('the invalid record of a node that is in no pool is removed only where it names a pool', async () => {
   const named = begin({ ...fresh, labels: {}, record: '{"pool":"gone","labels":{"_/_":"x"}}' });
-  assert.equal((await named.writer.settle('n1'))?.invalidRecord, 'with 1 labels or taints that no pool sets');
+  assert.equal((await named.writer.write('n1'))?.invalidRecord, 'with 1 labels or taints that no pool sets');
   assert.equal(named.server.live?.record, undefined);
   const unnamed = begin({ ...fresh, labels: {}, record: '{' });
-  assert.equal(await unnamed.writer.settle('n1'), undefined);
+  assert.equal(await unnamed.writer.write('n1'), undefined);
   assert.equal(unnamed.server.live?.record, '{');
 });
 
 test('a valid record that is replaced has no problem', async () => {
   const { writer } = begin({ ...fresh, record: recordOf({ pool: 'worker', labels: { tier: 'silver' } }) });
-  const move = (await writer.settle('n1')) ?? assert.fail();
+  const move = (await writer.write('n1')) ?? assert.fail();
   assert.equal('invalidRecord' in move, false);
 });
 
 test('one call that writes twice tells of the invalid record that its first write replaced', async () => {
-  const { server, view, writer } = begin({ ...fresh, record: '{' });
+  const { server, state, writer } = begin({ ...fresh, record: '{' });
   server.onPatch = attempt => {
     const spec = { labels: { tier: 'silver' } };
-    if (attempt === 1) view.setPool({ ...worker, spec, metadata: { ...worker.metadata, generation: 2 } });
+    if (attempt === 1) state.setPool({ ...worker, spec, metadata: { ...worker.metadata, generation: 2 } });
     return undefined;
   };
-  const move = await writer.settle('n1');
+  const move = await writer.write('n1');
   assert.deepEqual([server.sent.length, move?.changes.length, move?.invalidRecord], [2, 2, 'not JSON']);
 });
 
 /** What a call throws whose write fails, and the one before it where `isLater`. */
 async function thrown(error: unknown, isLater: boolean): Promise<unknown> {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.onPatch = attempt => {
     if (isLater === attempt > 1) throw error;
-    view.setPool({ ...worker, spec: {}, metadata: { ...worker.metadata, generation: 2 } });
+    state.setPool({ ...worker, spec: {}, metadata: { ...worker.metadata, generation: 2 } });
     return undefined;
   };
-  return writer.settle('n1').catch((reason: unknown) => reason);
+  return writer.write('n1').catch((reason: unknown) => reason);
 }
 
 test('an error is thrown as it is, unless the call has written before: then it carries the move', async () => {
@@ -71,24 +71,24 @@ test('an error is thrown as it is, unless the call has written before: then it c
 });
 
 test('a patch that is answered 404 by a server that still has the node is an error', async () => {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.onPatch = () => ({ kind: 'gone' });
-  await assert.rejects(writer.settle('n1'), {
+  await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: 'cannot patch Node "n1": the server answered that it does not exist, and still has it when it is read',
     next: 'look for a proxy before the API server that answers in its place; see request and answer with -v 8',
   });
-  assert.deepEqual([server.requests, view.node('n1')], [['patch n1', 'get n1'], server.live]);
+  assert.deepEqual([server.requests, state.node('n1')], [['patch n1', 'get n1'], server.live]);
 });
 
 test('a node that was deleted and created again under its name is written as the new one', async () => {
-  const { server, view, writer } = begin(fresh);
+  const { server, state, writer } = begin(fresh);
   server.onPatch = attempt => {
     if (attempt > 1) return undefined;
     server.change({ uid: 'uid-later' });
     return { kind: 'gone' };
   };
-  assert.equal((await writer.settle('n1'))?.to, 'worker');
+  assert.equal((await writer.write('n1'))?.to, 'worker');
   assert.deepEqual(server.requests, ['patch n1', 'get n1', 'patch n1']);
-  assert.equal(view.node('n1')?.uid, 'uid-later');
+  assert.equal(state.node('n1')?.uid, 'uid-later');
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -18,37 +18,41 @@ test('what was found to need nothing is looked at again when its node or its poo
     labels: { ...ROLE, tier: 'gold' },
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
-  const view = new View([pool], [node], []);
-  const writer = new NodeWriter({ cluster: unused, view, sleep: async () => {}, clock: new FakeClock() });
+  const state = new ClusterState([pool], [node], []);
+  const writer = new NodeWriter({ cluster: unused, state, sleep: async () => {}, clock: new FakeClock() });
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
-  view.setNode({ ...node, resourceVersion: '8', labels: { ...ROLE, tier: 'drift' } });
+  state.setNode({ ...node, resourceVersion: '8', labels: { ...ROLE, tier: 'drift' } });
   assert.deepEqual([asked(), asked()], [true, true]);
-  view.setNode({ ...node, resourceVersion: '9' });
+  state.setNode({ ...node, resourceVersion: '9' });
   assert.equal(asked(), false);
   const silver = { ...pool, spec: { labels: { tier: 'silver' } }, metadata: { ...pool.metadata, generation: 2 } };
-  view.setPool(silver);
+  state.setPool(silver);
   assert.equal(asked(), true);
-  view.setPool({ ...pool, metadata: { ...pool.metadata, generation: 3 } });
+  state.setPool({ ...pool, metadata: { ...pool.metadata, generation: 3 } });
   assert.equal(asked(), false);
-  view.removePool('worker', pool.metadata.uid);
+  state.removePool('worker', pool.metadata.uid);
   assert.equal(asked(), true, 'it is let go');
   assert.equal(writer.needsWrite('nobody'), false);
 });
 
-test('a pool that leaves the view while its nodes are written is asked for before the next node is released', async () => {
+test('a pool that leaves the state while its nodes are written is asked for before the next node is released', async () => {
   const labels = { ...ROLE, tier: 'gold' };
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const pool = aPool({ labels: { tier: 'gold' } }, { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] });
   for (const answer of ['there', 'gone', 'refused'] as const) {
-    const view = new View([pool], [aNode({ name: 'a', labels: ROLE }), aNode({ name: 'b', labels: ROLE })], []);
-    view.setNode(aNode({ name: 'b', resourceVersion: '8', labels, record }));
+    const state = new ClusterState(
+      [pool],
+      [aNode({ name: 'a', labels: ROLE }), aNode({ name: 'b', labels: ROLE })],
+      [],
+    );
+    state.setNode(aNode({ name: 'b', resourceVersion: '8', labels, record }));
     const written: string[] = [];
     const cluster = {
       async patchNode(name: string, patch: { record?: string | null }) {
         written.push(name);
-        view.removePool('worker', pool.metadata.uid);
+        state.removePool('worker', pool.metadata.uid);
         const rest = patch.record === null ? { labels: ROLE } : { labels, record };
         return { kind: 'written', node: aNode({ name, resourceVersion: String(8 + written.length), ...rest }) };
       },
@@ -57,12 +61,12 @@ test('a pool that leaves the view while its nodes are written is asked for befor
         return answer === 'there' ? pool : undefined;
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock() });
-    const settled = async (name: string) => (await Promise.allSettled([writer.settle(name)]))[0].status;
+    const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock() });
+    const settled = async (name: string) => (await Promise.allSettled([writer.write(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];
     assert.deepEqual(written.toSorted(), kept, answer);
-    assert.equal(view.pool('worker') === undefined, answer !== 'there');
+    assert.equal(state.pool('worker') === undefined, answer !== 'there');
     const ends = answer === 'refused' ? ['rejected', 'rejected'] : ['fulfilled', 'fulfilled'];
     assert.deepEqual(both, ends);
   }

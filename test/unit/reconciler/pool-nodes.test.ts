@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { WriteFailure } from '../../../src/reconciler/failure.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -17,15 +17,19 @@ const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 /** Settles a pool of 60 nodes whose first 40 fail with the error. */
 async function settle(error: NodepoolError) {
   const nodes = NAMES.map(name => aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }));
-  const view = new View([aPool({ labels: { tier: 'gold' } }, { name: 'worker', finalizers: [FINALIZER] })], nodes, []);
+  const state = new ClusterState(
+    [aPool({ labels: { tier: 'gold' } }, { name: 'worker', finalizers: [FINALIZER] })],
+    nodes,
+    [],
+  );
   const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
     if (NAMES.indexOf(name) < 40) throw error;
-    const node = patchedNode(view.node(name) ?? assert.fail(), patch);
+    const node = patchedNode(state.node(name) ?? assert.fail(), patch);
     return { kind: 'written', node: { ...node, resourceVersion: '9' } };
   };
   const cluster = { patchNode } as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes({ cluster, view, limit: createLimiter(4), sleep: async () => {}, clock: new FakeClock() }).settle(
+  await new PoolNodes({ cluster, state, limit: createLimiter(4), sleep: async () => {}, clock: new FakeClock() }).apply(
     'worker',
     outcome,
   );
@@ -52,8 +56,8 @@ test('where some nodes are written, others that cannot be written are due: a sta
     aNode({ name: 'new', labels: role }),
     aNode({ name: 'done', labels: role, record: recordOf({ pool: 'worker' }) }),
   ];
-  const view = new View([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
-  const options = { cluster: {} as ClusterPort, view, limit: createLimiter(4), sleep: async () => {} };
+  const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
+  const options = { cluster: {} as ClusterPort, state, limit: createLimiter(4), sleep: async () => {} };
   const due = (only?: Set<string>) =>
     new PoolNodes({ ...options, clock: new FakeClock(), ...(only === undefined ? {} : { only }) }).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);

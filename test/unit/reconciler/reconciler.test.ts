@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -14,20 +14,20 @@ const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER
 
 /** A reconciler whose requests answer as told, and what is seen of it. */
 function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>) {
-  const view = new View(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, []);
   const told: string[] = [];
-  view.observe({ concerned: names => told.push(...names), nodeGone: () => {} });
+  state.observe({ concerned: names => told.push(...names), nodeGone: () => {} });
   const cluster = { createEvent: async () => {}, ...answers } as ClusterPort;
   const now = () => new Date('2026-01-01T00:00:00Z');
   const options = {
     cluster,
-    view,
+    state,
     limit: <T>(work: () => Promise<T>) => work(),
     now,
     sleep: async () => {},
     clock: new FakeClock(),
   };
-  return { view, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
+  return { state, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
 }
 
 /** As the server answers a status write: a later resourceVersion. */
@@ -39,7 +39,7 @@ function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
 test('a status of its own enqueues nothing, whether its answer or the cache is first: a failure in new words would spin', async () => {
   let failures = 0;
   for (const first of ['answer', 'cache'] as const) {
-    const { view, told, reconciler } = create(
+    const { state, told, reconciler } = create(
       [aPool({ labels: { tier: 'gold' } }, METADATA)],
       [aNode({ name: 'a', labels: ROLE })],
       {
@@ -48,7 +48,7 @@ test('a status of its own enqueues nothing, whether its answer or the cache is f
         },
         patchStatus: async (pool, status): Promise<PoolWrite> => {
           const written = withStatus(pool, status);
-          if (first === 'cache') view.setPool(structuredClone(written));
+          if (first === 'cache') state.setPool(structuredClone(written));
           return { kind: 'written', pool: written };
         },
       },
@@ -56,8 +56,8 @@ test('a status of its own enqueues nothing, whether its answer or the cache is f
     const [before, after] = [await reconciler.reconcile('worker'), await reconciler.reconcile('worker')];
     assert.notDeepEqual(before.status?.conditions, after.status?.conditions);
     assert.deepEqual(told, [], first);
-    const pool = view.pool('worker') ?? assert.fail();
-    view.setPool(withStatus(pool, { ...(pool.status ?? assert.fail()), nodeCount: 7 }));
+    const pool = state.pool('worker') ?? assert.fail();
+    state.setPool(withStatus(pool, { ...(pool.status ?? assert.fail()), nodeCount: 7 }));
     assert.deepEqual(told, ['worker'], 'what somebody else wrote into it is put right');
   }
 });
@@ -66,13 +66,13 @@ test('a record of a pool that is not known yet: the pool is asked for before its
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const node = aNode({ name: 'a', labels: { ...ROLE, tier: 'gold' }, record });
   const pool = aPool({ labels: { tier: 'gold' } }, METADATA);
-  const { view, reconciler } = create([], [node], {
+  const { state, reconciler } = create([], [node], {
     getPool: async () => pool,
     patchStatus: async (read, status) => ({ kind: 'written', pool: withStatus(read, status) }),
   });
   const outcome = await reconciler.reconcile('worker');
   assert.deepEqual([outcome.kind, outcome.moves, outcome.status?.nodeCount], ['reconciled', [], 1]);
-  assert.equal(view.pool('worker')?.status?.nodeCount, 1);
+  assert.equal(state.pool('worker')?.status?.nodeCount, 1);
 });
 
 test('a pool that is really gone is asked for once, and its node is let go', async () => {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { dropFinalizer } from '../../../src/reconciler/finalizer.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -18,7 +18,7 @@ const restored = (resourceVersion: string) => aPool(SPEC, { ...METADATA, resourc
 function create(live: NodePool, dryRun: boolean) {
   const writes: string[] = [];
   const node = aNode({ name: 'a', labels: LABELS, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) });
-  const view = new View([marked], [node], []);
+  const state = new ClusterState([marked], [node], []);
   const guarded = (pool: NodePool, write: PoolWrite): PoolWrite =>
     pool.metadata.resourceVersion === live.metadata.resourceVersion || dryRun ? write : { kind: 'conflict' };
   const cluster = {
@@ -37,8 +37,8 @@ function create(live: NodePool, dryRun: boolean) {
       guarded(pool, { kind: 'written', pool: { ...pool, status } }),
   } as unknown as ClusterPort;
   const limit = <T>(work: () => Promise<T>) => work();
-  const deps = { cluster, view, limit, sleep: async () => {}, clock: new FakeClock(), dryRun };
-  return { writes, view, deps, reconciler: new Reconciler({ ...deps, now: () => new Date('2026-01-03T00:00:00Z') }) };
+  const deps = { cluster, state, limit, sleep: async () => {}, clock: new FakeClock(), dryRun };
+  return { writes, state, deps, reconciler: new Reconciler({ ...deps, now: () => new Date('2026-01-03T00:00:00Z') }) };
 }
 
 const NOT_DELETED = { kind: 'cluster', message: /^nodepool worker is not being deleted any more: / };
@@ -46,7 +46,7 @@ const NOT_DELETED = { kind: 'cluster', message: /^nodepool worker is not being d
 test('its nodes are not released: it is reconciled, or an error where its resourceVersion went back', async () => {
   const later = create(restored('30'), false);
   assert.equal((await later.reconciler.reconcile('worker')).kind, 'reconciled');
-  assert.equal(later.view.isStaying('worker'), true);
+  assert.equal(later.state.isStaying('worker'), true);
   assert.deepEqual(later.writes, []);
   const earlier = create(restored('10'), false);
   await assert.rejects(earlier.reconciler.reconcile('worker'), NOT_DELETED);
@@ -54,13 +54,13 @@ test('its nodes are not released: it is reconciled, or an error where its resour
 });
 
 test('its finalizer is not removed', async () => {
-  const { writes, view, deps } = create(restored('10'), false);
+  const { writes, state, deps } = create(restored('10'), false);
   await assert.rejects(dropFinalizer(marked, deps), NOT_DELETED);
   assert.deepEqual(writes, ['finalizers conflict']);
-  assert.ok(view.pool('worker'));
+  assert.ok(state.pool('worker'));
 });
 
-test('a dry run, which marks a pool in the view alone, goes on', async () => {
+test('a dry run, which marks a pool in the state alone, goes on', async () => {
   const { writes, reconciler } = create(restored('10'), true);
   assert.equal((await reconciler.reconcile('worker')).kind, 'released');
   assert.deepEqual(writes, ['node a', 'finalizers written']);

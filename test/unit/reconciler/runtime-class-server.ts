@@ -1,10 +1,10 @@
 /** A server with the RuntimeClass of one pool: the test says what happens on the way. */
 import assert from 'node:assert/strict';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { settleRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
-import { View } from '../../../src/reconciler/view.ts';
+import { applyRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
 import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
@@ -34,10 +34,14 @@ export function owned(
 }
 export const foreign = owned({}, { ownerReferences: [] });
 
-/** @param known what the view has; @param live what the server has */
+/** @param known what the state has; @param live what the server has */
 export function begin(known?: RuntimeClass, live = known) {
   const clock = new FakeClock();
-  const [requests, view, pace] = [[] as string[], new View([pool], [], known ? [known] : []), new WritePace(clock)];
+  const [requests, state, pace] = [
+    [] as string[],
+    new ClusterState([pool], [], known ? [known] : []),
+    new WritePace(clock),
+  ];
   const server = {
     live,
     version: 1,
@@ -86,11 +90,11 @@ export function begin(known?: RuntimeClass, live = known) {
       return 'deleted';
     },
   } as unknown as ClusterPort;
-  const write = (desired: NodePool = pool, dryRun = false) => settleRuntimeClass(desired, cluster, view, dryRun, pace);
+  const write = (desired: NodePool = pool, dryRun = false) => applyRuntimeClass(desired, cluster, state, dryRun, pace);
   const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);
     assert.ok(error instanceof NodeWriteError);
     return error;
   };
-  return { server, view, clock, write, refusal };
+  return { server, state, clock, write, refusal };
 }

@@ -5,20 +5,20 @@ import { aPool } from '../nodepool/fixtures.ts';
 import { begin, foreign, NAME, owned, pool, role } from './runtime-class-server.ts';
 
 test('it is created with the pool as its owner, and not written again', async () => {
-  const { server, view, write } = begin();
+  const { server, state, write } = begin();
   assert.deepEqual(await write(), { kind: 'created', name: NAME });
   assert.deepEqual(server.live, owned({}, { uid: 'uid-2', resourceVersion: '2' }));
-  assert.equal(view.runtimeClass(NAME), server.live);
+  assert.equal(state.runtimeClass(NAME), server.live);
   assert.deepEqual(await write(), { kind: 'unchanged' });
   assert.deepEqual(server.requests, ['create']);
 });
 
 test('one whose scheduling differs is patched; who has changed it since is read first', async () => {
   const old = owned({ scheduling: {} });
-  const { server, view, write } = begin(old);
+  const { server, state, write } = begin(old);
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
   assert.deepEqual(server.live?.scheduling, { nodeSelector: role, tolerations: [] });
-  assert.equal(view.runtimeClass(NAME), server.live);
+  assert.equal(state.runtimeClass(NAME), server.live);
 
   const behind = begin(old, owned({ scheduling: {} }, { resourceVersion: '5' }));
   behind.server.version = 5;
@@ -27,9 +27,9 @@ test('one whose scheduling differs is patched; who has changed it since is read 
 });
 
 test('one that is not known yet is read, and then is not written', async () => {
-  const { server, view, write } = begin(undefined, owned());
+  const { server, state, write } = begin(undefined, owned());
   assert.deepEqual(await write(), { kind: 'unchanged' });
-  assert.deepEqual([server.requests, view.runtimeClass(NAME)], [['create', 'get'], server.live]);
+  assert.deepEqual([server.requests, state.runtimeClass(NAME)], [['create', 'get'], server.live]);
 });
 
 test('one that was in the way of the create and has gone when it is read is created', async () => {
@@ -52,35 +52,35 @@ test('one of somebody else is left alone, also if it is only found by the create
 
 test('it is deleted when the pool has no handler or is being deleted', async () => {
   for (const ending of [aPool(), aPool(pool.spec, { deletionTimestamp: '2026-02-01T00:00:00Z' })]) {
-    const { server, view, write } = begin(owned());
+    const { server, state, write } = begin(owned());
     assert.deepEqual(await write(ending), { kind: 'deleted', name: NAME });
-    assert.deepEqual([server.live, view.runtimeClass(NAME)], [undefined, undefined]);
+    assert.deepEqual([server.live, state.runtimeClass(NAME)], [undefined, undefined]);
     assert.deepEqual(await write(ending), { kind: 'unchanged' });
     assert.deepEqual(server.requests, ['delete']);
   }
 });
 
 test('one that is gone by then is deleted all the same', async () => {
-  const { server, view, write } = begin(owned());
+  const { server, state, write } = begin(owned());
   server.live = undefined;
   assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
-  assert.equal(view.runtimeClass(NAME), undefined);
+  assert.equal(state.runtimeClass(NAME), undefined);
 });
 
 test('one that is marked, and held by finalizers of others, stays known until it has gone', async () => {
   const held = owned({}, { finalizers: ['example.com/hold'] });
-  const { view, write } = begin(held);
+  const { state, write } = begin(held);
   assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
-  assert.equal(view.runtimeClass(NAME), held);
+  assert.equal(state.runtimeClass(NAME), held);
 });
 
 test('another handler: it is replaced, and what others gave to it goes to its successor', async () => {
   const [labels, annotations, overhead] = [{ team: 'a' }, { note: 'b' }, { podFixed: { cpu: '1m' } }];
-  const { server, view, write } = begin(owned({ handler: 'old', overhead }, { labels, annotations }));
+  const { server, state, write } = begin(owned({ handler: 'old', overhead }, { labels, annotations }));
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
   assert.deepEqual(server.requests, ['delete', 'create']);
   assert.deepEqual(server.live, owned({ overhead }, { labels, annotations, uid: 'uid-2', resourceVersion: '2' }));
-  assert.equal(view.runtimeClass(NAME), server.live);
+  assert.equal(state.runtimeClass(NAME), server.live);
 });
 
 test('a replacement that somebody else finishes is told as one', async () => {
@@ -164,7 +164,7 @@ test('a write that an admission policy alters fails, and is repeated after 1 s, 
 });
 
 test('it gets ten writes a minute', async () => {
-  const { server, view, clock, write, refusal } = begin();
+  const { server, state, clock, write, refusal } = begin();
   const edited = (tier: string) => aPool({ handler: 'runc', labels: { tier } });
   for (let edit = 1; edit <= 10; edit++) {
     await write(edited(`v${edit}`));
@@ -185,7 +185,7 @@ test('it gets ten writes a minute', async () => {
   server.live = undefined;
   const other = aPool({ handler: 'runc' }, { name: 'other' });
   assert.deepEqual(await write(other), { kind: 'created', name: 'node-pool-other' }, 'that of another pool is free');
-  server.live = view.runtimeClass(NAME);
+  server.live = state.runtimeClass(NAME);
   clock.freeze(50_000);
   assert.deepEqual(await write(edited('v11')), { kind: 'updated', name: NAME });
 });

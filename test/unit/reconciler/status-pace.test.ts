@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { StatusPace } from '../../../src/reconciler/status-pace.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -47,7 +47,7 @@ const LABELS = { 'node-role.kubernetes.io/worker': '' };
 /** A pool of one node, and what is written of its status. */
 function create(statusPace?: StatusPace) {
   const metadata = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER], generation: 1 };
-  const view = new View([aPool({}, metadata)], [aNode({ name: 'a', labels: LABELS })], []);
+  const state = new ClusterState([aPool({}, metadata)], [aNode({ name: 'a', labels: LABELS })], []);
   const clock = new FakeClock();
   const written: NodePoolStatus[] = [];
   const events: string[] = [];
@@ -56,7 +56,7 @@ function create(statusPace?: StatusPace) {
       events.push(reason);
     },
     patchNode: async (_name, { resourceVersion: _, ...patch }) => {
-      const node = { ...(view.node('a') ?? assert.fail()), ...(patch.record == null ? {} : { record: patch.record }) };
+      const node = { ...(state.node('a') ?? assert.fail()), ...(patch.record == null ? {} : { record: patch.record }) };
       return { kind: 'written', node };
     },
     patchStatus: async (pool: NodePool, status: NodePoolStatus) => {
@@ -67,7 +67,7 @@ function create(statusPace?: StatusPace) {
   } satisfies Partial<ClusterPort> as unknown as ClusterPort;
   const reconciler = new Reconciler({
     cluster,
-    view,
+    state,
     limit: work => work(),
     now: clock.wall,
     sleep: async () => {},
@@ -77,19 +77,19 @@ function create(statusPace?: StatusPace) {
     ...(statusPace === undefined ? {} : { statusPace }),
   });
   const flip = (round: number) => {
-    view.setNode({
-      ...(view.node('a') ?? assert.fail()),
+    state.setNode({
+      ...(state.node('a') ?? assert.fail()),
       ready: round % 2 === 0,
       resourceVersion: String(100 + round),
     });
     return reconciler.reconcile('worker');
   };
-  return { view, clock, written, events, reconciler, flip };
+  return { state, clock, written, events, reconciler, flip };
 }
 
 test('a status that is held back is written as it is when its time has come, and no event tells of it before', async () => {
   const clock = new FakeClock();
-  const { view, written, events, reconciler, flip } = create(new StatusPace(clock));
+  const { state, written, events, reconciler, flip } = create(new StatusPace(clock));
   for (let round = 1; written.length < 20; round++) await flip(round);
   const told = events.length;
   const held = await flip(1_001);
@@ -101,15 +101,15 @@ test('a status that is held back is written as it is when its time has come, and
   clock.freeze(2_000);
   const { status, statusWritten } = await reconciler.reconcile('worker');
   assert.deepEqual([status?.readyNodeCount, statusWritten, written.length], [0, true, 21]);
-  assert.deepEqual(view.pool('worker')?.status, status);
+  assert.deepEqual(state.pool('worker')?.status, status);
 });
 
 test('the status of a new spec is written at once', async () => {
-  const { view, written, reconciler, flip } = create(new StatusPace(new FakeClock()));
+  const { state, written, reconciler, flip } = create(new StatusPace(new FakeClock()));
   for (let round = 1; written.length < 20; round++) await flip(round);
   assert.equal((await flip(1_001)).statusWritten, false);
-  const pool = view.pool('worker') ?? assert.fail();
-  view.setPool({ ...pool, metadata: { ...pool.metadata, generation: 2, resourceVersion: '500' } });
+  const pool = state.pool('worker') ?? assert.fail();
+  state.setPool({ ...pool, metadata: { ...pool.metadata, generation: 2, resourceVersion: '500' } });
   const { status, statusWritten } = await reconciler.reconcile('worker');
   assert.deepEqual([statusWritten, status?.observedGeneration, status?.readyNodeCount], [true, 2, 0]);
 });

@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Observation } from '../../../src/nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { WriteFailure } from '../../../src/reconciler/failure.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { writeStatus } from '../../../src/reconciler/status-writer.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
@@ -22,7 +22,7 @@ const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, r
 
 /** A server that has the pool; the test says what happens before a request. */
 function begin(live = pool, known = pool) {
-  const [requests, slept, view] = [[] as string[], [] as number[], new View([known], [], [])];
+  const [requests, slept, state] = [[] as string[], [] as number[], new ClusterState([known], [], [])];
   const server = {
     live: live as NodePool | undefined,
     requests,
@@ -68,7 +68,7 @@ function begin(live = pool, known = pool) {
     };
     const result = await writeStatus(known, { ...observed, ...more }, outcome, {
       cluster,
-      view,
+      state,
       limit: work => work(),
       pace: new WritePace(new FakeClock()),
       now: () => new Date(NOW),
@@ -77,7 +77,7 @@ function begin(live = pool, known = pool) {
     });
     return { ...outcome, isWritten: result === 'written' };
   };
-  return { server, view, slept, write };
+  return { server, state, slept, write };
 }
 
 /** A server whose pool has the status already. */
@@ -89,12 +89,12 @@ async function written() {
 }
 
 test('a status that differs is written, and known from then on', async () => {
-  const { server, view, write } = begin();
+  const { server, state, write } = begin();
   const { status, statusWritten, isWritten, lacking, failures } = await write();
   assert.deepEqual([status?.status, status?.nodeCount, status?.observedGeneration], [200, 0, 1]);
   assert.deepEqual([statusWritten, isWritten, lacking, failures], [true, true, [], []]);
   assert.deepEqual(server.live?.status, status);
-  assert.equal(view.pool('worker'), server.live);
+  assert.equal(state.pool('worker'), server.live);
   assert.deepEqual(server.requests, ['patch']);
 });
 

@@ -1,24 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool, TAKEOVER_ANNOTATION } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { View } from '../../../src/reconciler/view.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
 test('a policy that strips the takeover annotation: one patch of the pool, an error that names it, no node is written', async () => {
   const status = { status: 200, nodeCount: 1 } as const;
   const pool = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER], status });
-  const view = new View([pool], [aNode({ labels: { 'node-role.kubernetes.io/worker': '', tier: 'gold' } })], []);
+  const state = new ClusterState(
+    [pool],
+    [aNode({ labels: { 'node-role.kubernetes.io/worker': '', tier: 'gold' } })],
+    [],
+  );
   let patches = 0;
   const annotatePool: ClusterPort['annotatePool'] = async (read: NodePool) => {
     patches++;
     return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, resourceVersion: String(patches) } } };
   };
   const cluster = { annotatePool } as ClusterPort;
-  const writer = new NodeWriter({ cluster, view, sleep: async () => {}, clock: new FakeClock() });
-  await assert.rejects(writer.settle('n1'), {
+  const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock() });
+  await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,
     next: 'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',

@@ -5,7 +5,7 @@ import { printNodeNames, printNodes } from '../../../src/render/node-data.ts';
 import { renderNodes } from '../../../src/render/nodes.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
-const nothing = { applied: { labels: {}, taints: [] }, changes: [], losers: [], leaving: false };
+const nothing = { applied: { labels: {}, taints: [] }, changes: [], conflicting: [], leaving: false };
 
 const nodes: PoolNode[] = [
   {
@@ -29,7 +29,7 @@ const nodes: PoolNode[] = [
       { kind: 'taint', key: 'old', effect: 'NoSchedule', action: 'remove', from: 'v', reason: 'spec' },
       { kind: 'taint', key: 'dedicated', effect: 'NoSchedule', action: 'add', to: 'gpu', reason: 'spec' },
     ],
-    losers: ['late', 'later'],
+    conflicting: ['late', 'later'],
   },
   {
     ...nothing,

@@ -2,12 +2,20 @@
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import type { Outage } from '../../../src/operations/view.ts';
-import { View } from '../../../src/reconciler/view.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { contentsOf } from '../../../src/view/contents.ts';
 import type { Key } from '../../../src/view/keys.ts';
 import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
-import { initialState, paste, placeOf, press, type Scene, type State, settle } from '../../../src/view/state.ts';
+import {
+  clampSelection,
+  initialState,
+  paste,
+  placeOf,
+  press,
+  type Scene,
+  type State,
+} from '../../../src/view/state.ts';
 
 export const NOW = new Date('2026-11-21T12:00:00Z');
 export const PLAIN = makeStyle(false);
@@ -59,7 +67,7 @@ const conflict = {
 };
 
 export interface Fixture {
-  view: View;
+  clusterState: ClusterState;
   events: (readonly [string, PoolEventRecord])[];
   outages: Outage[];
 }
@@ -95,7 +103,7 @@ export function fixture(): Fixture {
   });
   const spare = { pool: 'spare', poolUid: 'uid-spare', type: 'Warning', reason: 'NodeConflict', count: 3 };
   return {
-    view: new View(pools, nodes, []),
+    clusterState: new ClusterState(pools, nodes, []),
     events: [
       ['default/one', event({})],
       ['default/two', event({ ...spare, note: 'node gpu-1 belongs to pool gpu', lastSeen: '2026-11-21T11:59:30Z' })],
@@ -120,7 +128,7 @@ export class Desk {
 
   type(...keys: Key[]): this {
     for (const key of keys) {
-      this.settle();
+      this.clampSelection();
       const { state, effect } = press(this.state, key, this.#scene());
       this.state = state;
       if (effect !== undefined) this.effects.push(effect);
@@ -134,7 +142,7 @@ export class Desk {
   }
 
   lines(): string[] {
-    this.settle();
+    this.clampSelection();
     const facts = { clusterName: 'demo', live: this.#live(), now: NOW, style: this.style };
     return screenLines(this.state, this.#contents(), this.size, facts);
   }
@@ -146,17 +154,17 @@ export class Desk {
   }
 
   get selected(): string | undefined {
-    this.settle();
+    this.clampSelection();
     return placeOf(this.state).selected;
   }
 
-  settle(): void {
-    this.state = settle(this.state, this.#scene());
+  clampSelection(): void {
+    this.state = clampSelection(this.state, this.#scene());
   }
 
   #live() {
-    const { view, events, outages } = this.fixture;
-    return { view, events: () => events, outages: () => outages };
+    const { clusterState, events, outages } = this.fixture;
+    return { clusterState, events: () => events, outages: () => outages };
   }
 
   #contents() {
@@ -166,7 +174,7 @@ export class Desk {
   #scene(): Scene {
     const there = this.#contents();
     const page = pageOf(this.state, this.size);
-    const node = (name: string) => this.fixture.view.node(name);
+    const node = (name: string) => this.fixture.clusterState.node(name);
     if (there.kind === 'text') return { keys: [], length: there.lines.length, page, sorts: new Map(), node };
     return { keys: there.keys, length: there.keys.length, page, sorts: there.sorts, node };
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { View } from '../../../src/reconciler/view.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { tell } from '../../../src/view/state.ts';
@@ -106,7 +106,10 @@ test('a message too long for its line stands over the last lines, as a whole', (
 
 test('nodes that are cordoned are counted, Ready or not; the bar shows those that are Ready', () => {
   const nodes = [node('a', { labels: role('p'), ready: false, unschedulable: true }), node('b', { labels: role('p') })];
-  const desk = new Desk({ ...fixture(), view: new View([pool('p', 200)], nodes, []) }, { columns: 120, rows: 12 });
+  const desk = new Desk(
+    { ...fixture(), clusterState: new ClusterState([pool('p', 200)], nodes, []) },
+    { columns: 120, rows: 12 },
+  );
   assert.match(desk.text(), /2 nodes {2}1 not ready {2}1 cordoned /);
   assert.match(desk.text(), /^>p +200 +█{10}░{10} +1\/2 +1 /m);
 });
@@ -208,7 +211,7 @@ test('hostile text of the cluster reaches no terminal', () => {
     ['e', { ...event, pool: 'p', poolUid: '', note: evil, reason: evil, type: evil, reporter: evil }] as const,
   ];
   const outages = [{ resource: 'nodes', message: evil, since: undefined }];
-  const desk = new Desk({ view: new View([pool('p', 500, { status })], nodes, []), events, outages });
+  const desk = new Desk({ clusterState: new ClusterState([pool('p', 500, { status })], nodes, []), events, outages });
   for (const keys of [[], ['enter'], ['enter'], ['escape', 'escape', 'e'], ['enter'], ['escape', '/'], [...evil]]) {
     const text = desk
       .type(...keys)
@@ -221,7 +224,7 @@ test('hostile text of the cluster reaches no terminal', () => {
 test('thousands of nodes are drawn while one waits for the next key', () => {
   const nodes = Array.from({ length: 5_000 }, (_, i) => node(`n${i}`, { labels: role(`p${i % 5}`) }));
   const pools = Array.from({ length: 5 }, (_, i) => pool(`p${i}`, 200));
-  const desk = new Desk({ ...fixture(), view: new View(pools, nodes, []) });
+  const desk = new Desk({ ...fixture(), clusterState: new ClusterState(pools, nodes, []) });
   desk.type('enter', 'C').lines();
   const start = performance.now();
   desk.type('j').lines();

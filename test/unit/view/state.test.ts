@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { View } from '../../../src/reconciler/view.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { placeOf } from '../../../src/view/state.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
 
@@ -9,7 +9,7 @@ function many(count: number): Desk {
   const nodes = Array.from({ length: count }, (_, i) =>
     node(`n${String(i).padStart(2, '0')}`, { labels: role('big') }),
   );
-  return new Desk({ ...fixture(), view: new View([pool('big', 200)], nodes, []) }).type('enter');
+  return new Desk({ ...fixture(), clusterState: new ClusterState([pool('big', 200)], nodes, []) }).type('enter');
 }
 
 test('the cursor: arrows, letters, pages, ends, and never beyond them', () => {
@@ -51,11 +51,11 @@ test('the selected row is always on the screen', () => {
 
 test('the selected row stays selected when rows come before it; when it goes, the next one is', () => {
   const desk = many(5).type('j', 'j');
-  desk.fixture.view.setNode(node('a', { labels: role('big'), resourceVersion: '2' }));
+  desk.fixture.clusterState.setNode(node('a', { labels: role('big'), resourceVersion: '2' }));
   assert.equal(desk.selected, 'n02');
-  desk.fixture.view.removeNode('n02', 'uid-n02');
+  desk.fixture.clusterState.removeNode('n02', 'uid-n02');
   assert.equal(desk.selected, 'n03');
-  for (const name of ['a', 'n00', 'n01', 'n03', 'n04']) desk.fixture.view.removeNode(name, `uid-${name}`);
+  for (const name of ['a', 'n00', 'n01', 'n03', 'n04']) desk.fixture.clusterState.removeNode(name, `uid-${name}`);
   assert.equal(desk.selected, undefined);
   assert.match(desk.text(), /No nodes/);
   assert.deepEqual(desk.type('enter', 'c', 'j').effects, []);
@@ -125,7 +125,7 @@ test('what is pasted goes into the filter alone, and its first line', () => {
 });
 
 test('cordon: asks with the name of the node, and only y is a yes', () => {
-  const worker = fixture().view.node('worker-1');
+  const worker = fixture().clusterState.node('worker-1');
   const target = { node: worker, unschedulable: true };
   const at = () => new Desk().type('G', 'enter', 'c');
   assert.match(at().text(), /Cordon node worker-1\? .*\ny yes/);
@@ -140,7 +140,7 @@ test('cordon: asks with the name of the node, and only y is a yes', () => {
 
 test('uncordon; and what is so already, or is no node, is not asked about', () => {
   const desk = new Desk().type('enter', 'j', 'u', 'y');
-  const node = desk.fixture.view.node('gpu-2');
+  const node = desk.fixture.clusterState.node('gpu-2');
   assert.ok(node?.unschedulable);
   assert.deepEqual(desk.effects, [{ kind: 'cordon', target: { node, unschedulable: false } }]);
   assert.match(new Desk().type('enter', 'j', 'c').text(), /Node gpu-2 is already cordoned/);
@@ -188,7 +188,7 @@ test('a text scrolls by lines and pages, and no further than its end', () => {
   assert.match(desk.text(), /node-role/);
   const { top } = placeOf(desk.state);
   desk.type('down', 'pagedown');
-  desk.settle();
+  desk.clampSelection();
   assert.equal(placeOf(desk.state).top, top);
   assert.match(desk.type('g').text(), /Name:/);
 });

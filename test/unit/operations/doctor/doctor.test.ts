@@ -27,7 +27,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   };
   return {
     doctor: async () => port,
-    definition: { get: definition ?? (async () => ({})) },
+    crd: { get: definition ?? (async () => ({})) },
     cluster: { listPools: pools ?? (async () => []) },
     manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),

@@ -37,7 +37,7 @@ test('all is well, with and without pools', () => {
   }
 });
 
-test('overlaps, by loser and owner, with the first ten nodes', () => {
+test('overlaps, by other and owner, with the first ten nodes', () => {
   const rival = aPool({ nodeSelector: { 'node-role.kubernetes.io/worker': '' } }, { name: 'rival', uid: 'r' });
   const nodes = Array.from({ length: 12 }, (_, at) => node(`n${String(at).padStart(2, '0')}`));
   assert.deepEqual(find('overlaps', [worker(), rival], nodes), [

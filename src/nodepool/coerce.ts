@@ -11,7 +11,7 @@ import { fits, readTyped } from './typed.ts';
 import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from './types.ts';
 
 /** @param raw with metadata as the server has it: those of any object are checked there */
-export function soundPool<P extends NodePool>(raw: P): P {
+export function coercePool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
   const spec = read(raw.spec ?? {}, SPEC_SCHEMA, 'spec', errors) ?? {};
   const { status: _status, ...rest } = raw;
@@ -22,7 +22,7 @@ export function soundPool<P extends NodePool>(raw: P): P {
       message: 'is dropped by the CRD that is installed, or was lost under such a CRD',
     })),
   );
-  const status = soundStatus(raw.status);
+  const status = coerceStatus(raw.status);
   return {
     ...rest,
     spec: spec as NodePoolSpec,
@@ -33,7 +33,7 @@ export function soundPool<P extends NodePool>(raw: P): P {
 }
 
 /** It is computed anew in any case: what is wrong with it is nobody's to mend. */
-function soundStatus(raw: unknown): NodePoolStatus | undefined {
+function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   const status = read(raw, STATUS_SCHEMA);
   if (!isObject(status)) return undefined;
   const { conditions, allocatable } = status;
@@ -42,12 +42,12 @@ function soundStatus(raw: unknown): NodePoolStatus | undefined {
     ...(isObject(allocatable)
       ? { allocatable: Object.fromEntries(Object.entries(allocatable).map(([name, value]) => [name, String(value)])) }
       : {}),
-    ...(Array.isArray(conditions) ? { conditions: soundConditions(conditions) } : {}),
+    ...(Array.isArray(conditions) ? { conditions: coerceConditions(conditions) } : {}),
   };
 }
 
 /** Those that the server would take again: the first of each type, with a status and a time that are such. */
-function soundConditions(raw: unknown[]): Condition[] {
+function coerceConditions(raw: unknown[]): Condition[] {
   const sound = new Map<string, Condition>();
   for (const item of raw) {
     const condition = read(item, CONDITION_SCHEMA);

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import type { Item } from '../../../src/controller/store.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { Feed } from '../../../src/reconciler/feed.ts';
-import { View } from '../../../src/reconciler/view.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { EventHandlers } from '../../../src/reconciler/event-handlers.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
-let view: View;
-let feed: Feed;
+let state: ClusterState;
+let handlers: EventHandlers;
 let enqueued: string[];
 let later: string[];
 let deleted: string[];
 
 beforeEach(() => {
-  view = new View([], [], []);
+  state = new ClusterState([], [], []);
   [enqueued, later, deleted] = [[], [], []];
-  feed = new Feed({
-    view,
+  handlers = new EventHandlers({
+    state,
     enqueue: pool => enqueued.push(pool),
     enqueueLater: pool => later.push(pool),
     onNodeDeleted: (pool, node) => deleted.push(`${pool}/${node}`),
@@ -29,8 +29,8 @@ function metaItem<T extends NodePool | RuntimeClass>(object: T): Item<T> {
   const { name, uid = '', resourceVersion = '' } = object.metadata;
   return { key: name, uid, resourceVersion, object };
 }
-const seen = (node: Node) => feed.node({ type: 'added', item: nodeItem(node) });
-const seenPool = (pool: NodePool) => feed.pool({ type: 'added', item: metaItem(pool) });
+const seen = (node: Node) => handlers.node({ type: 'added', item: nodeItem(node) });
+const seenPool = (pool: NodePool) => handlers.pool({ type: 'added', item: metaItem(pool) });
 const gone = <T>(item: Item<T>) => ({ type: 'deleted', tombstone: { kind: 'final', item } }) as const;
 
 /** What was enqueued since the last look, each once. */
@@ -48,7 +48,7 @@ function start(): void {
   seenPool(pool('one'));
   seenPool(pool('two'));
   seen(aNode({ name: 'a', labels: role('one'), record: recordOf({ pool: 'one' }) }));
-  feed.start();
+  handlers.start();
   told();
 }
 
@@ -56,7 +56,7 @@ test('nobody is enqueued before the start, everybody at it, orphans too', () => 
   seenPool(pool('one'));
   seen(aNode({ name: 'a', record: recordOf({ pool: 'gone' }) }));
   assert.deepEqual(told(), []);
-  feed.start();
+  handlers.start();
   assert.deepEqual(told(), ['gone', 'one']);
 });
 
@@ -66,11 +66,11 @@ test('a node that moves concerns the old pool and the new one', () => {
   assert.deepEqual(told(), ['one', 'two']);
 });
 
-test('a change that no pool looks at concerns nobody, and the view knows the new version', () => {
+test('a change that no pool looks at concerns nobody, and the state knows the new version', () => {
   start();
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('one'), record: recordOf({ pool: 'one' }) }));
   assert.deepEqual(told(), []);
-  assert.equal(view.node('a')?.resourceVersion, '8');
+  assert.equal(state.node('a')?.resourceVersion, '8');
 });
 
 test('a node that turns NotReady concerns its pool', () => {
@@ -83,12 +83,12 @@ test('a node that turns NotReady concerns its pool', () => {
 test('the echo of our own write, and anything older, concerns nobody', () => {
   start();
   const written = aNode({ name: 'a', resourceVersion: '9', labels: { ...role('one'), tier: 'gold' } });
-  view.setNode(written);
+  state.setNode(written);
   assert.deepEqual(told(), ['one'], 'the answer itself may say something new');
   seen({ ...written });
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two') }));
   assert.deepEqual(told(), []);
-  assert.deepEqual(view.node('a'), written);
+  assert.deepEqual(state.node('a'), written);
 });
 
 test('a node made anew under its name: the earlier one is told as gone, and nothing late brings it back', () => {
@@ -97,33 +97,33 @@ test('a node made anew under its name: the earlier one is told as gone, and noth
   seen(another);
   assert.deepEqual([told(), deleted], [['one', 'two'], ['one/a']]);
   seen(aNode({ name: 'a', resourceVersion: '7', labels: role('one') }));
-  view.removeNode('a', aNode({ name: 'a' }).uid);
-  feed.node(gone(nodeItem(aNode({ name: 'a' }))));
-  assert.deepEqual([told(), deleted, view.node('a')], [[], ['one/a'], another]);
+  state.removeNode('a', aNode({ name: 'a' }).uid);
+  handlers.node(gone(nodeItem(aNode({ name: 'a' }))));
+  assert.deepEqual([told(), deleted, state.node('a')], [[], ['one/a'], another]);
 });
 
 test('an answer that comes after newer events changes nothing', () => {
   start();
   const edited = pool('one', '9', { generation: 2 });
   seenPool(edited);
-  view.setPool(pool('one', '8'));
-  assert.equal(view.pool('one'), edited);
+  state.setPool(pool('one', '8'));
+  assert.equal(state.pool('one'), edited);
   const made = pool('one', '12', { uid: 'another' });
-  feed.pool(gone(metaItem(edited)));
+  handlers.pool(gone(metaItem(edited)));
   seenPool(made);
-  view.setPool(pool('one', '8'));
-  view.removePool('one', edited.metadata.uid);
-  assert.equal(view.pool('one'), made);
-  feed.node(gone(nodeItem(aNode({ name: 'a' }))));
-  view.setNode(aNode({ name: 'a', resourceVersion: '7' }));
-  assert.equal(view.node('a'), undefined);
+  state.setPool(pool('one', '8'));
+  state.removePool('one', edited.metadata.uid);
+  assert.equal(state.pool('one'), made);
+  handlers.node(gone(nodeItem(aNode({ name: 'a' }))));
+  state.setNode(aNode({ name: 'a', resourceVersion: '7' }));
+  assert.equal(state.node('a'), undefined);
 });
 
 test('what an answer tells concerns the same pools as if an event had told it', () => {
   start();
   seenPool({ ...pool('three'), spec: { nodeSelector: { zone: 'b' } } });
   told();
-  view.setNode(
+  state.setNode(
     aNode({
       name: 'a',
       resourceVersion: '9',
@@ -132,28 +132,28 @@ test('what an answer tells concerns the same pools as if an event had told it', 
     }),
   );
   assert.deepEqual(told(), ['one', 'three']);
-  view.setPool(pool('one', '9', { deletionTimestamp: '2026-02-01T00:00:00Z' }));
+  state.setPool(pool('one', '9', { deletionTimestamp: '2026-02-01T00:00:00Z' }));
   assert.deepEqual(told(), ['one', 'three']);
-  view.removeNode('a', aNode({ name: 'a' }).uid);
+  state.removeNode('a', aNode({ name: 'a' }).uid);
   assert.deepEqual([told(), deleted], [['one', 'three'], ['one/a']]);
 });
 
 test('a deleted node is told to the pool that held it; the deletion of an earlier namesake is not', () => {
   start();
-  feed.node(gone(nodeItem(aNode({ name: 'a', uid: 'earlier' }))));
+  handlers.node(gone(nodeItem(aNode({ name: 'a', uid: 'earlier' }))));
   assert.deepEqual([told(), deleted], [[], []]);
-  feed.node(gone(nodeItem(aNode({ name: 'a' }))));
+  handlers.node(gone(nodeItem(aNode({ name: 'a' }))));
   assert.deepEqual([told(), deleted], [['one'], ['one/a']]);
-  assert.equal(view.node('a'), undefined);
+  assert.equal(state.node('a'), undefined);
 });
 
 test('a pool that appears or goes concerns those that share nodes with it', () => {
   start();
   seenPool({ ...pool('three'), spec: { nodeSelector: role('one') } });
   assert.deepEqual(told(), ['one', 'three']);
-  feed.pool(gone(metaItem({ ...pool('three'), spec: {} })));
+  handlers.pool(gone(metaItem({ ...pool('three'), spec: {} })));
   assert.deepEqual(told(), ['one', 'three']);
-  assert.equal(view.pool('three'), undefined);
+  assert.equal(state.pool('three'), undefined);
 });
 
 test('a pool whose metadata or status somebody else wrote concerns itself alone', () => {
@@ -169,14 +169,14 @@ test('a RuntimeClass concerns the pool that it is named for, if there is one', (
   const runtimeClass = (name: string, resourceVersion: string): RuntimeClass => {
     return { metadata: { name, uid: `uid-${name}`, resourceVersion }, handler: 'runc' };
   };
-  feed.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-one', '3')) });
+  handlers.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-one', '3')) });
   assert.deepEqual(told(), ['one']);
-  feed.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-none', '3')) });
-  feed.runtimeClass({ type: 'added', item: metaItem(runtimeClass('gvisor', '3')) });
+  handlers.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-none', '3')) });
+  handlers.runtimeClass({ type: 'added', item: metaItem(runtimeClass('gvisor', '3')) });
   assert.deepEqual(told(), []);
-  feed.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
+  handlers.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
   assert.deepEqual(told(), ['one']);
-  feed.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
+  handlers.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
   assert.deepEqual(told(), [], 'we deleted it ourselves');
 });
 
@@ -184,11 +184,11 @@ test('a pod that comes or goes concerns the owner of its node, later; before the
   seenPool(aPool({}, { name: 'one' }));
   seen(aNode({ name: 'a', labels: role('one') }));
   seen(aNode({ name: 'free' }));
-  feed.pod('a');
+  handlers.pod('a');
   assert.deepEqual(later, []);
-  feed.start();
+  handlers.start();
   told();
-  for (const node of ['a', 'free', 'unknown']) feed.pod(node);
+  for (const node of ['a', 'free', 'unknown']) handlers.pod(node);
   assert.deepEqual(later, ['one']);
   assert.deepEqual(told(), []);
 });

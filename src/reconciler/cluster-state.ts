@@ -11,32 +11,32 @@
  * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
 import { isOlder } from '../controller/resource-version.ts';
-import { type Claim, sameClaims } from '../nodepool/membership.ts';
+import { type Ownership, sameOwnership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
-import { Claims } from './claims.ts';
 import { GoneUids, type Moment } from './gone-uids.ts';
+import { OwnershipIndex } from './ownership-index.ts';
 
-export interface ViewObserver {
+export interface ClusterStateObserver {
   /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
   concerned(pools: Iterable<string>): void;
   /** A node is gone from the cluster. @param holder the pool whose record it carried */
   nodeGone(node: string, holder: string | undefined): void;
 }
 
-export class View {
+export class ClusterState {
   readonly #pools = new Map<string, NodePool>();
   readonly #nodes = new Map<string, Node>();
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
-  readonly #claims = new Claims(this.#pools, this.#nodes);
+  readonly #ownerships = new OwnershipIndex(this.#pools, this.#nodes);
   readonly #gone = new GoneUids();
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
-  #observer: ViewObserver | undefined;
-  /** Claims on nodes that need no write. A claim is made anew when its node or any pool's spec changes. */
-  readonly upToDate = new WeakSet<Claim>();
+  #observer: ClusterStateObserver | undefined;
+  /** OwnershipIndex on nodes that need no write. A ownership is made anew when its node or any pool's spec changes. */
+  readonly upToDate = new WeakSet<Ownership>();
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
@@ -56,35 +56,35 @@ export class View {
 
   /** See PoolIndex.isInherited(). */
   isInherited(name: string): boolean {
-    return this.#claims.index.isInherited(name);
+    return this.#ownerships.index.isInherited(name);
   }
 
   /** What is wrong with the pool's spec. */
   specErrors(name: string) {
-    return this.#claims.index.errors(name);
+    return this.#ownerships.index.errors(name);
   }
 
   /** The pools, and the names of pools that are gone but left records on nodes. */
   poolNames(): string[] {
-    return [...new Set([...this.#pools.keys(), ...this.#claims.poolNames()])].sort();
+    return [...new Set([...this.#pools.keys(), ...this.#ownerships.poolNames()])].sort();
   }
 
   node(name: string): Node | undefined {
     return this.#nodes.get(name);
   }
 
-  claim(node: string): Claim | undefined {
-    return this.#claims.get(node);
+  ownership(node: string): Ownership | undefined {
+    return this.#ownerships.get(node);
   }
 
   /** The same of a node as it may become. */
-  claimOf(node: Node): Claim {
-    return this.#claims.index.claim(node);
+  ownershipOf(node: Node): Ownership {
+    return this.#ownerships.index.ownership(node);
   }
 
-  /** See PoolIndex.isDecided(). */
-  isDecided(labels: Record<string, unknown>): boolean {
-    return this.#claims.index.isDecided(labels);
+  /** See PoolIndex.affectsMembership(). */
+  affectsMembership(labels: Record<string, unknown>): boolean {
+    return this.#ownerships.index.affectsMembership(labels);
   }
 
   /** Every node. */
@@ -99,32 +99,32 @@ export class View {
 
   /** The pool's members. */
   members(pool: string): Node[] {
-    return this.#claims.select(pool, claim => claim.owner === pool);
+    return this.#ownerships.select(pool, ownership => ownership.owner === pool);
   }
 
   /** Nodes whose labels and taints are the pool's to write: its members, and those that still carry its record. */
   held(pool: string): Node[] {
-    return this.#claims.select(pool, claim => claim.owner === pool || claim.record?.pool === pool);
+    return this.#ownerships.select(pool, ownership => ownership.owner === pool || ownership.record?.pool === pool);
   }
 
   /** Nodes that the pool matches and another pool owns. */
   lost(pool: string): { node: Node; owner: NodePool }[] {
-    return this.#claims
-      .select(pool, claim => claim.losers.includes(pool))
+    return this.#ownerships
+      .select(pool, ownership => ownership.conflicting.includes(pool))
       .flatMap(node => {
-        const owner = this.#pools.get(this.#claims.get(node.name)?.owner ?? '');
+        const owner = this.#pools.get(this.#ownerships.get(node.name)?.owner ?? '');
         return owner === undefined ? [] : [{ node, owner }];
       });
   }
 
   /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
   poolsOf(node: string): string[] {
-    return this.#claims.poolsOf(node);
+    return this.#ownerships.poolsOf(node);
   }
 
   /** The pool, and those that share a node with it. */
   neighbours(pool: string): Set<string> {
-    return this.#claims.neighbours(pool);
+    return this.#ownerships.neighbours(pool);
   }
 
   /** Nodes that carry the pool's membership labels, whoever owns them. */
@@ -143,7 +143,7 @@ export class View {
   }
 
   /** From here on it is told; what is there already is not. */
-  observe(observer: ViewObserver): void {
+  observe(observer: ClusterStateObserver): void {
     this.#observer = observer;
   }
 
@@ -157,11 +157,11 @@ export class View {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
     if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
-    // A new status or finalizer moves no node: without this, every pool's status write would claim all nodes anew.
-    const moves = before === undefined || !sameClaims(before, pool);
+    // A new status or finalizer moves no node: without this, every pool's status write would ownership all nodes anew.
+    const moves = before === undefined || !sameOwnership(before, pool);
     const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
     this.#pools.set(name, pool);
-    if (moves) this.#claims.poolsChanged();
+    if (moves) this.#ownerships.poolsChanged();
     if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
     const expected = this.#expected.get(name);
     if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
@@ -183,7 +183,7 @@ export class View {
     this.#expected.delete(name);
     const neighbours = this.#observer === undefined ? [] : this.neighbours(name);
     this.#pools.delete(name);
-    this.#claims.poolsChanged();
+    this.#ownerships.poolsChanged();
     this.#observer?.concerned(neighbours);
     if (this.#observer !== undefined) this.#observer.concerned(this.neighbours(name));
   }
@@ -197,17 +197,17 @@ export class View {
     const before = this.#nodes.get(node.name);
     const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
     this.#nodes.set(node.name, node);
-    this.#claims.setNode(node);
+    this.#ownerships.setNode(node);
     if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
   }
 
   /** @param uid of the one that is gone: another one of that name stays */
   removeNode(name: string, uid: string): void {
     if (!this.#take(this.#nodes.get(name), uid)) return;
-    const holder = this.#observer && this.claim(name)?.record?.pool;
+    const holder = this.#observer && this.ownership(name)?.record?.pool;
     const concerned = this.#observer === undefined ? [] : this.poolsOf(name);
     this.#nodes.delete(name);
-    this.#claims.removeNode(name);
+    this.#ownerships.removeNode(name);
     this.#observer?.nodeGone(name, holder);
     this.#observer?.concerned(concerned);
   }

@@ -1,13 +1,13 @@
 /** Which pool each node goes to, and which nodes concern which pool: kept with the nodes, made anew with the pools. */
-import { type Claim, PoolIndex } from '../nodepool/membership.ts';
+import { type Ownership, PoolIndex } from '../nodepool/membership.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 
-export class Claims {
+export class OwnershipIndex {
   readonly #pools: ReadonlyMap<string, NodePool>;
   readonly #nodes: ReadonlyMap<string, Node>;
-  /** Undefined while a pool has changed since it was made; then the claims are stale as well. */
+  /** Undefined while a pool has changed since it was made; then the ownerships are stale as well. */
   #index: PoolIndex | undefined;
-  readonly #claims = new Map<string, Claim>();
+  readonly #ownerships = new Map<string, Ownership>();
   /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
   readonly #concerned = new Map<string, Set<string>>();
 
@@ -18,9 +18,9 @@ export class Claims {
   }
 
   /** Who owns and who lost the node. */
-  get(node: string): Claim | undefined {
+  get(node: string): Ownership | undefined {
     this.#fresh();
-    return this.#claims.get(node);
+    return this.#ownerships.get(node);
   }
 
   /** The index of the pools as they are. */
@@ -36,8 +36,8 @@ export class Claims {
 
   /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
   poolsOf(node: string): string[] {
-    const claim = this.get(node);
-    return claim === undefined ? [] : poolsOf(claim);
+    const ownership = this.get(node);
+    return ownership === undefined ? [] : poolsOf(ownership);
   }
 
   /** The pool, and those that share a node with it. */
@@ -49,18 +49,18 @@ export class Claims {
   }
 
   /** The nodes that concern the pool in the way that is wanted. */
-  select(pool: string, wanted: (claim: Claim) => boolean): Node[] {
+  select(pool: string, wanted: (ownership: Ownership) => boolean): Node[] {
     this.#fresh();
     const nodes: Node[] = [];
     for (const name of this.#concerned.get(pool) ?? []) {
       const node = this.#nodes.get(name);
-      const claim = this.#claims.get(name);
-      if (node !== undefined && claim !== undefined && wanted(claim)) nodes.push(node);
+      const ownership = this.#ownerships.get(name);
+      if (node !== undefined && ownership !== undefined && wanted(ownership)) nodes.push(node);
     }
     return nodes;
   }
 
-  /** A pool came, went, or claims other nodes than before. */
+  /** A pool came, went, or ownerships other nodes than before. */
   poolsChanged(): void {
     this.#index = undefined;
   }
@@ -72,10 +72,10 @@ export class Claims {
   }
 
   removeNode(node: string): void {
-    const claim = this.#claims.get(node);
-    if (claim === undefined) return;
-    this.#claims.delete(node);
-    for (const pool of poolsOf(claim)) {
+    const ownership = this.#ownerships.get(node);
+    if (ownership === undefined) return;
+    this.#ownerships.delete(node);
+    for (const pool of poolsOf(ownership)) {
       const names = this.#concerned.get(pool);
       names?.delete(node);
       if (names?.size === 0) this.#concerned.delete(pool);
@@ -85,7 +85,7 @@ export class Claims {
   #fresh(): PoolIndex {
     if (this.#index !== undefined) return this.#index;
     const index = new PoolIndex(this.#pools.values(), this.#nodes.values());
-    this.#claims.clear();
+    this.#ownerships.clear();
     this.#concerned.clear();
     for (const node of this.#nodes.values()) this.#add(index, node);
     this.#index = index;
@@ -93,9 +93,9 @@ export class Claims {
   }
 
   #add(index: PoolIndex, node: Node): void {
-    const claim = index.claim(node);
-    this.#claims.set(node.name, claim);
-    for (const pool of poolsOf(claim)) {
+    const ownership = index.ownership(node);
+    this.#ownerships.set(node.name, ownership);
+    for (const pool of poolsOf(ownership)) {
       const names = this.#concerned.get(pool);
       if (names === undefined) this.#concerned.set(pool, new Set([node.name]));
       else names.add(node.name);
@@ -104,8 +104,8 @@ export class Claims {
 }
 
 /** Each once. A Set for every node is memory that is not back before the command ends. */
-function poolsOf({ owner, losers, record }: Claim): string[] {
-  const names = owner === undefined ? [...losers] : [owner, ...losers];
+function poolsOf({ owner, conflicting, record }: Ownership): string[] {
+  const names = owner === undefined ? [...conflicting] : [owner, ...conflicting];
   if (record !== undefined && !names.includes(record.pool)) names.push(record.pool);
   return names;
 }

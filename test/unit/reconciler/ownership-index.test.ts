@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
-import { Claims } from '../../../src/reconciler/claims.ts';
+import { OwnershipIndex } from '../../../src/reconciler/ownership-index.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 const pool = (name: string) => aPool({}, { name, uid: `uid-${name}` });
 const names = (nodes: readonly Node[]) => nodes.map(({ name }) => name).sort();
 
-/** Claims over maps that the test changes as a cluster's cache does: first the map, then the word of it. */
+/** OwnershipIndex over maps that the test changes as a cluster's cache does: first the map, then the word of it. */
 function world(pools: NodePool[], ...nodes: Node[]) {
   const byPool = new Map(pools.map(each => [each.metadata.name, each]));
   const byNode = new Map(nodes.map(node => [node.name, node]));
-  const claims = new Claims(byPool, byNode);
+  const ownerships = new OwnershipIndex(byPool, byNode);
   return {
-    claims,
+    ownerships,
     set(node: Node) {
       byNode.set(node.name, node);
-      claims.setNode(node);
+      ownerships.setNode(node);
     },
     remove(name: string) {
       byNode.delete(name);
-      claims.removeNode(name);
+      ownerships.removeNode(name);
     },
     setPools(...next: NodePool[]) {
       byPool.clear();
       for (const each of next) byPool.set(each.metadata.name, each);
-      claims.poolsChanged();
+      ownerships.poolsChanged();
     },
-    concerned: (name: string) => names(claims.select(name, () => true)),
-    poolNames: () => [...claims.poolNames()].sort(),
+    concerned: (name: string) => names(ownerships.select(name, () => true)),
+    poolNames: () => [...ownerships.poolNames()].sort(),
   };
 }
 
@@ -40,12 +40,12 @@ const orphan = aNode({ name: 'orphan', record: recordOf({ pool: 'gone' }) });
 const free = aNode({ name: 'free' });
 
 test('a node concerns its owner, the pools that lost it, and the holder of its record, each once', () => {
-  const { claims, concerned, poolNames } = world([pool('a'), pool('b')], member, shared, left, orphan, free);
-  assert.deepEqual(claims.poolsOf('member'), ['a']);
-  assert.deepEqual(claims.poolsOf('shared'), ['a', 'b']);
-  assert.deepEqual(claims.poolsOf('left'), ['b', 'a']);
-  assert.deepEqual(claims.poolsOf('orphan'), ['gone']);
-  assert.deepEqual([claims.poolsOf('free'), claims.poolsOf('nobody')], [[], []]);
+  const { ownerships, concerned, poolNames } = world([pool('a'), pool('b')], member, shared, left, orphan, free);
+  assert.deepEqual(ownerships.poolsOf('member'), ['a']);
+  assert.deepEqual(ownerships.poolsOf('shared'), ['a', 'b']);
+  assert.deepEqual(ownerships.poolsOf('left'), ['b', 'a']);
+  assert.deepEqual(ownerships.poolsOf('orphan'), ['gone']);
+  assert.deepEqual([ownerships.poolsOf('free'), ownerships.poolsOf('nobody')], [[], []]);
   assert.deepEqual(poolNames(), ['a', 'b', 'gone']);
   assert.deepEqual(concerned('a'), ['left', 'member', 'shared']);
   assert.deepEqual(concerned('b'), ['left', 'shared']);
@@ -53,63 +53,68 @@ test('a node concerns its owner, the pools that lost it, and the holder of its r
   assert.deepEqual(concerned('nobody'), []);
 });
 
-test('only the claims that are wanted are selected', () => {
-  const { claims } = world([pool('a'), pool('b')], member, shared, left);
-  assert.deepEqual(names(claims.select('b', ({ owner }) => owner === 'b')), ['left']);
-  assert.deepEqual(names(claims.select('b', ({ losers }) => losers.includes('b'))), ['shared']);
+test('only the ownerships that are wanted are selected', () => {
+  const { ownerships } = world([pool('a'), pool('b')], member, shared, left);
+  assert.deepEqual(names(ownerships.select('b', ({ owner }) => owner === 'b')), ['left']);
+  assert.deepEqual(names(ownerships.select('b', ({ conflicting }) => conflicting.includes('b'))), ['shared']);
   assert.deepEqual(
-    claims.select('b', () => false),
+    ownerships.select('b', () => false),
     [],
   );
 });
 
 test('neighbours are the pools that share a node, and the pool itself', () => {
-  const { claims } = world([pool('a'), pool('b'), pool('c')], member, shared, aNode({ name: 'x', labels: role('c') }));
-  assert.deepEqual([...claims.neighbours('a')].sort(), ['a', 'b']);
-  assert.deepEqual([...claims.neighbours('c')], ['c']);
-  assert.deepEqual([...claims.neighbours('nobody')], ['nobody']);
+  const { ownerships } = world(
+    [pool('a'), pool('b'), pool('c')],
+    member,
+    shared,
+    aNode({ name: 'x', labels: role('c') }),
+  );
+  assert.deepEqual([...ownerships.neighbours('a')].sort(), ['a', 'b']);
+  assert.deepEqual([...ownerships.neighbours('c')], ['c']);
+  assert.deepEqual([...ownerships.neighbours('nobody')], ['nobody']);
 });
 
 test('a node that changes is counted where it is now, and nowhere else', () => {
-  const { claims, set, remove, concerned, poolNames } = world([pool('a'), pool('b')], member);
+  const { ownerships, set, remove, concerned, poolNames } = world([pool('a'), pool('b')], member);
   assert.deepEqual(concerned('a'), ['member']);
   set({ ...member, labels: role('b') });
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['member'], ['b']]);
-  assert.equal(claims.get('member')?.owner, 'b');
+  assert.equal(ownerships.get('member')?.owner, 'b');
   set(shared);
   assert.deepEqual([concerned('a'), concerned('b')], [['shared'], ['member', 'shared']]);
   remove('member');
-  assert.deepEqual([claims.get('member'), concerned('b')], [undefined, ['shared']]);
+  assert.deepEqual([ownerships.get('member'), concerned('b')], [undefined, ['shared']]);
   remove('shared');
   remove('nobody');
   assert.deepEqual(poolNames(), []);
 });
 
-test('when the pools change, every node is claimed anew; until then claims are the same objects', () => {
-  const { claims, setPools, concerned, poolNames } = world([pool('a')], member, shared);
-  const before = claims.get('shared');
-  assert.equal(claims.get('shared'), before);
-  assert.equal(claims.index, claims.index);
+test('when the pools change, every node is claimed anew; until then ownerships are the same objects', () => {
+  const { ownerships, setPools, concerned, poolNames } = world([pool('a')], member, shared);
+  const before = ownerships.get('shared');
+  assert.equal(ownerships.get('shared'), before);
+  assert.equal(ownerships.index, ownerships.index);
   setPools(pool('b'));
-  assert.equal(claims.get('shared')?.owner, 'b');
-  assert.equal(claims.get('member')?.owner, undefined);
+  assert.equal(ownerships.get('shared')?.owner, 'b');
+  assert.equal(ownerships.get('member')?.owner, undefined);
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['shared'], ['b']]);
 });
 
 test('a node that comes or goes while the pools have changed is claimed once they are looked at', () => {
-  const { claims, set, remove, setPools, concerned } = world([pool('a')], member);
+  const { ownerships, set, remove, setPools, concerned } = world([pool('a')], member);
   assert.deepEqual(concerned('a'), ['member']);
   setPools(pool('a'), pool('b'));
   set(left);
   remove('member');
-  assert.deepEqual(claims.poolsOf('left'), ['b', 'a']);
+  assert.deepEqual(ownerships.poolsOf('left'), ['b', 'a']);
   assert.deepEqual(concerned('a'), ['left']);
 });
 
 test('a node that is not there any more is not selected, though nobody has said so yet', () => {
   const nodes = new Map([member, shared].map(node => [node.name, node]));
-  const claims = new Claims(new Map([['a', pool('a')]]), nodes);
-  assert.equal(claims.get('member')?.owner, 'a');
+  const ownerships = new OwnershipIndex(new Map([['a', pool('a')]]), nodes);
+  assert.equal(ownerships.get('member')?.owner, 'a');
   nodes.delete('member');
-  assert.deepEqual(names(claims.select('a', () => true)), ['shared']);
+  assert.deepEqual(names(ownerships.select('a', () => true)), ['shared']);
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { isObject } from '../../../../src/nodepool/json.ts';
-import { checkDefinition } from '../../../../src/operations/doctor/definition.ts';
+import { checkCrd } from '../../../../src/operations/doctor/crd.ts';
 
 type Json = Record<string, unknown>;
 
@@ -25,14 +25,14 @@ function installed(path: string[] = [], value?: unknown): Json {
 const SPEC = ['spec', 'versions', '0', 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
 
 test('as this version has it', () => {
-  assert.deepEqual(checkDefinition(WANTED, installed()).status, 'ok');
+  assert.deepEqual(checkCrd(WANTED, installed()).status, 'ok');
 });
 
 test('missing, dying, not served', () => {
-  assert.deepEqual(checkDefinition(WANTED, undefined).remedy, 'run `kubectl nodepool install`');
-  assert.match(checkDefinition(WANTED, installed(['metadata', 'deletionTimestamp'], 'x')).message, /being deleted/);
+  assert.deepEqual(checkCrd(WANTED, undefined).remedy, 'run `kubectl nodepool install`');
+  assert.match(checkCrd(WANTED, installed(['metadata', 'deletionTimestamp'], 'x')).message, /being deleted/);
   const taken = { conditions: [{ type: 'NamesAccepted', status: 'False', message: 'npool is taken' }] };
-  assert.match(checkDefinition(WANTED, installed(['status'], taken)).message, /npool is taken/);
+  assert.match(checkCrd(WANTED, installed(['status'], taken)).message, /npool is taken/);
 });
 
 test('fields that it lacks are named: the server would drop them', () => {
@@ -43,7 +43,7 @@ test('fields that it lacks are named: the server would drop them', () => {
     [['spec', 'versions', '0', 'subresources'], {}, 'version v1 has no subresource status'],
   ];
   for (const [path, value, detail] of cases) {
-    const { status, details } = checkDefinition(WANTED, installed(path, value));
+    const { status, details } = checkCrd(WANTED, installed(path, value));
     assert.deepEqual([status, details], ['error', [detail]]);
   }
 });
@@ -60,13 +60,13 @@ test('other rules are a warning, and say where', () => {
     const definition = installed();
     const at = path.slice(0, -1).reduce<unknown>((object, step) => (object as Json)[step], definition);
     (at as Json)[path.at(-1) ?? ''] = value;
-    const { status, details } = checkDefinition(WANTED, definition);
+    const { status, details } = checkCrd(WANTED, definition);
     assert.deepEqual([status, details], ['warning', [detail]]);
   }
 });
 
 test('one that takes every field lacks none', () => {
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const { status } = checkDefinition(WANTED, installed(['spec', 'versions', '0', 'schema'], { openAPIV3Schema: open }));
+  const { status } = checkCrd(WANTED, installed(['spec', 'versions', '0', 'schema'], { openAPIV3Schema: open }));
   assert.equal(status, 'warning');
 });

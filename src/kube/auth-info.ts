@@ -1,5 +1,5 @@
 /** What proves who we are, wherever it comes from. */
-export interface Proof {
+export interface AuthInfo {
   /** PEM. */
   cert?: string | Buffer | undefined;
   key?: string | Buffer | undefined;
@@ -8,12 +8,12 @@ export interface Proof {
 }
 
 /** An exec plugin or an auth-provider: it is asked again and again, and keeps what it gave until that has expired. */
-export interface ProofSource {
+export interface AuthInfoSource {
   /**
    * Throws NodepoolError that names the user.
    * @param refused the server refused what it gave last
    */
-  proof(options: { refused: boolean }): Promise<Proof>;
+  authInfo(options: { refused: boolean }): Promise<AuthInfo>;
 }
 
 /** What a login needs of the process: its environment, its terminal, its end. */

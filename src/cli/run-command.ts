@@ -10,7 +10,7 @@ import { createConfig, type Program } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
 
 /** Returns the exit code. Never throws; only a watch that was cut off exits by itself. */
-export async function runVerb(argv: string[], given: Io, program: Program): Promise<number> {
+export async function runCommand(argv: string[], given: Io, program: Program): Promise<number> {
   const io = withColorFlag(given, argv);
   const { verbs } = program;
   const config = await createConfig(program, io);
@@ -19,7 +19,7 @@ export async function runVerb(argv: string[], given: Io, program: Program): Prom
   const verb = subject ?? words[0] ?? '';
   const command = config.findCommand(verb);
   try {
-    if (subject !== '' && command === undefined) throw unknownVerb(verb, config.bin, Object.keys(verbs));
+    if (subject !== '' && command === undefined) throw unknownCommand(verb, config.bin, Object.keys(verbs));
     if (subject !== undefined) {
       const { ProgramHelp } = await import('./help.ts');
       const help = new ProgramHelp(config, verbs, io);
@@ -39,7 +39,7 @@ export async function runVerb(argv: string[], given: Io, program: Program): Prom
   }
 }
 
-function unknownVerb(verb: string, bin: string, verbs: string[]): NodepoolError {
+function unknownCommand(verb: string, bin: string, verbs: string[]): NodepoolError {
   if (verb.startsWith('-')) {
     return new NodepoolError(
       'usage',

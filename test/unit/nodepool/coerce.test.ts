@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { soundPool } from '../../../src/nodepool/sound.ts';
+import { coercePool } from '../../../src/nodepool/coerce.ts';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { validatePool } from '../../../src/nodepool/validation.ts';
 import { aPool } from './fixtures.ts';
 
 const read = (spec: unknown, status?: unknown) =>
-  soundPool({ ...aPool(), spec, ...(status === undefined ? {} : { status }) } as NodePool);
+  coercePool({ ...aPool(), spec, ...(status === undefined ? {} : { status }) } as NodePool);
 
 test('a pool of the right types stays as it is', () => {
   const pool = aPool(
     { labels: { a: 'b' }, taints: [{ key: 'k', effect: 'NoSchedule' }], handler: 'runc', nodeSelector: { x: '' } },
     { status: { status: 200, nodeCount: 1, allocatable: { cpu: '4' }, conditions: [] } },
   );
-  assert.deepEqual(soundPool(pool), pool);
+  assert.deepEqual(coercePool(pool), pool);
 });
 
 const CASES: [spec: unknown, sound: unknown, errors: string[]][] = [

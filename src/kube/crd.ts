@@ -3,25 +3,25 @@ import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { type Clock, sleep } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { DefinitionPort } from '../operations/ports.ts';
+import type { CrdPort } from '../operations/ports.ts';
 import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
-import { DEFINITIONS, NODE_POOLS, qualifiedName } from './resource.ts';
+import { CRDS, NODE_POOLS, qualifiedName } from './resource.ts';
 import type { Wire } from './wire.ts';
 
-type WireDefinition = Wire<V1CustomResourceDefinition>;
+type WireCrd = Wire<V1CustomResourceDefinition>;
 
 const NAME = qualifiedName(NODE_POOLS);
 const POLL_MS = 50;
 
-export function definitionPort(api: Api, clock: Clock): DefinitionPort {
-  const read = () => api.get<WireDefinition>(DEFINITIONS, NAME);
+export function crdPort(api: Api, clock: Clock): CrdPort {
+  const read = () => api.get<WireCrd>(CRDS, NAME);
   return {
-    get: () => api.get<Record<string, unknown>>(DEFINITIONS, NAME),
-    async apply(definition, { dryRun }) {
+    get: () => api.get<Record<string, unknown>>(CRDS, NAME),
+    async apply(crd, { dryRun }) {
       const before = await read();
-      const write = await api.patch<WireDefinition>(DEFINITIONS, NAME, {
+      const write = await api.patch<WireCrd>(CRDS, NAME, {
         contentType: APPLY_PATCH,
-        body: definition,
+        body: crd,
         query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
         replayable: true,
       });
@@ -50,9 +50,9 @@ export function definitionPort(api: Api, clock: Clock): DefinitionPort {
         await sleep(clock, POLL_MS);
       }
     },
-    async delete({ metadata }: WireDefinition, { dryRun }) {
+    async delete({ metadata }: WireCrd, { dryRun }) {
       const uid = metadata?.uid;
-      const result = await api.delete(DEFINITIONS, { name: NAME, ...(uid === undefined ? {} : { uid }) }, dryRun);
+      const result = await api.delete(CRDS, { name: NAME, ...(uid === undefined ? {} : { uid }) }, dryRun);
       if (result === 'conflict') {
         throw new NodepoolError(
           'cluster',
@@ -79,8 +79,8 @@ export function definitionPort(api: Api, clock: Clock): DefinitionPort {
 }
 
 /** `established`, or what is missing. Another definition that holds the names is told at once. */
-async function establishing(api: Api, definition: WireDefinition | undefined): Promise<string> {
-  const conditions = definition?.status?.conditions ?? [];
+async function establishing(api: Api, crd: WireCrd | undefined): Promise<string> {
+  const conditions = crd?.status?.conditions ?? [];
   const names = conditions.find(({ type }) => type === 'NamesAccepted');
   if (names?.status === 'False') {
     throw new NodepoolError(
@@ -97,7 +97,7 @@ async function establishing(api: Api, definition: WireDefinition | undefined): P
 }
 
 /** A real write that changes nothing keeps the resourceVersion; a dry one may not, so contents decide. */
-function isSame(before: WireDefinition, after: WireDefinition): boolean {
+function isSame(before: WireCrd, after: WireCrd): boolean {
   if (before.metadata?.resourceVersion === after.metadata?.resourceVersion) {
     return (
       isDeepStrictEqual(before.spec, after.spec) &&

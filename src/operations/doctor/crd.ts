@@ -8,7 +8,7 @@ const INSTALL = 'run `kubectl nodepool install`';
 type Json = Record<string, unknown>;
 
 /** @param wanted the manifest. @param live the definition as the server has it; undefined when there is none */
-export function checkDefinition(wanted: Json, live: Json | undefined): Finding {
+export function checkCrd(wanted: Json, live: Json | undefined): Finding {
   if (live === undefined) return error('the NodePool resource is not installed', INSTALL);
   const metadata = objectAt(live, 'metadata');
   if (metadata.deletionTimestamp !== undefined) {
@@ -81,8 +81,8 @@ function versionDifferences(wanted: Json[], live: Json[], path: string): string[
   });
 }
 
-function conditions(definition: Json): Json[] {
-  return listOf(objectAt(definition, 'status').conditions);
+function conditions(crd: Json): Json[] {
+  return listOf(objectAt(crd, 'status').conditions);
 }
 
 function objectAt(object: Json, key: string): Json {
