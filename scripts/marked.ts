@@ -1,11 +1,22 @@
 /** Pages of docs/ with a part that a run writes, between two comments. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Puts the text between `<!-- NAME: begin -->` and `<!-- NAME: end -->` of the page. Throws when it has no such part. */
+/** The text between `<!-- NAME: begin -->` and `<!-- NAME: end -->` of the page. Throws when it has no such part. */
+export function readMarked(path: string, name: string): string {
+  return partsOf(path, name).text.trim();
+}
+
+/** Replaces that text. Throws when the page has no such part. */
 export function rewriteMarked(path: string, name: string, text: string): void {
+  const { before, after } = partsOf(path, name);
+  writeFileSync(path, `${before}\n\n${text}\n\n${after}`);
+}
+
+/** @returns the comments with what is outside of them */
+function partsOf(path: string, name: string): { before: string; text: string; after: string } {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const [before, rest] = readFileSync(path, 'utf8').split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${path} has no part ${name}`);
-  writeFileSync(path, `${before}${begin}\n\n${text}\n\n${end}${after}`);
+  const [text, after] = rest?.split(end) ?? [];
+  if (before === undefined || text === undefined || after === undefined) throw new Error(`${path} has no part ${name}`);
+  return { before: before + begin, text, after: end + after };
 }

@@ -1,14 +1,15 @@
 /**
  * `npm run mutate [-- PATTERN…]`: breaks the code of src/nodepool, src/reconciler, src/controller, and of what asks before
- * it writes in src/operations, in one place after the other (StrykerJS), and runs the unit tests that reach the place each time. Prints each mutant that no test notices;
- * fails when a file of THRESHOLDS scores less than it has to. Without a pattern, which chooses files by their path, the
- * figures of docs/reliability.md are written anew.
+ * it writes in src/operations, in one place after the other (StrykerJS), and runs the unit tests that reach the place each
+ * time. Prints each mutant that no test notices, and each accepted one that is none any more; puts the figures of the files
+ * into docs/reliability.md; fails when a deciding file scores less than it has to. A pattern chooses files by their path,
+ * `deciding` those of DECIDING; without one, all of them take hours.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
-import { rewriteMarked } from './marked.ts';
+import { readMarked, rewriteMarked } from './marked.ts';
 import { type FileScore, percent, scoreFiles } from './mutation/score.ts';
 import { ACCEPTED } from './mutation/survivors.ts';
 import { ROOT } from './root.ts';
@@ -30,10 +31,15 @@ const TIMEOUT_MS = 5_000;
 /** For all tests together, without a mutant: the machine may be busy. */
 const DRY_RUN_MINUTES = 20;
 
+const HEAD = '| file | mutants | survived | score |\n| --- | --: | --: | --: |';
+const PAGE = join(ROOT, 'docs', 'reliability.md');
+
 const patterns = process.argv.slice(2);
-const files = globSync(SOURCES, { cwd: ROOT })
-  .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
-  .sort();
+const deciding = new Set(globSync(DECIDING, { cwd: ROOT }));
+const isMeant = (file: string, pattern: string) =>
+  pattern === 'deciding' ? deciding.has(file) : file.includes(pattern);
+const sources = globSync(SOURCES, { cwd: ROOT }).sort();
+const files = sources.filter(file => patterns.length === 0 || patterns.some(pattern => isMeant(file, pattern)));
 if (files.length === 0) {
   process.stderr.write(`no file of ${SOURCES.join(', ')} matches: ${patterns.join(', ')}\n`);
   process.exit(2);
@@ -41,10 +47,9 @@ if (files.length === 0) {
 process.chdir(ROOT);
 const scores = await mutate(files);
 for (const score of scores) tellSurvivors(score);
-const table = tableOf(scores);
-console.log(`\n${table}`);
-if (patterns.length === 0) rewriteMarked(join(ROOT, 'docs', 'reliability.md'), 'mutation', table);
-const deciding = new Set(globSync(DECIDING, { cwd: ROOT }));
+const rows = new Map(scores.map(score => [score.file, rowOf(score)]));
+console.log(`\n${[HEAD, ...rows.values()].join('\n')}`);
+rewriteMarked(PAGE, 'mutation', [HEAD, ...withEarlier(rows)].join('\n'));
 const below = scores.filter(score => deciding.has(score.file) && percent(score) < LEAST);
 for (const score of below) console.error(`${score.file}: ${percent(score)} %, below ${LEAST} %`);
 if (below.length > 0) process.exitCode = 1;
@@ -87,14 +92,20 @@ function tellSurvivors({ file, survivors }: FileScore): void {
     if (accepted.has(code)) continue;
     console.log(`${file}:${line} ${mutator}${isUncovered ? ' (no test gets here)' : ''}: ${code}`);
   }
+  const alive = new Set(survivors.map(({ code }) => code));
+  for (const code of accepted) if (!alive.has(code)) console.log(`${file}: accepted, and no survivor: ${code}`);
 }
 
-function tableOf(scores: FileScore[]): string {
-  const row = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
-  const all = { file: 'all', killed: 0, survivors: scores.flatMap(({ survivors }) => survivors) };
-  for (const { killed } of scores) all.killed += killed;
-  const rows = [...scores, all].map(score =>
-    row([score.file, score.killed + score.survivors.length, score.survivors.length, `${percent(score)} %`]),
-  );
-  return [row(['file', 'mutants', 'survived', 'score']), '| --- | --: | --: | --: |', ...rows].join('\n');
+function rowOf(score: FileScore): string {
+  const { file, killed, survivors } = score;
+  return `| ${[file, killed + survivors.length, survivors.length, `${percent(score)} %`].join(' | ')} |`;
+}
+
+/** The rows in the order of their files, and those of the page for files that were not measured now. */
+function withEarlier(rows: ReadonlyMap<string, string>): string[] {
+  const earlier = readMarked(PAGE, 'mutation')
+    .split('\n')
+    .map(line => [line.split(' ')[1] ?? '', line] as const);
+  const all = new Map([...earlier.filter(([file]) => sources.includes(file)), ...rows]);
+  return [...all].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
