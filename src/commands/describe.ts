@@ -21,8 +21,11 @@ export default class Describe extends BaseCommand<typeof Describe> {
       io.err('No pools found.');
       return 0;
     }
-    const { droppedWarnings } = await import('../nodepool/dropped-fields.ts');
-    for (const warning of droppedWarnings(descriptions.map(({ pool }) => pool))) io.err(`warning: ${warning}`);
+    const { droppedWarning } = await import('../nodepool/dropped-fields.ts');
+    for (const { pool } of descriptions) {
+      const warning = droppedWarning(pool);
+      if (warning !== undefined) io.err(`warning: ${warning}`);
+    }
     const { renderDescription } = await import('../render/describe.ts');
     const { makeStyle } = await import('../render/style.ts');
     const style = makeStyle(io.color);

@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { outputOf, printPools } from '../cli/pool-output.ts';
-import { droppedWarnings } from '../nodepool/dropped-fields.ts';
+import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
 
@@ -76,7 +76,10 @@ export default class Get extends BaseCommand<typeof Get> {
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
     const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection);
-    for (const warning of droppedWarnings(pools)) io.err(`warning: ${warning}`);
+    for (const pool of pools) {
+      const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
+      if (warning !== undefined) io.err(`warning: ${warning}`);
+    }
     if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${MEND_LOST_FIELDS}`);
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;

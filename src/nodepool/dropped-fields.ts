@@ -39,14 +39,11 @@ export class DroppedFieldsError extends NodepoolError {
   }
 }
 
-/** What is to be said of pools, as the API server gave them, that must not be written. */
-export function droppedWarnings(pools: readonly NodePool[]): string[] {
-  return pools.flatMap(pool => {
-    const dropped = pool.dropped ?? droppedFields(pool);
-    if (dropped.length === 0 || pool.metadata.deletionTimestamp !== undefined) return [];
-    const { message, next } = new DroppedFieldsError(pool.metadata.name, dropped);
-    return [`${message}; ${next}`];
-  });
+/** What is to be said of a pool that must not be written; undefined of any other. */
+export function droppedWarning({ metadata, dropped = [] }: Pick<NodePool, 'metadata' | 'dropped'>): string | undefined {
+  if (dropped.length === 0 || metadata.deletionTimestamp !== undefined) return undefined;
+  const { message, next } = new DroppedFieldsError(metadata.name, dropped);
+  return `${message}; ${next}`;
 }
 
 /** Throws DroppedFieldsError for a pool of which the server drops something; one that is being deleted needs no spec. */
