@@ -73,6 +73,7 @@ export class Reflector<T> {
   readonly #history: History<T>;
   #needsList = true;
   #endWatch = () => {};
+  #isDoubted = false;
   #hasSynced = false;
   #running: Promise<void> | undefined;
 
@@ -125,8 +126,13 @@ export class Reflector<T> {
 
   /** The same; until it is listed, nobody knows whether the server still has the history that was followed. */
   doubt(): void {
-    this.#history.fails(true);
+    this.#isDoubted = true;
     this.relist();
+  }
+
+  /** Whether a list after doubt() is not there yet. */
+  get isDoubted(): boolean {
+    return this.#isDoubted;
   }
 
   /** Resolves when hasSynced turns true and the listeners know of every object; never, if it does not. */
@@ -164,9 +170,12 @@ export class Reflector<T> {
   async #list(signal: AbortSignal): Promise<Outcome> {
     // Now, not at its end: who asks for a list while this one is under way wants another.
     this.#needsList = false;
+    const wasDoubted = this.#isDoubted;
     try {
       const outcome = await this.#listInto(signal);
       this.#needsList ||= outcome.kind !== 'fine';
+      // A list that was under way when the doubt arose says nothing.
+      if (wasDoubted && !this.#needsList) this.#isDoubted = false;
       return outcome;
     } catch (error) {
       this.#needsList = true;

@@ -23,23 +23,34 @@ export interface ResyncCalls {
   onPause: () => void;
 }
 
-/** Returns what ends the calls. */
-export function startResync({ everyMs, clock, wall }: ResyncOptions, { onInterval, onPause }: ResyncCalls): () => void {
+export interface Resync {
+  /** Calls onPause() where the process did not run until just now: before what must not rest on the time before that. */
+  look(): void;
+  /** Ends the calls. */
+  stop(): void;
+}
+
+export function startResync({ everyMs, clock, wall }: ResyncOptions, { onInterval, onPause }: ResyncCalls): Resync {
   let due = clock.now() + everyMs;
+  let [seen, seenAt] = [clock.now(), wall().getTime()];
   let cancel = () => {};
+  const look = () => {
+    const passed = Math.max(clock.now() - seen, wall().getTime() - seenAt);
+    [seen, seenAt] = [clock.now(), wall().getTime()];
+    if (passed <= TICK_MS + PAUSE_MS) return;
+    due = clock.now() + everyMs;
+    onPause();
+  };
   const tick = () => {
-    const [slept, woke] = [clock.now(), wall().getTime()];
     cancel = clock.after(TICK_MS, () => {
-      const passed = Math.max(clock.now() - slept, wall().getTime() - woke);
-      const isPause = passed > TICK_MS + PAUSE_MS;
-      if (isPause || clock.now() >= due) {
+      look();
+      if (clock.now() >= due) {
         due = clock.now() + everyMs;
-        if (isPause) onPause();
-        else onInterval();
+        onInterval();
       }
       tick();
     });
   };
   tick();
-  return () => cancel();
+  return { look, stop: () => cancel() };
 }

@@ -9,7 +9,7 @@ import type { Log } from '../controller/log.ts';
 import { Manager } from '../controller/manager.ts';
 import { Recorder } from '../controller/recorder.ts';
 import { Reflector } from '../controller/reflector.ts';
-import { startResync } from '../controller/resync.ts';
+import { type Resync, startResync } from '../controller/resync.ts';
 import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
@@ -142,8 +142,11 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
-      // One that has the server's word is enough: etcd goes back for all of them.
-      if (caches.every(({ isConfirmed }) => !isConfirmed)) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
+      resync.look();
+      // One that has the server's word is enough: etcd goes back for all of them. After a pause it may have caught up.
+      const isUnconfirmed =
+        caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
+      if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
       const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
         if (!(error instanceof DroppedFieldsError)) throw error;
         logLacking(name, error.fields);
@@ -164,6 +167,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
     },
   });
+  let resync: Resync = { look() {}, stop() {} };
   const begin = () => {
     handlers.start();
     // Pods, which only the number of pods stands on, are many: they are listed anew after a pause alone.
@@ -175,7 +179,8 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       for (const each of caches) each.doubt();
       handlers.enqueueAll();
     };
-    return startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
+    resync = startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
+    return () => resync.stop();
   };
   const manager = new Manager({
     caches,

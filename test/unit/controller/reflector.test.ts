@@ -139,14 +139,17 @@ describe('the watch', () => {
     assert.deepEqual([nth(4).options.resourceVersion, source.watches.length], ['13', 5]);
   });
 
-  test('doubt() leaves nothing confirmed until everything is listed', async () => {
+  test('doubt() lasts until a list that began after it', async () => {
     const { reflector, nth } = await createSynced();
-    reflector.doubt();
+    reflector.relist();
     await flushPromises();
-    assert.equal(reflector.isConfirmed, false);
+    reflector.doubt();
     nth(2).send(added('a', 5), initialEnd(12));
     await flushPromises();
-    assert.equal(reflector.isConfirmed, true);
+    assert.equal(reflector.isDoubted, true);
+    nth(3).send(added('a', 5), initialEnd(13));
+    await flushPromises();
+    assert.equal(reflector.isDoubted, false);
   });
 
   test('429 with Retry-After: that time is kept, as an answer and in the stream, and there is no list', async () => {

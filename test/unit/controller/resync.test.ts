@@ -10,12 +10,12 @@ function create() {
   const wall = () => new Date(clock.wall().getTime() + offset);
   const pauses: number[] = [];
   const calls = { onInterval: () => due.push(clock.now()), onPause: () => pauses.push(clock.now()) };
-  const stop = startResync({ everyMs: 600_000, clock, wall }, calls);
+  const { look, stop } = startResync({ everyMs: 600_000, clock, wall }, calls);
   /** Sets the time of day, and not the clock that only grows. */
   const setWall = (ms: number) => {
     offset += ms;
   };
-  return { clock, due, pauses, stop, setWall };
+  return { clock, due, pauses, look, stop, setWall };
 }
 
 test('is due every so often', async () => {
@@ -32,6 +32,18 @@ test('tells a pause as soon as the process goes on, and counts from then', async
   clock.freeze(20_000);
   await clock.advance(600_000);
   assert.deepEqual([pauses, due], [[30_000], [630_000]]);
+});
+
+test('tells a pause before its next tick to who looks, once', async () => {
+  const { clock, pauses, look } = create();
+  await clock.advance(10_000);
+  look();
+  clock.freeze(20_000);
+  look();
+  look();
+  assert.deepEqual(pauses, [30_000]);
+  await clock.advance(10_000);
+  assert.deepEqual(pauses, [30_000]);
 });
 
 test('tells a pause after a sleep of the machine in which its clock stood still', async () => {
