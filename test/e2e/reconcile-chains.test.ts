@@ -114,7 +114,7 @@ test('a pool that cannot record all that it would remove: a node that would join
   const node = await world.node('n');
   assert.deepEqual([node.metadata.labels.tier, taintsOf(node)], ['gold', ['own:NoSchedule']]);
   const [failure] = summaries.flatMap(({ outcome }) => messagesOf(outcome?.failures ?? []));
-  assert.match(failure ?? '', /^node n was not written: .* does not fit into the record \(1000 labels/);
+  assert.match(failure ?? '', /^node n is left as it is: .* does not fit into the record \(1000 labels/);
   assert.equal(statuses(summaries).a, 500);
   await world.patchNode('n', { metadata: { labels: { l0: null } } });
   assert.deepEqual(await writesOfRun(), { n: 1 });
