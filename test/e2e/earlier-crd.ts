@@ -66,13 +66,17 @@ export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED):
   }
   const { metadata } = (await api.expect('GET', CRD)) as Crd;
   await api.expect('PUT', CRD, { ...ours, metadata: { ...ours.metadata, ...metadata } });
-  await api.request('POST', POOLS, { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name: 'probe' } });
+  const probe = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name: 'probe' } };
+  // While the server changes over it answers 429.
+  await eventually('a pool is made', async () => [201, 409].includes((await api.request('POST', POOLS, probe)).status));
   const status = { status: 200, nodeCount: 0, observedGeneration: 1 };
   await eventually(`the server serves the CRD: ${which}`, async () => {
     const answer = await api.request('PATCH', `${POOLS}/probe/status?dryRun=All`, { status });
     const kept = (answer.body as { status?: Json }).status?.observedGeneration !== undefined;
     return answer.status === PROBED[which][0] && kept === PROBED[which][1];
   });
-  await api.expect('DELETE', `${POOLS}/probe`);
+  await eventually('it is gone', async () =>
+    [200, 404].includes((await api.request('DELETE', `${POOLS}/probe`)).status),
+  );
   await eventually('pools are listed', async () => (await api.request('GET', POOLS)).status === 200);
 }
