@@ -1,7 +1,13 @@
 /** Where a quantity stops being one, and what the quick sum of plain counts leaves to the whole parser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addResourceLists, parseQuantity, sumQuantities, sumResourceLists } from '../../../src/nodepool/quantity.ts';
+import {
+  addInAnyOrder,
+  addResourceLists,
+  parseQuantity,
+  sumQuantities,
+  sumResourceLists,
+} from '../../../src/nodepool/quantity.ts';
 
 const sums: [string[], string][] = [
   [['-1Ki'], '-1Ki'],
@@ -65,4 +71,26 @@ test('an empty text is no quantity, even in front', () => {
 
 test('what is no text at all is a bug of the caller, and no bad quantity', () => {
   assert.throws(() => sumResourceLists([{ cpu: 5 as unknown as string }], fail), TypeError);
+});
+
+test('the format of a sum is the same in either order; a zero has no say in it', () => {
+  for (const [a, b, format] of [
+    ['1Ki', '1', 'BinarySI'],
+    ['1Ki', '1e3', 'BinarySI'],
+    ['1', '1e3', 'DecimalSI'],
+    ['1e3', '1e3', 'DecimalExponent'],
+    ['1Ki', '1Ki', 'BinarySI'],
+    ['0Ki', '1', 'DecimalSI'],
+    ['0Ki', '1e3', 'DecimalExponent'],
+    ['0', '1Ki', 'BinarySI'],
+  ] as const) {
+    const [left, right] = [parseQuantity(a), parseQuantity(b)];
+    assert.equal(addInAnyOrder(left, right).format, format, `${a} + ${b}`);
+    assert.equal(addInAnyOrder(right, left).format, format, `${b} + ${a}`);
+  }
+});
+
+test('the sum of nothing is a plain zero', () => {
+  const sums = addResourceLists([{ cpu: 'x' }], () => {});
+  assert.deepEqual(sums.get('cpu'), { unscaled: 0n, exponent: 0, format: 'DecimalSI' });
 });
