@@ -4,7 +4,7 @@ import { isObject } from '../nodepool/json.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePoolStatus, ObjectMeta } from '../nodepool/types.ts';
 import { type Altered, alteredError } from './altered.ts';
-import { NodeWriteError } from './node-write-error.ts';
+import { heldBack, NodeWriteError } from './node-write-error.ts';
 import { isDropped } from './status-fields.ts';
 import type { WritePace } from './write-pace.ts';
 
@@ -31,7 +31,7 @@ export function alteredFields(
 /** Throws NodeWriteError when an answer that differed has this status wait. */
 export function assertStatusFree(pool: ObjectMeta, pace: WritePace): void {
   const state = pace.check(keyOf(pool), []);
-  if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
+  if (state.kind === 'held') throw heldBack(state);
 }
 
 /** The error, with the time of the next attempt: at once, each would be altered again. */

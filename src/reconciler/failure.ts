@@ -1,4 +1,5 @@
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
 
 /** A write that failed. */
@@ -27,6 +28,36 @@ export async function attempt(
     failures.push(failureOf(error, node));
     return error;
   }
+}
+
+/** What writes leave behind that failed or have to wait. */
+export interface WriteOutcome {
+  moves: NodeMove[];
+  failures: WriteFailure[];
+  /** Milliseconds until the first of what is held back may be written. */
+  retryAfterMs?: number;
+}
+
+/** As attempt(), of what may have to wait. */
+export async function attemptHeld(
+  outcome: WriteOutcome,
+  work: () => Promise<void>,
+): Promise<NodepoolError | undefined> {
+  const error = await attempt(outcome.failures, work);
+  if (error instanceof NodeWriteError) holdBack(error, outcome);
+  return error;
+}
+
+/** The same of an error that is there. */
+export function addFailure(outcome: WriteOutcome, error: NodeWriteError): void {
+  outcome.failures.push(failureOf(error));
+  holdBack(error, outcome);
+}
+
+/** What was written all the same is reported; the pool is looked at again when it may be written. */
+export function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: Omit<WriteOutcome, 'failures'>): void {
+  if (move !== undefined) outcome.moves.push(move);
+  if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }
 
 export function failureOf(error: NodepoolError, node?: string): WriteFailure {

@@ -5,7 +5,7 @@
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { NodeWriteError } from './node-write-error.ts';
+import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { MOST_WRITES, type WritePace } from './write-pace.ts';
 
@@ -28,7 +28,7 @@ export async function assertMetadataFree(pool: NodePool, field: MetadataField, {
   const key = keyOf(pool, field);
   const state = pace?.check(key, []);
   if (pace === undefined || state === undefined || state.kind === 'free') return;
-  if (state.kind === 'held') throw new NodeWriteError(state.error, { retryAfterMs: state.ms, isHeldBack: true });
+  if (state.kind === 'held') throw heldBack(state);
   const error = await removedError(pool, field, cluster);
   throw new NodeWriteError(error, { retryAfterMs: pace.limited(key, error, true), isHeldBack: false });
 }
@@ -36,7 +36,7 @@ export async function assertMetadataFree(pool: NodePool, field: MetadataField, {
 /** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
 export function assertUncontested(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
   const held = pace?.contested(keyOf(pool, field));
-  if (held !== undefined) throw new NodeWriteError(held.error, { retryAfterMs: held.ms, isHeldBack: true });
+  if (held !== undefined) throw heldBack(held);
 }
 
 /** The server took a write. */

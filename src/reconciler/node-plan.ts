@@ -22,8 +22,13 @@ export function planOf(state: ClusterState, name: string): NodePlan | undefined 
     return { node, owner: ownership.owner, previous: ownership.record?.pool, changes: [], patch: undefined };
   }
   const plan = followed(state, [planStep(state, node, ownership)]);
-  if (plan.patch === undefined && plan.circle === undefined && !plan.isOversized) state.upToDate.add(ownership);
+  if (!isDue(plan)) state.upToDate.add(ownership);
   return plan;
+}
+
+/** Whether there is something to write, or to say: what cannot be written is tried each time. */
+export function isDue({ patch, circle, isOversized = false }: NodePlan): boolean {
+  return patch !== undefined || circle !== undefined || isOversized;
 }
 
 /** What the owner wants of the node alone. */

@@ -3,7 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
 import type { ClusterPort } from './ports.ts';
-import { MOST_WRITES } from './write-pace.ts';
+import { type Held, MOST_WRITES } from './write-pace.ts';
 
 export class NodeWriteError extends NodepoolError {
   /** Undefined where it may be tried at any time. */
@@ -23,6 +23,11 @@ export class NodeWriteError extends NodepoolError {
     this.isHeldBack = options.isHeldBack;
     this.move = options.move;
   }
+}
+
+/** Nothing is written before its time has come. */
+export function heldBack({ error, ms }: Held): NodeWriteError {
+  return new NodeWriteError(error, { retryAfterMs: ms, isHeldBack: true });
 }
 
 /** The error with what was written before it; one that has a move already has all of it. */

@@ -11,8 +11,8 @@ import { GonePools } from './gone-pools.ts';
 import { readNode, stillThere } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
-import { circleError, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
-import { limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
+import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
+import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WritePace } from './write-pace.ts';
@@ -60,15 +60,14 @@ export class NodeWriter {
   needsWrite(name: string): boolean {
     if (this.#changes.has(name)) return true;
     const plan = planOf(this.#deps.state, name);
-    // What cannot be written is tried, to say so.
-    return plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized === true;
+    return plan !== undefined && isDue(plan);
   }
 
   /** A node that is as it should be now and that something else kept changing a short while ago. */
   contested(name: string): NodeWriteError | undefined {
     const uid = this.#deps.state.node(name)?.uid;
     const held = uid === undefined ? undefined : this.#pace.contested(uid);
-    return held && new NodeWriteError(held.error, { retryAfterMs: held.ms, isHeldBack: true });
+    return held && heldBack(held);
   }
 
   /**
@@ -148,7 +147,7 @@ export class NodeWriter {
   async #assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
     const pace = this.#pace.check(uid, changes);
     if (pace.kind === 'free') return;
-    if (pace.kind === 'held') throw new NodeWriteError(pace.error, { retryAfterMs: pace.ms, isHeldBack: true });
+    if (pace.kind === 'held') throw heldBack(pace);
     const error = await limitError(name, changes, pace.isContested, this.#deps.cluster);
     throw new NodeWriteError(error, {
       retryAfterMs: this.#pace.limited(uid, error, pace.isContested),

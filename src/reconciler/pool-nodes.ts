@@ -2,11 +2,11 @@
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { attempt, failureOf, type WriteFailure } from './failure.ts';
+import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
-import { planOf } from './node-plan.ts';
+import { isDue, planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
@@ -138,7 +138,7 @@ export class PoolNodes {
     // Changes are not asked for: a node that could not be added is no member.
     return held.filter(name => {
       const plan = planOf(state, name);
-      return plan?.patch !== undefined || plan?.circle !== undefined || plan?.isOversized === true;
+      return plan !== undefined && isDue(plan);
     });
   }
 
@@ -147,15 +147,6 @@ export class PoolNodes {
     const { changes, only } = this.#options;
     return changes?.has(node) === true || only?.has(node) === true;
   }
-}
-
-/** What was written all the same is told; the pool is looked at again when it may be written. */
-export function holdBack(
-  { retryAfterMs, move }: NodeWriteError,
-  outcome: Pick<NodeOutcome, 'moves' | 'retryAfterMs'>,
-): void {
-  if (move !== undefined) outcome.moves.push(move);
-  if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }
 
 function byMessage(a: WriteFailure, b: WriteFailure): number {

@@ -13,12 +13,12 @@ import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
-import { attempt, failureOf, messagesOf, type WriteFailure } from './failure.ts';
+import { addFailure, attempt, attemptHeld, messagesOf, type WriteFailure } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { readPool, remade } from './live-reads.ts';
 import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
-import { holdBack, PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
+import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolEvent } from './ports.ts';
 import { applyRuntimeClass, type RuntimeClassOutcome } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
@@ -73,11 +73,10 @@ class Interrupted extends Error {}
 
 export class Reconciler {
   /** Its limiter begins nothing once the signal is aborted. */
-  readonly #options: ReconcilerOptions;
+  readonly #options: ReconcilerOptions & { pace: WritePace };
   /** Events of what was written are sent in any case. */
   readonly #eventLimit: Limiter;
   readonly #nodes: PoolNodes;
-  readonly #pace: WritePace;
 
   constructor(options: ReconcilerOptions) {
     const { limit, signal } = options;
@@ -86,10 +85,10 @@ export class Reconciler {
         if (signal?.aborted) throw new Interrupted();
         return work();
       });
-    this.#pace = options.pace ?? new WritePace(options.clock);
-    this.#options = { ...options, limit: begin, pace: this.#pace };
+    const pace = options.pace ?? new WritePace(options.clock);
+    this.#options = { ...options, limit: begin, pace };
     this.#eventLimit = limit;
-    this.#nodes = new PoolNodes({ ...options, pace: this.#pace });
+    this.#nodes = new PoolNodes({ ...options, pace });
   }
 
   /** Throws NodepoolError when the pool itself cannot be read, or not be given what a pool has before its nodes. */
@@ -131,15 +130,14 @@ export class Reconciler {
   }
 
   /**
-   * @param valid else only nodes that left are let go: members and RuntimeClass stay until the spec is mended
+   * @param valid else only nodes that left are released: members and RuntimeClass stay until the spec is mended
    * @param unprepared why the pool could not be given what it has before its nodes
    */
   async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = nothingDone(name);
     if (unprepared !== undefined) {
-      outcome.failures.push(failureOf(unprepared));
-      holdBack(unprepared, outcome);
+      addFailure(outcome, unprepared);
     }
     return this.#untilInterrupted(
       () => outcome,
@@ -173,12 +171,11 @@ export class Reconciler {
       failures: [...new Set(messagesOf(unmet))],
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
-    const written = await writeStatus(current, observed, outcome, { ...this.#options, pace: this.#pace });
+    const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =
       written === 'written'
-        ? await attempt(outcome.failures, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
+        ? await attemptHeld(outcome, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
-    if (unmarked instanceof NodeWriteError) holdBack(unmarked, outcome);
     const isNews = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
     await this.#tell(
       [
@@ -200,10 +197,9 @@ export class Reconciler {
 
   async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {
     let ended = pool;
-    const error = await attempt(outcome.failures, async () => {
+    await attemptHeld(outcome, async () => {
       ended = await this.#options.limit(() => endTakeover(pool, this.#options));
     });
-    if (error instanceof NodeWriteError) holdBack(error, outcome);
     return ended;
   }
 
@@ -276,11 +272,10 @@ export class Reconciler {
   }
 
   async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
-    const { cluster, state, dryRun, limit } = this.#options;
-    const error = await attempt(outcome.failures, async () => {
-      outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, this.#pace));
+    const { cluster, state, dryRun, limit, pace } = this.#options;
+    await attemptHeld(outcome, async () => {
+      outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, pace));
     });
-    if (error instanceof NodeWriteError) holdBack(error, outcome);
   }
 
   #moveEvents(outcome: PoolOutcome): (readonly [NodePool, PoolEvent])[] {

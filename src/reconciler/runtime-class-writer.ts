@@ -4,7 +4,7 @@ import { defined } from '../nodepool/json.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { NodeWriteError } from './node-write-error.ts';
+import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { MOST_WRITES, type WritePace } from './write-pace.ts';
 
@@ -57,7 +57,7 @@ export async function applyRuntimeClass(
 function assertFree(name: string, pace: WritePace): void {
   const turn = pace.check(keyOf(name), []);
   if (turn.kind === 'free') return;
-  if (turn.kind === 'held') throw new NodeWriteError(turn.error, { retryAfterMs: turn.ms, isHeldBack: true });
+  if (turn.kind === 'held') throw heldBack(turn);
   const error = new NodepoolError(
     'cluster',
     `RuntimeClass ${name} was written ${MOST_WRITES} times within a minute, which is the limit`,

@@ -8,11 +8,8 @@ import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { alteredFields, alteredStatus, assertStatusFree } from './altered-status.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { attempt, failureOf, type WriteFailure } from './failure.ts';
+import { addFailure, attemptHeld, type WriteFailure, type WriteOutcome } from './failure.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
-import type { NodeMove } from './node-move.ts';
-import { NodeWriteError } from './node-write-error.ts';
-import { holdBack } from './pool-nodes.ts';
 import { writePool } from './pool-write.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
 import type { StatusPace } from './status-pace.ts';
@@ -28,14 +25,11 @@ interface StatusDeps extends LiveReadDeps {
   pace: WritePace;
 }
 
-/** What is told of it. */
-interface StatusOutcome {
+/** What is reported of it. */
+interface StatusOutcome extends WriteOutcome {
   status: NodePoolStatus | undefined;
   statusWritten: boolean;
   lacking: string[];
-  moves: NodeMove[];
-  failures: WriteFailure[];
-  retryAfterMs?: number;
 }
 
 /** `held`: the pace allows no write now, and the outcome says when it does. */
@@ -55,13 +49,12 @@ export async function writeStatus(
   deps: StatusDeps,
 ): Promise<StatusWrite> {
   let result: StatusWrite = 'failed';
-  const refused = await attempt(outcome.failures, async () => {
+  const refused = await attemptHeld(outcome, async () => {
     result = await write(pool, observed, outcome, deps);
   });
   const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
   if (changed !== undefined) outcome.failures.push(changed);
   if (refused === undefined) return result;
-  if (refused instanceof NodeWriteError) holdBack(refused, outcome);
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
   return 'failed';
@@ -111,10 +104,7 @@ async function write(
       const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
       const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
       const error = alteredStatus(metadata, altered, pace);
-      if (error !== undefined) {
-        outcome.failures.push(failureOf(error));
-        holdBack(error, outcome);
-      }
+      if (error !== undefined) addFailure(outcome, error);
       return done(status);
     }
     await sleep(conflictDelay(attempt, Math.random()));
