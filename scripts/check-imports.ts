@@ -42,6 +42,9 @@ const ROOMS: Record<string, Room> = {
   main: { rooms: ['cli', 'commands', 'nodepool'], rule: 'main.ts joins cli/ and commands/' },
 };
 
+/** The folders of kube/, each of which imports those before it alone; its own files, which join them, import all. */
+const KUBE_FOLDERS = ['protobuf', 'proxy', 'auth', 'transport', 'resources'];
+
 /** Arrows that may carry types alone. */
 const TYPES_ONLY: Record<string, string[]> = {
   kube: ['operations', 'reconciler', 'controller'],
@@ -50,7 +53,7 @@ const TYPES_ONLY: Record<string, string[]> = {
 };
 
 /** What is the same for all: kube/ takes time and the limit of what runs at once from the runtime, values too. */
-const SHARED = ['controller/clock.ts', 'controller/limiter.ts'];
+const SHARED = ['controller/clock.ts', 'controller/limiter.ts', 'controller/collect.ts'];
 
 /** The files of another room that kube/ may know; and operations/*-port.ts, a port of a few verbs each. */
 const PORTS = [
@@ -131,13 +134,19 @@ function arrowRule(file: string, target: string, kind: Import['kind']): string |
   const [from, to] = [roomOf(file), roomOf(target)];
   const room = ROOMS[from];
   if (room === undefined) return `${from}/ is not in the table of scripts/check-imports.ts`;
-  if (from === to) return undefined;
+  if (from === to) return from === 'kube' ? kubeRule(file, target) : undefined;
   if (file === 'cli/factory.ts' && to === 'kube' && kind === 'dynamic') return undefined;
   if (!room.rooms.includes(to)) return room.rule;
   if (from === 'kube' && SHARED.includes(target)) return undefined;
   if (from === 'kube' && to !== 'nodepool' && !isPort(target)) return room.rule;
   if (kind !== 'type' && TYPES_ONLY[from]?.includes(to)) return `${from}/ may import types of ${to}/ alone`;
   return undefined;
+}
+
+function kubeRule(file: string, target: string): string | undefined {
+  const [from, to] = [file, target].map(path => KUBE_FOLDERS.indexOf(path.split('/')[1] ?? '')) as [number, number];
+  if (from === -1 || to <= from) return undefined;
+  return `the folders of kube/ import in one direction: ${KUBE_FOLDERS.toReversed().join(' -> ')}`;
 }
 
 function isPort(target: string): boolean {

@@ -5,8 +5,8 @@
 import { systemClock } from '../../src/controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
 import { WorkQueue } from '../../src/controller/work-queue.ts';
-import { MERGE_PATCH } from '../../src/kube/api.ts';
-import type { Resource } from '../../src/kube/resource.ts';
+import { MERGE_PATCH } from '../../src/kube/resources/api.ts';
+import type { Resource } from '../../src/kube/resources/resource.ts';
 import { createRecorder, follow, type Metadata, open, run } from '../runtime.ts';
 
 const WORKERS = 2;

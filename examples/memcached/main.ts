@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
 import { WorkQueue } from '../../src/controller/work-queue.ts';
-import { MERGE_PATCH } from '../../src/kube/api.ts';
+import { MERGE_PATCH } from '../../src/kube/resources/api.ts';
 import { follow, open, run } from '../runtime.ts';
 import {
   DEPLOYMENTS,

@@ -1,5 +1,5 @@
 /** The objects that the controller reads and makes, with the fields it uses. */
-import type { Resource } from '../../src/kube/resource.ts';
+import type { Resource } from '../../src/kube/resources/resource.ts';
 import type { Metadata } from '../runtime.ts';
 
 export const MEMCACHEDS: Resource = {

@@ -6,8 +6,8 @@ import { systemClock } from '../../src/controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
 import { messageOf } from '../../src/controller/log.ts';
 import { WorkQueue } from '../../src/controller/work-queue.ts';
-import { MERGE_PATCH } from '../../src/kube/api.ts';
-import { NODES, type Resource } from '../../src/kube/resource.ts';
+import { MERGE_PATCH } from '../../src/kube/resources/api.ts';
+import { NODES, type Resource } from '../../src/kube/resources/resource.ts';
 import { createRecorder, follow, type Metadata, open, run } from '../runtime.ts';
 
 const LABEL = 'hopegi/pod-count';

@@ -137,6 +137,6 @@ export async function openNames(
   flags: Pick<GlobalFlags, 'kubeconfig' | 'context' | 'cluster' | 'user' | 'as'>,
   { io, version }: Pick<Deps, 'version'> & { io: Pick<Io, 'env'> },
 ): Promise<NamesPort> {
-  const { namesPort } = await import('../kube/names.ts');
+  const { namesPort } = await import('../kube/resources/names.ts');
   return namesPort({ ...defined({ ...flags }), env: io.env, version });
 }

@@ -1,8 +1,8 @@
 /** The flags that state a pool's spec, for create and edit. */
 import * as Flags from '@oclif/core/flags';
 import type { SpecEdits } from '../nodepool/edits.ts';
-import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../nodepool/flag-syntax.ts';
 import type { NodePoolSpec } from '../nodepool/types.ts';
+import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from './flag-syntax.ts';
 import { repeatedFlag } from './flags.ts';
 
 const GROUP = { helpGroup: 'POOL' };

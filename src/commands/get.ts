@@ -70,7 +70,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const asList = names.length !== 1;
     const output = await outputOf(flags, io.stdoutIsTTY);
     const path = flags['sort-by'];
-    const order = path ? (await import('../operations/sort-pools.ts')).poolOrder(path) : undefined;
+    const order = path ? (await import('../render/sort-pools.ts')).poolOrder(path) : undefined;
     const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
     const { getPools } = await import('../operations/get.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;

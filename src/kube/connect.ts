@@ -2,25 +2,25 @@
 
 import { systemClock } from '../controller/clock.ts';
 import type { Connection } from '../operations/ports.ts';
-import { Api } from './api.ts';
-import type { Terminal } from './auth-info.ts';
-import { clusterPort } from './cluster.ts';
-import { crdPort } from './crd.ts';
-import { loadCredentials } from './credentials.ts';
-import { demandPort } from './demand.ts';
-import { eventsPort } from './events.ts';
-import { followPorts } from './follow-ports.ts';
-import { type AccessOptions, loadAccess } from './kubeconfig.ts';
-import { leasePort } from './leases.ts';
-import { watchedLogin } from './login.ts';
-import { manifestsPort } from './manifests.ts';
-import { nodeAccess } from './node-access.ts';
-import { poolsPort } from './node-pools.ts';
-import { countPods } from './pods.ts';
-import type { RequestLog } from './request-log.ts';
-import { Transport } from './transport.ts';
-import { userAgent } from './user-agent.ts';
-import { watchPorts } from './watch-ports.ts';
+import type { Terminal } from './auth/auth-info.ts';
+import { loadCredentials } from './auth/credentials.ts';
+import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
+import { watchedLogin } from './auth/login.ts';
+import { Api } from './resources/api.ts';
+import { clusterPort } from './resources/cluster.ts';
+import { crdPort } from './resources/crd.ts';
+import { demandPort } from './resources/demand.ts';
+import { eventsPort } from './resources/events.ts';
+import { followPorts } from './resources/follow-ports.ts';
+import { leasePort } from './resources/leases.ts';
+import { manifestsPort } from './resources/manifests.ts';
+import { nodeAccess } from './resources/node-access.ts';
+import { poolsPort } from './resources/node-pools.ts';
+import { countPods } from './resources/pods.ts';
+import { watchPorts } from './resources/watch-ports.ts';
+import type { RequestLog } from './transport/request-log.ts';
+import { Transport } from './transport/transport.ts';
+import { userAgent } from './transport/user-agent.ts';
 
 export interface ConnectionOptions extends AccessOptions {
   /** Longest wait for one request; 0 waits for ever. Default 30,000. */
@@ -78,9 +78,9 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     demand: demandPort(api, transport),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
-    drain: async () => (await import('./evictions.ts')).drainPort(api, transport, now),
+    drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport, now),
     lease: (namespace, name) => leasePort(transport, namespace, name, now),
-    doctor: async () => (await import('./doctor.ts')).doctorPort(transport, api, systemClock, now),
+    doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, systemClock, now),
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,
     close: () => {

@@ -1,3 +1,4 @@
+import { collectGarbage } from '../controller/collect.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
@@ -9,8 +10,8 @@ export async function loadClusterState(cluster: ClusterPort): Promise<ClusterSta
     cluster.listNodes(),
     cluster.listRuntimeClasses(),
   ]);
-  // What the reading left behind would stand beside what the planning needs: see src/kube/collect.ts.
-  globalThis.gc?.();
+  // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
+  collectGarbage();
   return new ClusterState(pools, nodes, runtimeClasses);
 }
 

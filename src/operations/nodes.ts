@@ -1,5 +1,6 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
 
+import { collectGarbage } from '../controller/collect.ts';
 import { selectorError } from '../nodepool/errors.ts';
 import { own, setOwn } from '../nodepool/json.ts';
 import type { Ownership } from '../nodepool/membership.ts';
@@ -56,8 +57,8 @@ export async function listNodes(
     const isMeant = unassigned ? pool === undefined : pool !== undefined && wanted.has(pool);
     return isMeant ? [toPoolNode(state, node, ownership, pool)] : [];
   });
-  // What reading and planning left behind would stand beside the table of all nodes: see src/kube/collect.ts.
-  globalThis.gc?.();
+  // What reading and planning left behind would stand beside the table of all nodes: see src/controller/collect.ts.
+  collectGarbage();
   return found;
 }
 

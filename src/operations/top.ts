@@ -1,6 +1,7 @@
 /** What pools and nodes have, what their pods ask for, what they use, and what is free. */
 
 import type { Clock } from '../controller/clock.ts';
+import { collectGarbage } from '../controller/collect.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
 import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/capacity.ts';
 import { NodepoolError, selectorError } from '../nodepool/errors.ts';
@@ -111,7 +112,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   const isMeant = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await Promise.all([deps.cluster.listPools(), deps.cluster.listNodes()]);
   // As loadClusterState(): what the reading left behind would stand beside what comes now.
-  globalThis.gc?.();
+  collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(missing);

@@ -7,7 +7,7 @@ import { type LiveReadDeps, readPool } from './live-reads.ts';
 import type { PoolWrite } from './ports.ts';
 
 /**
- * Gives what the write gives. A write tests fields of the spec (kube/node-pools.ts), and a test that fails is answered
+ * Gives what the write gives. A write tests fields of the spec (kube/resources/node-pools.ts), and a test that fails is answered
  * like an invalid object: where the spec has been edited since, that is a conflict. Throws DroppedFieldsError where the
  * CRD was replaced.
  */

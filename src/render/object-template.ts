@@ -2,11 +2,12 @@
  * Objects through a template: jsonpath and custom columns, in the very bytes of kubectl. A terminal gets the same with
  * what it would obey made visible; there, tables are as wide as they look.
  */
-import type { Column } from '../nodepool/jsonpath/columns.ts';
-import { evaluate } from '../nodepool/jsonpath/evaluate.ts';
-import { goText } from '../nodepool/jsonpath/go-value.ts';
-import type { Template } from '../nodepool/jsonpath/template.ts';
+
 import { NONE } from './cells.ts';
+import type { Column } from './jsonpath/columns.ts';
+import { evaluate } from './jsonpath/evaluate.ts';
+import { goText } from './jsonpath/go-value.ts';
+import type { Template } from './jsonpath/template.ts';
 import { printCompactJson, printJson } from './printers.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
 import { tabWriter } from './tab-writer.ts';

@@ -75,6 +75,12 @@ describe('a wrong arrow is named', () => {
       'src/kube/a.ts -> src/reconciler/cluster-state.ts: kube/ imports nodepool/ and the ports alone',
     ],
     [
+      'up from a folder of kube/',
+      'src/kube/auth/a.ts',
+      "import type { Transport } from '../transport/transport.ts';",
+      'src/kube/auth/a.ts -> src/kube/transport/transport.ts: the folders of kube/ import in one direction: resources -> transport -> auth -> proxy -> protobuf',
+    ],
+    [
       'an unknown package',
       'src/cli/a.ts',
       "import x from 'left-pad';",

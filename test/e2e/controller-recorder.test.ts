@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Recorder } from '../../src/controller/recorder.ts';
-import { eventSink } from '../../src/kube/event-sink.ts';
+import { eventSink } from '../../src/kube/resources/event-sink.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
-import { loadCredentials } from '../../src/kube/credentials.ts';
-import { loadAccess } from '../../src/kube/kubeconfig.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { loadCredentials } from '../../src/kube/auth/credentials.ts';
+import { loadAccess } from '../../src/kube/auth/kubeconfig.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 
 export function openTransport({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>): Transport {

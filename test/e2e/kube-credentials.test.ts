@@ -5,10 +5,10 @@ import { type AddressInfo, connect as connectSocket, createServer } from 'node:n
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
-import { loadCredentials } from '../../src/kube/credentials.ts';
-import type { Access } from '../../src/kube/kubeconfig.ts';
-import type { UserEntry } from '../../src/kube/kubeconfig-file.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { loadCredentials } from '../../src/kube/auth/credentials.ts';
+import type { Access } from '../../src/kube/auth/kubeconfig.ts';
+import type { UserEntry } from '../../src/kube/auth/kubeconfig-file.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
 import { clientCertificate, type Validity } from '../cluster/certificates.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { loadCredentials } from '../../src/kube/credentials.ts';
-import { type Access, type AccessOptions, loadAccess } from '../../src/kube/kubeconfig.ts';
-import { proxyOf } from '../../src/kube/proxy.ts';
+import { loadCredentials } from '../../src/kube/auth/credentials.ts';
+import { type Access, type AccessOptions, loadAccess } from '../../src/kube/auth/kubeconfig.ts';
+import { proxyOf } from '../../src/kube/proxy/proxy.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { type Case, FILES, REFUSED, TABLE, USES } from './kubeconfig-view-cases.ts';
 

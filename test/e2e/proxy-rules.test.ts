@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { before, describe, test } from 'node:test';
-import { proxyFromEnvironment } from '../../src/kube/proxy.ts';
+import { proxyFromEnvironment } from '../../src/kube/proxy/proxy.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { httpProxy } from '../cluster/proxies.ts';
 

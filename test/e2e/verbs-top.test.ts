@@ -1,7 +1,7 @@
 /** `top`, against what `kubectl describe node` says of the same nodes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { demandSums, type WirePod } from '../../src/kube/pod-demand.ts';
+import { demandSums, type WirePod } from '../../src/kube/resources/pod-demand.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';

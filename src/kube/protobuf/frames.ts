@@ -1,6 +1,6 @@
 /** The frames of a watch in protobuf: each is a length in four bytes, and a message of so many. */
 import type { IncomingMessage } from 'node:http';
-import { countRead } from '../collect.ts';
+import { countRead } from '../../controller/collect.ts';
 import { LONGEST_OBJECT } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 

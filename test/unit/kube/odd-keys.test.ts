@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadAccess } from '../../../src/kube/kubeconfig.ts';
+import { loadAccess } from '../../../src/kube/auth/kubeconfig.ts';
 import { decodeNode } from '../../../src/kube/protobuf/objects.ts';
 import { encode } from './protobuf/encode.ts';
 

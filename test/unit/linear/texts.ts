@@ -1,19 +1,20 @@
 /** What reads or writes text from outside, and for each the texts of a length that cost the most. */
+
 import { parseDuration } from '../../../src/cli/duration.ts';
+import { parseLabelEdits, parseTaintEdits } from '../../../src/cli/flag-syntax.ts';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
-import { documentsIn, withoutLogin } from '../../../src/kube/kubeconfig-fields.ts';
-import { parseKubeconfig } from '../../../src/kube/kubeconfig-file.ts';
-import { proxyFromEnvironment } from '../../../src/kube/proxy.ts';
+import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
+import { parseKubeconfig } from '../../../src/kube/auth/kubeconfig-file.ts';
+import { proxyFromEnvironment, withoutLogin } from '../../../src/kube/proxy/proxy.ts';
 import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
-import { parseLabelEdits, parseTaintEdits } from '../../../src/nodepool/flag-syntax.ts';
-import { parseColumnsFile } from '../../../src/nodepool/jsonpath/columns.ts';
-import { parseTemplate } from '../../../src/nodepool/jsonpath/parse.ts';
 import { parseLabelSelector } from '../../../src/nodepool/label-selector.ts';
 import { parseQuantity, sumQuantities } from '../../../src/nodepool/quantity.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import { suggest } from '../../../src/nodepool/suggest.ts';
 import { keyProblem, valueProblem } from '../../../src/nodepool/syntax.ts';
 import { renderCsv } from '../../../src/render/csv.ts';
+import { parseColumnsFile } from '../../../src/render/jsonpath/columns.ts';
+import { parseTemplate } from '../../../src/render/jsonpath/parse.ts';
 import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
 import { tabWriter } from '../../../src/render/tab-writer.ts';
 import { renderTable } from '../../../src/render/table.ts';

@@ -1,8 +1,8 @@
 /** Keys that every object has something under without having them itself: labels and resources may be called so. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { parseLabelEdits, parseLabels } from '../../../src/cli/flag-syntax.ts';
 import { applyEdits } from '../../../src/nodepool/edits.ts';
-import { parseLabelEdits, parseLabels } from '../../../src/nodepool/flag-syntax.ts';
 import { own, setOwn } from '../../../src/nodepool/json.ts';
 import { matchesQuery } from '../../../src/nodepool/label-query.ts';
 import { patchedLabels } from '../../../src/nodepool/member-labels.ts';

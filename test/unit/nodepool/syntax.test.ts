@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/cli/flag-syntax.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/nodepool/flag-syntax.ts';
 import { editDistance, suggest } from '../../../src/nodepool/suggest.ts';
 import {
   dnsLabelProblem,

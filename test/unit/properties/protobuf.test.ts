@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { readLine } from '../../../src/controller/wire.ts';
-import { UnreadableError, unreadable } from '../../../src/kube/page.ts';
 import { decodeDrainedPod } from '../../../src/kube/protobuf/drained-pod.ts';
 import { decodeExaminedNode } from '../../../src/kube/protobuf/examined-node.ts';
 import { readFrames } from '../../../src/kube/protobuf/frames.ts';
@@ -20,7 +19,8 @@ import {
 import { decodePodDemand } from '../../../src/kube/protobuf/pod-demand.ts';
 import { UnknownFieldError } from '../../../src/kube/protobuf/schema.ts';
 import { decodeToleratingPod } from '../../../src/kube/protobuf/tolerating-pod.ts';
-import { readLines } from '../../../src/kube/stream.ts';
+import { UnreadableError, unreadable } from '../../../src/kube/resources/page.ts';
+import { readLines } from '../../../src/kube/transport/stream.ts';
 import { RECORD_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { encode, envelope, frame, nodeList } from '../kube/protobuf/encode.ts';
 import { cutAt, places, property } from './property.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDuration } from '../../../src/cli/duration.ts';
+import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/cli/flag-syntax.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/nodepool/flag-syntax.ts';
 import { type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/syntax.ts';
 import { taintId } from '../../../src/nodepool/taint.ts';

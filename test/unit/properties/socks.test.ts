@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { readerOf } from '../../../src/kube/socket-reader.ts';
-import { socksConnect } from '../../../src/kube/socks.ts';
+import { readerOf } from '../../../src/kube/proxy/socket-reader.ts';
+import { socksConnect } from '../../../src/kube/proxy/socks.ts';
 import { cutAt, places, property } from './property.ts';
 
 /** A socket that answers with these bytes and closes, and what was written to it. */

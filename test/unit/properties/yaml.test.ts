@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
-import { documentsIn } from '../../../src/kube/kubeconfig-fields.ts';
-import { parseKubeconfig } from '../../../src/kube/kubeconfig-file.ts';
-import { proxyFromEnvironment } from '../../../src/kube/proxy.ts';
+import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
+import { parseKubeconfig } from '../../../src/kube/auth/kubeconfig-file.ts';
+import { proxyFromEnvironment } from '../../../src/kube/proxy/proxy.ts';
 import { decodePool } from '../../../src/nodepool/decode.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { printCompactJson, printJson } from '../../../src/render/printers.ts';

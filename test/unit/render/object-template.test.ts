@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseColumns } from '../../../src/nodepool/jsonpath/columns.ts';
-import { parseTemplate } from '../../../src/nodepool/jsonpath/parse.ts';
+import { parseColumns } from '../../../src/render/jsonpath/columns.ts';
+import { parseTemplate } from '../../../src/render/jsonpath/parse.ts';
 import { columnsTemplate, jsonPathTemplate } from '../../../src/render/object-template.ts';
 
 const POOL = {

@@ -1,0 +1,191 @@
+/** One kubeconfig file, read and checked. Paths in it are relative to its folder and leave here absolute. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { YAMLException } from 'js-yaml';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { defined } from '../../nodepool/json.ts';
+import { documentsIn, Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
+
+export interface ClusterEntry {
+  name: string;
+  /** Empty when the file names none. */
+  server: string;
+  caFile?: string;
+  /** base64, as in the file. */
+  caData?: string;
+  skipTlsVerify: boolean;
+  disableCompression?: true;
+  tlsServerName?: string;
+  proxyUrl?: string;
+  /** What an exec plugin is told of this cluster: the extension `client.authentication.k8s.io/exec`. */
+  execExtension?: unknown;
+}
+
+export interface UserEntry {
+  name: string;
+  certFile?: string;
+  certData?: string;
+  keyFile?: string;
+  keyData?: string;
+  token?: string;
+  tokenFile?: string;
+  username?: string;
+  password?: string;
+  as?: string;
+  asUid?: string;
+  asGroups?: string[];
+  asUserExtra?: Record<string, string[]>;
+  /** An exec plugin's section, as it stands in the file. */
+  exec?: Record<string, unknown>;
+  /** A legacy auth-provider's section (oidc), as it stands in the file. */
+  authProvider?: Record<string, unknown>;
+  /** The file it stands in, where renewed tokens of an auth-provider are written back. */
+  file?: string;
+}
+
+export interface ContextEntry {
+  name: string;
+  cluster: string;
+  user: string;
+}
+
+export interface KubeconfigFile {
+  currentContext: string | undefined;
+  clusters: ClusterEntry[];
+  users: UserEntry[];
+  contexts: ContextEntry[];
+}
+
+/** Undefined when there is no such file. Throws NodepoolError, naming the file and where it can the line. */
+export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new NodepoolError(
+      'input',
+      `cannot read the kubeconfig ${file}: ${readProblem(error)}`,
+      'choose another with --kubeconfig',
+      {
+        cause: error,
+      },
+    );
+  }
+  return parseKubeconfig(text, file);
+}
+
+/** Why a file cannot be read, in words. */
+export function readProblem(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ENOENT':
+      return 'no such file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied';
+    case 'EISDIR':
+      return 'it is a directory';
+    default:
+      return message;
+  }
+}
+
+/** `file` names the text in errors and is what its relative paths are relative to. */
+export function parseKubeconfig(text: string, file: string): KubeconfigFile {
+  const root = parseYaml(text, file);
+  const folder = path.dirname(path.resolve(file));
+  const head = new Fields(root, '', file);
+  const kind = head.text('kind') ?? 'Config';
+  const apiVersion = head.text('apiVersion') ?? 'v1';
+  if (kind !== 'Config' || apiVersion !== 'v1') {
+    throw malformed(file, `it is a ${kind} of ${apiVersion}, and not a Config of v1`);
+  }
+  return {
+    currentContext: head.text('current-context'),
+    clusters: entries(root, 'clusters', 'cluster', file).map(({ name, fields }) =>
+      defined({
+        name,
+        server: fields.text('server') ?? '',
+        caFile: fields.path('certificate-authority', folder),
+        caData: fields.text('certificate-authority-data'),
+        skipTlsVerify: fields.flag('insecure-skip-tls-verify'),
+        disableCompression: fields.flag('disable-compression') ? (true as const) : undefined,
+        tlsServerName: fields.text('tls-server-name'),
+        proxyUrl: fields.text('proxy-url'),
+        execExtension: extensionOf(fields.body.extensions, 'client.authentication.k8s.io/exec'),
+      }),
+    ),
+    users: entries(root, 'users', 'user', file).map(({ name, fields }) =>
+      defined({
+        name,
+        certFile: fields.path('client-certificate', folder),
+        certData: fields.text('client-certificate-data'),
+        keyFile: fields.path('client-key', folder),
+        keyData: fields.text('client-key-data'),
+        token: fields.text('token'),
+        tokenFile: fields.path('tokenFile', folder),
+        username: fields.text('username'),
+        password: fields.text('password'),
+        as: fields.text('as'),
+        asUid: fields.text('as-uid'),
+        asGroups: fields.texts('as-groups'),
+        asUserExtra: fields.lists('as-user-extra'),
+        exec: withCommandIn(folder, fields.section('exec')),
+        authProvider: fields.section('auth-provider'),
+        file,
+      }),
+    ),
+    contexts: entries(root, 'contexts', 'context', file).map(({ name, fields }) => ({
+      name,
+      cluster: fields.text('cluster') ?? '',
+      user: fields.text('user') ?? '',
+    })),
+  };
+}
+
+function parseYaml(text: string, file: string): Section {
+  let root: unknown;
+  try {
+    // As kubectl: of several documents the first.
+    [root] = documentsIn(text);
+  } catch (error) {
+    const { mark, reason } =
+      error instanceof YAMLException ? error : { mark: undefined, reason: (error as Error).message };
+    throw malformed(file, mark === undefined ? reason : `line ${mark.line + 1}: ${reason}`, error);
+  }
+  if (root === null || root === undefined) return {};
+  if (!isSection(root)) throw malformed(file, 'it is not a mapping');
+  return root;
+}
+
+/** As kubectl, refuses a name that stands in one file twice: which was meant? */
+function entries(root: Section, list: string, member: string, file: string) {
+  const items = root[list] ?? [];
+  if (!Array.isArray(items)) throw malformed(file, `${list} is not a list`);
+  const names = new Set<string>();
+  return items.map((item: unknown, index) => {
+    const where = `${list}[${index}]`;
+    if (!isSection(item)) throw malformed(file, `${where} is not a mapping`);
+    if (!isText(item.name)) throw malformed(file, `${where}.name is missing`);
+    if (names.has(item.name)) throw malformed(file, `${list} has the name "${item.name}" twice`);
+    names.add(item.name);
+    const body = item[member] ?? {};
+    if (!isSection(body)) throw malformed(file, `${where}.${member} is not a mapping`);
+    return { name: item.name, fields: new Fields(body, `${where}.${member}.`, file) };
+  });
+}
+
+/** As client-go: a command with a slash is relative to the file, one without is looked up in PATH. */
+function withCommandIn(folder: string, exec: Section | undefined): Section | undefined {
+  const command = exec?.command;
+  if (!isText(command) || !command.includes(path.sep) || path.isAbsolute(command)) return exec;
+  return { ...exec, command: path.join(folder, command) };
+}
+
+/** Undefined when there is none of that name. */
+function extensionOf(extensions: unknown, name: string): unknown {
+  if (!Array.isArray(extensions)) return undefined;
+  return extensions.filter(isSection).find(extension => extension.name === name)?.extension ?? undefined;
+}

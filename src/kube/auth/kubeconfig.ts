@@ -1,0 +1,231 @@
+/** Which cluster to speak to and as whom: kubectl's rules for finding, merging and overriding kubeconfig files. */
+
+import { existsSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import path from 'node:path';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { own, setOwn } from '../../nodepool/json.ts';
+import type { AccessNames } from '../../operations/names-port.ts';
+import { withoutLogin } from '../proxy/proxy.ts';
+import {
+  type ClusterEntry,
+  type ContextEntry,
+  type KubeconfigFile,
+  readKubeconfigFile,
+  type UserEntry,
+} from './kubeconfig-file.ts';
+
+export interface AccessOptions {
+  /** The one file to read, instead of KUBECONFIG and ~/.kube/config. It must exist. */
+  kubeconfig?: string;
+  context?: string;
+  cluster?: string;
+  user?: string;
+  as?: string;
+  asUid?: string;
+  asGroup?: string[];
+  /** `KEY=VALUE` each. */
+  asUserExtra?: string[];
+  env: Record<string, string | undefined>;
+}
+
+/** A cluster and a user, ready for credentials.ts. */
+export interface Access {
+  /** Name of the context, where there is one. */
+  context?: string | undefined;
+  cluster: ClusterEntry;
+  user: UserEntry;
+  /** Where this comes from, for messages: a file, a list of files, or `the service account`. */
+  source: string;
+}
+
+/** Where a pod finds its service account. */
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Throws NodepoolError (input) that says what was looked at and what to set. */
+export function loadAccess(options: AccessOptions): Access {
+  const { files, missing } = readFiles(options);
+  const source = files.map(({ file }) => file).join(', ');
+  const merged = mergeKubeconfigs(files.map(({ content }) => content));
+  const access =
+    isEmpty(merged) && options.kubeconfig === undefined
+      ? inCluster(options, missing.length > 0 ? missing : files.map(({ file }) => file))
+      : { ...choose(merged, options, source), source };
+  return { ...access, user: impersonate(access.user, options) };
+}
+
+/** All entries, by name. Throws NodepoolError (input) when a file cannot be read. */
+export function accessNames(options: AccessOptions): AccessNames {
+  const { contexts, clusters, users } = mergeKubeconfigs(readFiles(options).files.map(({ content }) => content));
+  const names = (entries: { name: string }[]) => entries.map(({ name }) => name);
+  return { contexts: names(contexts), clusters: names(clusters), users: names(users) };
+}
+
+/** First occurrence of a name wins, and so does the first current-context: as kubectl merges a KUBECONFIG list. */
+export function mergeKubeconfigs(files: KubeconfigFile[]): KubeconfigFile {
+  const firsts = <T extends { name: string }>(items: T[]) =>
+    [...new Map(items.toReversed().map(item => [item.name, item])).values()].toReversed();
+  return {
+    currentContext: files.find(file => file.currentContext !== undefined)?.currentContext,
+    clusters: firsts(files.flatMap(file => file.clusters)),
+    users: firsts(files.flatMap(file => file.users)),
+    contexts: firsts(files.flatMap(file => file.contexts)),
+  };
+}
+
+function readFiles({ kubeconfig, env }: AccessOptions) {
+  const candidates = kubeconfig === undefined ? defaultFiles(env) : [kubeconfig];
+  const read = candidates.map(file => ({ file, content: readKubeconfigFile(file) }));
+  const files = read.filter((one): one is { file: string; content: KubeconfigFile } => one.content !== undefined);
+  const missing = read.filter(one => one.content === undefined).map(one => one.file);
+  if (kubeconfig === '') {
+    throw new NodepoolError('usage', '--kubeconfig: the path is empty', 'look for a variable that is not set');
+  }
+  if (kubeconfig !== undefined && files.length === 0) {
+    throw new NodepoolError('input', `--kubeconfig: there is no file ${kubeconfig}`, 'check the path');
+  }
+  return { files, missing };
+}
+
+function defaultFiles(env: AccessOptions['env']): string[] {
+  if (env.KUBECONFIG) return [...new Set(env.KUBECONFIG.split(path.delimiter).filter(file => file !== ''))];
+  const home = env.HOME || env.USERPROFILE;
+  return home ? [path.join(home, '.kube', 'config')] : [];
+}
+
+function isEmpty({ clusters, users, contexts }: KubeconfigFile): boolean {
+  return clusters.length + users.length + contexts.length === 0;
+}
+
+function choose(config: KubeconfigFile, options: AccessOptions, source: string): Omit<Access, 'source'> {
+  const context = chooseContext(config, options, source);
+  const clusterName = options.cluster ?? context?.cluster ?? '';
+  const userName = options.user ?? context?.user ?? '';
+  const of = context === undefined ? '' : ` of context "${context.name}"`;
+  const named = config.clusters.find(({ name }) => name === clusterName);
+  if (named === undefined) {
+    const flag = options.cluster === undefined ? `the cluster "${clusterName}"${of}` : `--cluster: "${clusterName}"`;
+    throw unknown(`${flag} is not in ${source}`, 'clusters', config.clusters, '--cluster');
+  }
+  const cluster = withAddress(named, source);
+  const user = config.users.find(({ name }) => name === userName);
+  if (user !== undefined) return { context: context?.name, cluster, user };
+  // A context may name no user at all: anonymous, as for kubectl.
+  if (userName === '') return { context: context?.name, cluster, user: { name: '' } };
+  const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
+  throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
+}
+
+/** As client-go: an address without a scheme, `host:port`, is one of plain HTTP. */
+function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
+  const { name, server, caFile, caData, skipTlsVerify } = cluster;
+  const trusts = {
+    'certificate-authority': caFile !== undefined,
+    'certificate-authority-data': caData !== undefined,
+    'insecure-skip-tls-verify': skipTlsVerify,
+  };
+  const [one, other] = Object.entries(trusts).flatMap(([field, isSet]) => (isSet ? [field] : []));
+  if (other !== undefined) {
+    throw new NodepoolError(
+      'input',
+      `cluster "${name}" in ${source} has both ${one} and ${other}`,
+      'keep one of the two',
+    );
+  }
+  const plain = `http://${server}`;
+  const isPlain = !isAddress(server) && /^[^/]*:\d+\/*$/.test(server) && isAddress(plain);
+  if (!isPlain && !isAddress(server)) {
+    throw new NodepoolError(
+      'input',
+      `the server "${withoutLogin(server)}" of cluster "${name}" in ${source} is not an address`,
+      'write it like https://host:6443',
+    );
+  }
+  const { username, password } = new URL(isPlain ? plain : server);
+  // Addresses are shown in errors and in the log.
+  if (username !== '' || password !== '') {
+    throw new NodepoolError(
+      'input',
+      `the server of cluster "${name}" in ${source} has a login in its address`,
+      'write that as username and password of the user',
+    );
+  }
+  return isPlain ? { ...cluster, server: plain } : cluster;
+}
+
+function isAddress(server: string): boolean {
+  return /^https?:$/.test(URL.parse(server)?.protocol ?? '');
+}
+
+function chooseContext(config: KubeconfigFile, options: AccessOptions, source: string): ContextEntry | undefined {
+  const name = options.context ?? config.currentContext;
+  const context = config.contexts.find(one => one.name === name);
+  if (context !== undefined) return context;
+  if (name !== undefined) {
+    const flag = options.context === undefined ? `the current context "${name}"` : `--context: "${name}"`;
+    throw unknown(`${flag} is not in ${source}`, 'contexts', config.contexts, '--context');
+  }
+  if (options.cluster !== undefined) return undefined;
+  throw unknown(`no current context is set in ${source}`, 'contexts', config.contexts, '--context');
+}
+
+function unknown(problem: string, kind: string, known: { name: string }[], flag: string): NodepoolError {
+  const names = known.map(({ name }) => name).toSorted();
+  return names.length === 0
+    ? new NodepoolError('input', `${problem}, which has no ${kind}`, 'choose another file with --kubeconfig')
+    : new NodepoolError('input', problem, `choose one of its ${kind} with ${flag}: ${names.join(', ')}`);
+}
+
+function inCluster({ env }: AccessOptions, lookedAt: string[]): Access {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
+  const tokenFile = `${SERVICE_ACCOUNT}/token`;
+  if (!host || !port || !existsSync(tokenFile)) {
+    const files = lookedAt.length === 0 ? 'no HOME to look in' : `looked at ${lookedAt.join(', ')}`;
+    throw new NodepoolError(
+      'input',
+      `no kubeconfig found (${files}; not inside a cluster)`,
+      'name one with --kubeconfig FILE or the variable KUBECONFIG',
+    );
+  }
+  return {
+    cluster: {
+      name: 'in-cluster',
+      server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+      caFile: `${SERVICE_ACCOUNT}/ca.crt`,
+      skipTlsVerify: false,
+    },
+    user: { name: 'service account', tokenFile },
+    source: 'the service account',
+  };
+}
+
+/** What the flags give takes the place of the same in the file; the user's extras are joined by key. As for kubectl. */
+function impersonate(user: UserEntry, { as, asUid, asGroup, asUserExtra }: AccessOptions): UserEntry {
+  const given = {
+    ...(as ? { as } : {}),
+    ...(asUid ? { asUid } : {}),
+    ...(asGroup?.length ? { asGroups: asGroup } : {}),
+    ...(asUserExtra?.length ? { asUserExtra: { ...user.asUserExtra, ...extrasOf(asUserExtra) } } : {}),
+  };
+  const all = { ...user, ...given };
+  if (all.as !== undefined) return all;
+  const flags = { asGroups: '--as-group', asUid: '--as-uid', asUserExtra: '--as-user-extra' };
+  for (const [name, flag] of Object.entries(flags)) {
+    if (name in given) throw new NodepoolError('usage', `${flag} needs a user to impersonate`, 'add --as USER');
+    if (!(name in all)) continue;
+    const field = { asGroups: 'as-groups', asUid: 'as-uid', asUserExtra: 'as-user-extra' }[name];
+    const problem = `user "${user.name}" in the kubeconfig has ${field} and no user to impersonate`;
+    throw new NodepoolError('input', problem, 'add `as` to it, or --as USER');
+  }
+  return all;
+}
+
+function extrasOf(flags: string[]): Record<string, string[]> {
+  const extras: Record<string, string[]> = {};
+  for (const flag of flags) {
+    const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(flag) ?? [];
+    if (key === undefined) throw new NodepoolError('usage', `--as-user-extra "${flag}" is not KEY=VALUE`);
+    setOwn(extras, key, [...(own(extras, key) ?? []), value]);
+  }
+  return extras;
+}

@@ -1,0 +1,114 @@
+/** Which exec plugins may run, by kubectl's preferences: `credentialPluginPolicy` and its allowlist in the kuberc file. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { LoginSurroundings } from './auth-info.ts';
+import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { readProblem } from './kubeconfig-file.ts';
+
+export interface PluginPolicy {
+  type: 'AllowAll' | 'DenyAll' | 'Allowlist';
+  /** Names and paths, for `Allowlist`. */
+  allowed: string[];
+  /** Where it stands, for messages. */
+  file: string;
+}
+
+const ALPHA = 'kubectl.config.k8s.io/v1alpha1';
+const BETA = 'kubectl.config.k8s.io/v1beta1';
+const TYPES = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
+const FIELDS = ['credentialPluginPolicy', 'credentialPluginAllowlist'];
+
+/**
+ * Undefined without such a file, and without a policy in it. As kubectl 1.36: KUBERC names the file or is `off`, else it
+ * is ~/.kube/kuberc, of which what cannot be read is only warned of. Throws NodepoolError (input) of a policy that does
+ * not make sense: it is there for safety.
+ */
+export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | 'log'>): PluginPolicy | undefined {
+  if (env.KUBERC === 'off' || env.KUBECTL_KUBERC === 'false') return undefined;
+  const home = env.HOME || env.USERPROFILE;
+  const file = env.KUBERC || (home ? path.join(home, '.kube', 'kuberc') : undefined);
+  if (file === undefined) return undefined;
+  let preference: Section | undefined;
+  try {
+    preference = preferenceIn(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const isExplicit = Boolean(env.KUBERC);
+    if (!isExplicit && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const problem = `cannot read the preferences of kubectl, ${file}: ${readProblem(error)}`;
+    if (isExplicit) throw new NodepoolError('input', problem, 'correct it, or set KUBERC=off', { cause: error });
+    log(0, () => problem);
+  }
+  if (preference === undefined) return undefined;
+  const { apiVersion } = preference;
+  const known = apiVersion === BETA ? FIELDS : [];
+  for (const key of Object.keys(preference).filter(one => /^credential/i.test(one) && !known.includes(one))) {
+    log(0, () => `${file}: "${key}" has no effect in ${apiVersion}; ${BETA} has ${FIELDS.join(' and ')}`);
+  }
+  return policyOf(preference, file);
+}
+
+/**
+ * The first document that is one; undefined of an empty file. As kubectl reads each document by itself, what cannot be
+ * read does not take another's policy away.
+ */
+function preferenceIn(text: string): Section | undefined {
+  const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(hasContent);
+  let problem: unknown;
+  for (const part of parts) {
+    try {
+      const [document] = documentsIn(part);
+      if (isPreference(document)) return document;
+    } catch (error) {
+      problem ??= error;
+    }
+  }
+  if (parts.length === 0) return undefined;
+  throw problem ?? new Error(`there is no Preference of ${BETA} or ${ALPHA} in it`);
+}
+
+/** Whether it has more than empty lines and comments. */
+function hasContent(document: string): boolean {
+  return document.split('\n').some(line => /^\s*[^\s#]/.test(line));
+}
+
+function isPreference(document: unknown): document is Section {
+  if (!isSection(document) || document.kind !== 'Preference') return false;
+  return document.apiVersion === BETA || document.apiVersion === ALPHA;
+}
+
+/** v1alpha1 knows no policy. */
+function policyOf(preference: Section, file: string): PluginPolicy | undefined {
+  const { apiVersion, credentialPluginPolicy: policy, credentialPluginAllowlist: list } = preference;
+  if (apiVersion !== BETA) return undefined;
+  const type =
+    policy === undefined || policy === null || policy === '' ? 'AllowAll' : TYPES.find(one => one === policy);
+  if (type === undefined) throw wrong(file, `credentialPluginPolicy "${policy}" is not one of ${TYPES.join(', ')}`);
+  if (type !== 'Allowlist') {
+    if (list === undefined || list === null) return { type, allowed: [], file };
+    throw wrong(file, `credentialPluginAllowlist is set, and credentialPluginPolicy is ${type}`);
+  }
+  if (!Array.isArray(list) || list.length === 0) {
+    throw wrong(file, 'credentialPluginPolicy is Allowlist, and credentialPluginAllowlist has no entry');
+  }
+  return { type, allowed: list.map((entry: unknown, index) => commandOf(entry, index, file)), file };
+}
+
+/** `name` is what `command` was called before 1.36. */
+function commandOf(entry: unknown, index: number, file: string): string {
+  const where = `credentialPluginAllowlist[${index}]`;
+  const { command, name } = isSection(entry) ? entry : {};
+  if (isText(command) && isText(name) && command !== name) {
+    throw wrong(file, `${where} has both a command and a name, and they differ`);
+  }
+  const allowed = isText(command) ? command : name;
+  if (!isText(allowed)) throw wrong(file, `${where} has no command`);
+  if (path.normalize(allowed) !== allowed) {
+    throw wrong(file, `${where} "${allowed}" is not the shortest form of that path, "${path.normalize(allowed)}"`);
+  }
+  return allowed;
+}
+
+function wrong(file: string, problem: string): NodepoolError {
+  return new NodepoolError('input', `${file}: ${problem}`, 'correct it; no plugin is run until then');
+}

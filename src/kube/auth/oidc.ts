@@ -1,0 +1,133 @@
+/**
+ * The legacy auth-provider `oidc`, as client-go's plugin/pkg/client/auth/oidc: the id-token is used as long as it lasts;
+ * then the issuer gives another for the refresh-token, and both are written back to the kubeconfig. A token that the
+ * server refuses before its time is not renewed: client-go does not either.
+ */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
+import type { Access } from './kubeconfig.ts';
+import { isSection, isText, malformed } from './kubeconfig-fields.ts';
+import { readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
+import { issuerRequest, type OidcConfig } from './oidc-issuer.ts';
+import { persistTokens } from './oidc-persist.ts';
+
+/** A token that ends within this time is as good as ended: clocks differ. */
+const EARLY_MS = 10_000;
+const LOG_IN = 'log in again with the tool that wrote the kubeconfig';
+
+/** Throws NodepoolError (input) of a provider that is none. */
+export function authProviderOf(access: Access, surroundings: LoginSurroundings): AuthInfoSource {
+  const { user, source } = access;
+  const { name } = user.authProvider ?? {};
+  const problem = `the auth-provider ${name} of user "${user.name}"`;
+  const successor = { azure: 'kubelogin', gcp: 'gke-gcloud-auth-plugin' }[String(name)];
+  if (successor !== undefined) {
+    throw new NodepoolError('input', `${problem} is no more, in kubectl either`, `use the exec plugin ${successor}`);
+  }
+  if (name !== 'oidc') throw new NodepoolError('input', `${problem} is not known`, 'use an exec plugin');
+  return new Oidc(user, user.file ?? source, surroundings);
+}
+
+/** Throws NodepoolError (input) that names the field. */
+function configOf({ name, authProvider }: UserEntry, file: string): OidcConfig {
+  const where = `users["${name}"].user.auth-provider.config`;
+  const config = authProvider?.config;
+  if (!isSection(config)) throw malformed(file, `${where} is not a mapping`);
+  for (const [key, value] of Object.entries(config)) {
+    if (typeof value !== 'string') throw malformed(file, `${where}.${key} is not a string`);
+  }
+  for (const key of ['idp-issuer-url', 'client-id']) {
+    if (!isText(config[key])) throw malformed(file, `${where}.${key} is missing`);
+  }
+  return config as OidcConfig;
+}
+
+class Oidc implements AuthInfoSource {
+  readonly #user: string;
+  readonly #file: string;
+  readonly #surroundings: LoginSurroundings;
+  #config: OidcConfig;
+
+  constructor(user: UserEntry, file: string, surroundings: LoginSurroundings) {
+    this.#user = user.name;
+    this.#file = file;
+    this.#config = configOf(user, file);
+    this.#surroundings = surroundings;
+  }
+
+  async authInfo(): Promise<AuthInfo> {
+    const token = this.#lasting() ?? this.#lastingInFile() ?? (await this.#renewed());
+    return { authorization: `Bearer ${token}` };
+  }
+
+  /** Undefined of an id-token that has ended, or does in a moment. */
+  #lasting(): string | undefined {
+    const token = this.#config['id-token'];
+    return token && this.#expiry(token) > this.#surroundings.now() + EARLY_MS ? token : undefined;
+  }
+
+  /**
+   * Meanwhile kubectl or another of us may have renewed them, and a refresh-token is often good once. client-go goes on
+   * with what it read at its start.
+   */
+  #lastingInFile(): string | undefined {
+    try {
+      const user = readKubeconfigFile(this.#file)?.users.find(({ name }) => name === this.#user);
+      if (user !== undefined) this.#config = configOf(user, this.#file);
+    } catch {
+      // It is being written, or has changed: what it had goes on.
+    }
+    return this.#lasting();
+  }
+
+  async #renewed(): Promise<string> {
+    try {
+      return await this.#refresh();
+    } catch (error) {
+      // Two that began at once: the other one was first.
+      const token = this.#lastingInFile();
+      if (token === undefined) throw error;
+      return token;
+    }
+  }
+
+  /** Milliseconds since 1970. */
+  #expiry(token: string): number {
+    try {
+      const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+      if (typeof exp === 'number' || exp === undefined) return (exp ?? 0) * 1000;
+    } catch {
+      // Not a JWT, as below.
+    }
+    throw this.#error('its id-token is not a JWT');
+  }
+
+  async #refresh(): Promise<string> {
+    const { 'refresh-token': refreshToken, ...config } = this.#config;
+    if (!refreshToken) throw this.#error('its id-token has expired, and it has no refresh-token');
+    let answer: Record<string, unknown>;
+    try {
+      answer = await issuerRequest(config, refreshToken, this.#surroundings);
+    } catch (error) {
+      throw this.#error(`its token cannot be refreshed: ${(error as Error).message}`, error);
+    }
+    const { id_token: idToken, refresh_token: next } = answer;
+    if (!isText(idToken)) {
+      throw this.#error('the issuer gave no id_token: the login was without the scope "openid", or it never gives one');
+    }
+    const renewed = { ...this.#config, 'id-token': idToken, ...(isText(next) ? { 'refresh-token': next } : {}) };
+    try {
+      await persistTokens(this.#file, this.#user, renewed);
+    } catch (error) {
+      const problem = `its new tokens cannot be written to ${this.#file}: ${(error as Error).message}`;
+      throw this.#error(problem, error, `mend that, then ${LOG_IN}`);
+    }
+    this.#config = renewed;
+    return idToken;
+  }
+
+  #error(problem: string, cause?: unknown, next = LOG_IN): NodepoolError {
+    const message = `the auth-provider oidc gave no credentials for user "${this.#user}": ${problem}`;
+    return new NodepoolError('cluster', message, next, { cause, isGeneral: true });
+  }
+}

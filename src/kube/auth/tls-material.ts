@@ -1,0 +1,112 @@
+/** Certificates and keys, of a cluster and of a user, and the TLS context that is made of them. */
+import { X509Certificate } from 'node:crypto';
+import { closeSync, readSync } from 'node:fs';
+import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { AuthInfo } from './auth-info.ts';
+import type { Access } from './kubeconfig.ts';
+import { readProblem } from './kubeconfig-file.ts';
+import { openRegularFile } from './regular-file.ts';
+
+/** Of a file: a bundle of all public authorities has 0.2 MiB. */
+const MOST_BYTES = 4 * 1024 ** 2;
+
+export interface Tls {
+  material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
+  context: SecureContext | undefined;
+  certificateEnds: Date | undefined;
+}
+
+/** The last one again when nothing in it has changed. Throws NodepoolError (input) of what cannot be used. */
+export function tlsOf(
+  { cluster, user, source }: Access,
+  { ca, cert, key }: AuthInfo & { ca: Buffer | undefined },
+  last: Tls | undefined,
+): Tls {
+  if ((cert === undefined) !== (key === undefined)) {
+    const [has, lacks] =
+      cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
+    throw new NodepoolError(
+      'input',
+      `user "${user.name}" in ${source} has a ${has} and no ${lacks}`,
+      `add its ${lacks}`,
+    );
+  }
+  const all = { ca, cert, key };
+  if (last !== undefined && isDeepStrictEqual(all, last.material)) return last;
+  try {
+    return {
+      material: all,
+      context: cluster.server.startsWith('http:')
+        ? undefined
+        : createSecureContext({ ...all, ca: ca ?? publicAuthorities() }),
+      certificateEnds: cert === undefined ? undefined : new X509Certificate(cert).validToDate,
+    };
+  } catch (error) {
+    throw new NodepoolError(
+      'input',
+      `the certificates of cluster "${cluster.name}" and user "${user.name}" in ${source} cannot be used: ${(error as Error).message}`,
+      'check that they are PEM and that key and certificate belong together',
+      { cause: error },
+    );
+  }
+}
+
+/** The content of the cluster's certificate-authority, if it has one. */
+export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | undefined {
+  return material(caData, caFile, `certificate-authority of cluster "${name}"`);
+}
+
+/** As for Go, those of the machine, and NODE_EXTRA_CA_CERTS; Node's own where there are none. */
+export function publicAuthorities(): string[] {
+  const own = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
+  return own.size > 0 ? [...own] : getCACertificates('default');
+}
+
+/** Data goes before a file, as for client-go. */
+export function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
+  if (data !== undefined) return fromBase64(data, what);
+  return file === undefined ? undefined : Buffer.from(readText(file, what));
+}
+
+/** As Go reads it, and refuses it: Node leaves out what is none. */
+function fromBase64(data: string, what: string): Buffer {
+  const text = data.replace(/[\r\n]/g, '');
+  if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64');
+  const problem = `the ${what} is no base64: look at its -data`;
+  throw new NodepoolError('input', problem, 'write it on one line, as `base64 -w0 FILE` does');
+}
+
+/** Throws NodepoolError (input) that says what the file is. */
+export function readText(file: string, what: string): string {
+  try {
+    return readUpTo(file, MOST_BYTES);
+  } catch (error) {
+    throw new NodepoolError(
+      'input',
+      `cannot read the ${what}, ${file}: ${readProblem(error)}`,
+      'correct the path in the kubeconfig',
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * The path comes from a kubeconfig that somebody may have sent. kubectl waits for a FIFO; these files are read again and
+ * again, and what a FIFO gives is there once.
+ */
+function readUpTo(file: string, most: number): string {
+  const { descriptor } = openRegularFile(file);
+  try {
+    const bytes = Buffer.alloc(most + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length <= most; length += read) {
+      read = readSync(descriptor, bytes, length, bytes.length - length, null);
+    }
+    if (length > most) throw new Error(`it has more than ${most / 1024 ** 2} MiB`);
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}

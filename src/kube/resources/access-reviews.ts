@@ -1,0 +1,27 @@
+/** authorization.k8s.io/v1: whether somebody may do something. A review is answered, and never stored. */
+import type { AccessQuestion, Subject } from '../../operations/doctor-port.ts';
+import type { Api } from './api.ts';
+import type { Resource } from './resource.ts';
+
+interface Review {
+  status?: { allowed?: boolean };
+}
+
+const SELF: Resource = review('selfsubjectaccessreviews', 'SelfSubjectAccessReview');
+const OTHER: Resource = review('subjectaccessreviews', 'SubjectAccessReview');
+
+function review(plural: string, kind: string): Resource {
+  return { group: 'authorization.k8s.io', version: 'v1', plural, kind };
+}
+
+/** @param subject somebody else; without one it is about the user of the connection. Throws NodepoolError. */
+export async function isAllowed(api: Api, question: AccessQuestion, subject: Subject | undefined): Promise<boolean> {
+  const resource = subject === undefined ? SELF : OTHER;
+  const body = {
+    apiVersion: `${resource.group}/${resource.version}`,
+    kind: resource.kind,
+    spec: { resourceAttributes: question, ...subject },
+  };
+  const answer = await api.create<Review>(resource, body, `${question.verb} ${question.resource}`, {}, true);
+  return answer.kind === 'created' && answer.object.status?.allowed === true;
+}

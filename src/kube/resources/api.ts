@@ -1,0 +1,241 @@
+/** Verbs on resources over the transport: answers that the caller names are values, all others throw NodepoolError. */
+
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { decodeEnvelope } from '../protobuf/objects.ts';
+import { UnknownFieldError } from '../protobuf/schema.ts';
+import type { Answer } from '../transport/answer.ts';
+import type { Query } from '../transport/request.ts';
+import type { Transport } from '../transport/transport.ts';
+import {
+  type Asked,
+  isConflict,
+  isMissingNamespace,
+  isMissingObject,
+  noApiServer,
+  parseStatus,
+  refusal,
+} from './errors.ts';
+import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
+import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const JSON_PATCH = 'application/json-patch+json';
+export const APPLY_PATCH = 'application/apply-patch+yaml';
+
+/** Items of one page of a list: 500 nodes are about 5 MB. */
+const PAGE_SIZE = '500';
+
+/** For messages only. */
+const VERSION_INFO: Resource = { group: '', version: '', plural: 'the version', kind: 'version' };
+
+export type PatchRequest = {
+  contentType: string;
+  body: unknown;
+  query?: Query;
+  subresource?: string;
+  replayable: boolean;
+};
+/** `gone`, of a subresource: the object does not exist, or the server does not serve the subresource. */
+export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
+
+export function dryRunQuery(dryRun: boolean): Query {
+  return dryRun ? { dryRun: 'All' } : {};
+}
+
+export class Api {
+  readonly #transport: Transport;
+  readonly #now: () => Date;
+
+  /** @param now the wall clock, for certificates */
+  constructor(transport: Transport, now: () => Date) {
+    this.#transport = transport;
+    this.#now = now;
+  }
+
+  /** Undefined when there is no such object; throws when the resource itself is missing. */
+  async get<T>(resource: Resource, name: string): Promise<T | undefined> {
+    const answer = await this.#transport.request({ path: pathOf(resource, name), accept: acceptOf(resource) });
+    if (isMissingObject(answer, resource, name)) return undefined;
+    const read = this.#body<T>({ verb: 'get', resource, name }, answer);
+    return read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
+  }
+
+  /**
+   * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read
+   * the next is on its way. A token that expired starts it over, once; one that comes a second time is an error.
+   * @param onRestart told of that, for a `map` that keeps something itself
+   */
+  async list<Item, T>(
+    resource: Resource,
+    map: (item: Item) => T | undefined,
+    query: Query = {},
+    onRestart = () => {},
+  ): Promise<T[]> {
+    const items: T[] = [];
+    let asked = resource;
+    const ask = (token?: string) => {
+      const part = { ...query, limit: PAGE_SIZE, continue: token };
+      return askPage(this.#transport, asked, part, item => map(item as Item));
+    };
+    let page = ask();
+    const used = new Set<string>();
+    for (let restarted = false; ; ) {
+      const ahead = page.next.then(token => (token === undefined || used.has(token) ? undefined : ask(token)));
+      const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
+      if (isUnknown) asked = inJson(asked);
+      if (answer.status === 410 && page.isLater && !restarted) {
+        restarted = true;
+        items.length = 0;
+        used.clear();
+        onRestart();
+        page = ask();
+        continue;
+      }
+      const { items: found, metadata } = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
+      for (const item of read === undefined ? this.#objects(found) : (found as unknown[])) {
+        const kept = read === undefined ? map(item as Item) : (item as T);
+        if (kept !== undefined) items.push(kept);
+      }
+      if (!metadata?.continue) return items;
+      if (used.has(metadata.continue)) throw this.#endless(resource);
+      used.add(metadata.continue);
+      page = (await ahead) ?? ask(metadata.continue);
+    }
+  }
+
+  /** `exists` when the name is taken. */
+  async create<T>(
+    resource: Resource,
+    body: unknown,
+    name: string,
+    query: Query = {},
+    replayable = false,
+  ): Promise<{ kind: 'created'; object: T } | { kind: 'exists' }> {
+    const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, query, replayable });
+    if (answer.status === 409 && parseStatus(answer.text)?.reason === 'AlreadyExists') return { kind: 'exists' };
+    return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer) };
+  }
+
+  async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
+    const { subresource, ...rest } = request;
+    const path = pathOf(resource, name, subresource);
+    // What a dry run would have made cannot be read again, should there be a field in it that we do not know.
+    const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
+    const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
+    if (isConflict(answer)) return { kind: 'conflict' };
+    if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
+    const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
+    const read = this.#body<T>(asked, answer);
+    const object = await read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
+    return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
+  }
+
+  /** Guarded by the UID, when there is one. `marked`: it stays while it has finalizers. */
+  async delete(
+    resource: Resource,
+    { name, uid }: { name: string; uid?: string },
+    dryRun: boolean,
+  ): Promise<'deleted' | 'marked' | 'conflict' | 'gone'> {
+    const answer = await this.#transport.request({
+      method: 'DELETE',
+      path: pathOf(resource, name),
+      // With a body, the server ignores the dryRun of the query: the delete would be real.
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        propagationPolicy: 'Background',
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+        ...(dryRun ? { dryRun: ['All'] } : {}),
+      },
+      replayable: true,
+    });
+    if (isConflict(answer)) return 'conflict';
+    if (isMissingObject(answer, resource, name)) return 'gone';
+    const body = await this.#body<{ metadata?: { finalizers?: string[] } }>({ verb: 'delete', resource, name }, answer);
+    return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
+  }
+
+  /** Whether the server answers for this resource; throws when it is not known (401, 403, …). */
+  async isServed(resource: Resource): Promise<boolean> {
+    const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
+    if (answer.status === 404) return false;
+    await this.#body({ verb: 'list', resource }, answer);
+    return true;
+  }
+
+  /** Throws when the server does not have the resource's group, which everybody may ask who may log in. */
+  async assertServed(resource: Resource): Promise<void> {
+    const answer = await this.#transport.request({ path: `/apis/${resource.group}/${resource.version}` });
+    if (answer.status === 404) await this.#body({ verb: 'list', resource }, answer);
+  }
+
+  /** The server's git version, as `v1.36.3`. */
+  async serverVersion(): Promise<string> {
+    const answer = await this.#transport.request({ path: '/version' });
+    const { gitVersion } = await this.#body<{ gitVersion: string }>({ verb: 'get', resource: VERSION_INFO }, answer);
+    return gitVersion;
+  }
+
+  /** What answers 200 with something else than an object is no API server: a login page, a proxy, a wrong port. */
+  #parse(text: string): Record<string, unknown> {
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      body = undefined;
+    }
+    if (isObject(body) && (isObject(body.metadata) || 'gitVersion' in body)) return body;
+    throw noApiServer(this.#transport.access);
+  }
+
+  /** Each has metadata, whatever else it has: what a server sends otherwise is no list of objects. */
+  #objects(items: unknown): unknown[] {
+    const objects = items ?? [];
+    if (Array.isArray(objects) && objects.every(item => isObject(item) && isObject(item.metadata))) return objects;
+    throw noApiServer(this.#transport.access);
+  }
+
+  /** Throws: protobuf that cannot be read as NodepoolError, anything else as it is. */
+  readonly #unreadable = (cause: unknown): never => {
+    if (!(cause instanceof UnreadableError)) throw cause;
+    const problem = `the answer of ${this.#transport.access.cluster.server} cannot be read: ${cause.message}`;
+    const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
+    throw new NodepoolError('cluster', problem, next, { cause });
+  };
+
+  #endless({ plural }: Resource): NodepoolError {
+    const { server } = this.#transport.access.cluster;
+    const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
+    return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
+  }
+
+  async #body<T>(asked: Asked, answer: Answer): Promise<T> {
+    const { protobuf } = answer;
+    const { decode } = asked.resource;
+    if (protobuf !== undefined && decode !== undefined) {
+      try {
+        return decodeEnvelope(protobuf, decode) as T;
+      } catch (error) {
+        return this.#unreadable(unreadable(error));
+      }
+    }
+    let { status } = answer;
+    if (status >= 200 && status < 300) {
+      const body = this.#parse(answer.text);
+      if (body.kind !== 'Status' || body.status !== 'Failure') return body as T;
+      // What stands between may have made another status of it.
+      status = typeof body.code === 'number' ? body.code : 500;
+    }
+    const ends = await this.#transport.certificateEnds();
+    throw refusal(asked, { ...answer, status }, this.#transport.access, ends, this.#now());
+  }
+}
+
+/** For what was written or read and has a field that we would lose: it is read again, as JSON. */
+function whenUnknown<T>(readAgain: () => Promise<T>): (error: unknown) => Promise<T> {
+  return error => {
+    if (!(error instanceof UnknownFieldError)) throw error;
+    return readAgain();
+  };
+}

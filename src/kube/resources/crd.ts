@@ -1,0 +1,109 @@
+/** The CRD of NodePool: applied, waited for, deleted. */
+import { isDeepStrictEqual } from 'node:util';
+import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
+import { type Clock, sleep } from '../../controller/clock.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { CrdPort } from '../../operations/ports.ts';
+import type { Wire } from '../wire.ts';
+import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
+import { CRDS, NODE_POOLS, qualifiedName } from './resource.ts';
+
+type WireCrd = Wire<V1CustomResourceDefinition>;
+
+const NAME = qualifiedName(NODE_POOLS);
+const POLL_MS = 50;
+
+export function crdPort(api: Api, clock: Clock): CrdPort {
+  const read = () => api.get<WireCrd>(CRDS, NAME);
+  return {
+    get: () => api.get<Record<string, unknown>>(CRDS, NAME),
+    async apply(crd, { dryRun }) {
+      const before = await read();
+      const write = await api.patch<WireCrd>(CRDS, NAME, {
+        contentType: APPLY_PATCH,
+        body: crd,
+        query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
+        replayable: true,
+      });
+      if (write.kind !== 'written') {
+        throw new NodepoolError(
+          'cluster',
+          `the definition ${NAME} changed while it was applied`,
+          'run the command again',
+        );
+      }
+      if (before === undefined || write.created) return 'created';
+      return isSame(before, write.object) ? 'unchanged' : 'configured';
+    },
+    async waitUntilEstablished(timeoutMs) {
+      const started = clock.now();
+      for (;;) {
+        const state = await establishing(api, await read());
+        if (state === 'established') return;
+        if (clock.now() - started >= timeoutMs) {
+          throw new NodepoolError(
+            'cluster',
+            `the definition ${NAME} is not ready after ${timeoutMs / 1000} s: ${state}`,
+            `look at it: kubectl describe crd ${NAME}`,
+          );
+        }
+        await sleep(clock, POLL_MS);
+      }
+    },
+    async delete({ metadata }: WireCrd, { dryRun }) {
+      const uid = metadata?.uid;
+      const result = await api.delete(CRDS, { name: NAME, ...(uid === undefined ? {} : { uid }) }, dryRun);
+      if (result === 'conflict') {
+        throw new NodepoolError(
+          'cluster',
+          `the definition ${NAME} was removed and installed anew meanwhile`,
+          'run the command again',
+        );
+      }
+      return result === 'gone' ? 'gone' : 'deleted';
+    },
+    async waitUntilGone(timeoutMs, signal) {
+      const started = clock.now();
+      while (!signal?.aborted && (await read()) !== undefined) {
+        if (clock.now() - started >= timeoutMs) {
+          throw new NodepoolError(
+            'cluster',
+            `the definition ${NAME} is still there after ${timeoutMs / 1000} s`,
+            'some pool keeps a finalizer: kubectl nodepool get',
+          );
+        }
+        await sleep(clock, POLL_MS);
+      }
+    },
+  };
+}
+
+/** `established`, or what is missing. Another definition that holds the names is told at once. */
+async function establishing(api: Api, crd: WireCrd | undefined): Promise<string> {
+  const conditions = crd?.status?.conditions ?? [];
+  const names = conditions.find(({ type }) => type === 'NamesAccepted');
+  if (names?.status === 'False') {
+    throw new NodepoolError(
+      'cluster',
+      `the names of the definition ${NAME} are taken: ${names.message ?? names.reason}`,
+      'remove or rename the other definition',
+    );
+  }
+  const established = conditions.find(({ type }) => type === 'Established');
+  if (names?.status !== 'True' || established?.status !== 'True') {
+    return established?.message ?? 'its conditions are not set';
+  }
+  return (await api.isServed(NODE_POOLS)) ? 'established' : 'the server does not serve nodepools yet';
+}
+
+/** A real write that changes nothing keeps the resourceVersion; a dry one may not, so contents decide. */
+function isSame(before: WireCrd, after: WireCrd): boolean {
+  if (before.metadata?.resourceVersion === after.metadata?.resourceVersion) {
+    return (
+      isDeepStrictEqual(before.spec, after.spec) &&
+      isDeepStrictEqual(before.metadata?.labels, after.metadata?.labels) &&
+      isDeepStrictEqual(before.metadata?.annotations, after.metadata?.annotations)
+    );
+  }
+  return false;
+}

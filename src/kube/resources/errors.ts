@@ -1,0 +1,263 @@
+/** What the server refused, in words with a way out. The Status of an answer (answer.ts) is read here and nowhere else. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
+import type { Access } from '../auth/kubeconfig.ts';
+import type { Answer } from '../transport/answer.ts';
+import { isPolicyRefusal, policyRefusal } from './policy-refusal.ts';
+import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
+import { unknownFields } from './unknown-fields.ts';
+
+/** The part of meta/v1 Status that is used. */
+export interface Status {
+  reason: string;
+  message: string;
+  /** Of the object that it is about: plural, group (empty for the core group) and name. */
+  resource: string;
+  group: string;
+  name: string | undefined;
+  causes: { reason: string; field: string; message: string }[];
+  /** The HTTP status of the failure that it tells of, which that of the answer need not be. */
+  failure: number | undefined;
+}
+
+/** What was asked. */
+export interface Asked {
+  /** As RBAC names it: get, list, create, patch, delete. */
+  verb: string;
+  resource: Resource;
+  name?: string;
+  subresource?: string;
+}
+
+/** Undefined when the answer is no Status, as the plain text of a 404 for a resource that is not served. */
+export function parseStatus(text: string): Status | undefined {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(body) || body.kind !== 'Status') return undefined;
+  const details = isObject(body.details) ? body.details : {};
+  const causes = Array.isArray(details.causes) ? details.causes.filter(isObject) : [];
+  return {
+    reason: textOf(body.reason),
+    message: textOf(body.message),
+    resource: textOf(details.kind),
+    group: textOf(details.group),
+    name: textOf(details.name) || undefined,
+    // `<nil>`: the server's note that it stopped looking, which helps nobody.
+    causes: causes
+      .filter(cause => cause.field !== '<nil>')
+      .map(cause => ({ reason: textOf(cause.reason), field: textOf(cause.field), message: textOf(cause.message) })),
+    failure: body.status === 'Failure' && typeof body.code === 'number' ? body.code : undefined,
+  };
+}
+
+/**
+ * True when the API server says that this object does not exist. A 404 of a resource that is not served, of a proxy, or
+ * about another object says nothing of it. Of a subresource the server says the same when it does not serve that.
+ */
+export function isMissingObject(answer: Answer, { plural, group }: Resource, name: string): boolean {
+  const missing = missingObject(answer);
+  return missing?.resource === plural && missing.group === group && missing.name === name;
+}
+
+/** The object that does not exist, as the API server says; it need not be the one that was asked for. */
+export function missingObject(answer: Answer): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
+  const status = answer.status === 404 ? parseStatus(answer.text) : undefined;
+  const isOurs = status?.reason === 'NotFound' && status.name !== undefined && !isPolicyRefusal(status.message);
+  return isOurs ? status : undefined;
+}
+
+/** True when the namespace of what was to be written does not exist. */
+export function isMissingNamespace(answer: Answer, { namespace }: Resource): boolean {
+  const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
+  return namespace !== undefined && isMissingObject(answer, namespaces, namespace);
+}
+
+/** True when the object moved on; false when a webhook refused with this status. */
+export function isConflict(answer: Answer): boolean {
+  return answer.status === 409 && !isPolicyRefusal(parseStatus(answer.text)?.message ?? '');
+}
+
+/** The server's own words: of what is no Status, as a proxy's page, the first line. */
+export function reasonOf({ text }: Pick<Answer, 'text'>, status = parseStatus(text)): string {
+  return status?.message || text.trim().split('\n', 1)[0] || 'no reason given';
+}
+
+/**
+ * The error for an answer that the caller did not expect.
+ * @param certificateEnds of the client certificate in use: a server answers 401 to one that has expired
+ * @param now for comparing with it
+ */
+export function refusal(
+  asked: Asked,
+  answer: Answer,
+  access: Access,
+  certificateEnds: Date | undefined,
+  now: Date,
+): NodepoolError {
+  const status = parseStatus(answer.text);
+  const part = asked.subresource === undefined ? '' : `the ${asked.subresource} of `;
+  const subject = part + (asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`);
+  const cannot = `cannot ${asked.verb} ${subject}`;
+  const reason = reasonOf(answer, status);
+  const { server } = access.cluster;
+  if (isForeign(answer, status)) return noApiServer(access, answer);
+  const refused = status && policyRefusal(cannot, status.message);
+  if (refused !== undefined) return refused;
+  switch (answer.status) {
+    case 400:
+      return unknownFields(asked.resource, cannot, reason) ?? new NodepoolError('input', `${cannot}: ${reason}`);
+    case 401:
+      return unauthorized(access, certificateEnds, now);
+    case 403:
+      return forbidden(asked, cannot, reason);
+    case 404:
+      return notFound(asked, answer, status, subject, server, cannot);
+    case 409:
+      return status?.reason === 'AlreadyExists'
+        ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
+        : new NodepoolError('cluster', `${cannot}: somebody else changed it at the same time`, 'run the command again');
+    case 422:
+      return unknownFields(asked.resource, cannot, reason) ?? invalid(cannot, status, reason);
+    case 429:
+    case 503:
+      return new NodepoolError(
+        'cluster',
+        `${cannot}: the server ${server} is overloaded or not ready (${answer.status}): ${reason}`,
+        'try again in a moment',
+        { isTransient: true },
+      );
+    case 504:
+      return new NodepoolError(
+        'cluster',
+        `${cannot}: the server ${server} ran out of time (504): ${reason}`,
+        'try again in a moment',
+        { isTransient: true },
+      );
+    default:
+      return new NodepoolError(
+        'cluster',
+        `${cannot}: the server ${server} answered ${answer.status}: ${reason}`,
+        answer.status >= 500 ? "try again; if it stays, look at the server's log" : 'see request and answer with -v 8',
+        { isTransient: answer.status >= 500 },
+      );
+  }
+}
+
+/** An API server sends nobody elsewhere, has no pages, and says with a Status what it does not understand. */
+function isForeign({ status: code, headers, text }: Answer, status: Status | undefined): boolean {
+  if (status !== undefined) return false;
+  if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
+  return (code === 403 || code === 404) && isPage(headers);
+}
+
+function isPage(headers: Answer['headers']): boolean {
+  return headers['content-type']?.startsWith('text/html') ?? false;
+}
+
+/** @param answer what it said; undefined where that was a success */
+export function noApiServer({ cluster, source }: Access, answer?: Answer): NodepoolError {
+  const { server, name } = cluster;
+  return new NodepoolError(
+    'cluster',
+    `what answers at ${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
+    `check server of cluster "${name}" in ${source}: http or https, address and port, and whether a proxy or a login page stands before it`,
+    { isGeneral: true },
+  );
+}
+
+function foreignWords(answer: Answer): string {
+  const { status, headers } = answer;
+  if (headers.location !== undefined) return `it answered ${status}, see ${headers.location}`;
+  return isPage(headers) ? `it answered ${status} with a page` : `it answered ${status}: ${reasonOf(answer)}`;
+}
+
+function unauthorized({ cluster, user, source }: Access, ends: Date | undefined, now: Date): NodepoolError {
+  if (ends !== undefined && ends < now) {
+    const when = ends.toISOString().replace('.000Z', 'Z');
+    return new NodepoolError(
+      'cluster',
+      `the client certificate of user "${user.name}" in ${source} expired at ${when}`,
+      'renew it, or choose another user with --user or --context',
+      { isGeneral: true },
+    );
+  }
+  return user.name === ''
+    ? new NodepoolError(
+        'cluster',
+        `the server ${cluster.server} wants credentials and the context names no user`,
+        `choose one of ${source} with --user`,
+        { isGeneral: true },
+      )
+    : new NodepoolError(
+        'cluster',
+        `the server ${cluster.server} refused the credentials of user "${user.name}" (401)`,
+        `log in again, or choose another user of ${source} with --user or --context`,
+        { isGeneral: true },
+      );
+}
+
+/** The authorizer's sentence names what is missing; admission plugins write their own. */
+function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError {
+  const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
+  if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
+  const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
+  // Newer servers ask for finer verbs first (`impersonate-on:user-info:list`); the plain one serves everywhere.
+  if (verb.startsWith('impersonate')) {
+    const text = `${cannot}: user "${user}" may not act as another`;
+    return new NodepoolError('cluster', text, 'ask for a role with verb impersonate on users, or leave out --as');
+  }
+  const [plural = '', subresource] = resource.split('/');
+  const what = qualifiedName({ plural, group }) + (subresource === undefined ? '' : `/${subresource}`);
+  return new NodepoolError(
+    'cluster',
+    `${cannot}: user "${user}" lacks the permission`,
+    `ask for a role with verb ${verb} on ${what}`,
+  );
+}
+
+function notFound(
+  { resource, name }: Asked,
+  answer: Answer,
+  status: Status | undefined,
+  subject: string,
+  server: string,
+  cannot: string,
+): NodepoolError {
+  if (name !== undefined && isMissingObject(answer, resource, name)) {
+    return new NodepoolError('cluster', `${subject} not found`);
+  }
+  if (status?.name !== undefined) {
+    // The namespace that it was to be created in, or whatever a proxy looked for.
+    return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create it, or name another');
+  }
+  if (resource === NODE_POOLS) {
+    return new NodepoolError(
+      'cluster',
+      `the server ${server} does not have the NodePool resource`,
+      'run `kubectl nodepool install`',
+    );
+  }
+  return new NodepoolError(
+    'cluster',
+    `the server ${server} does not have the resource ${qualifiedName(resource)} ${resource.version}`,
+    'check the address in the kubeconfig, and that the cluster is recent enough',
+  );
+}
+
+/** One cause in a line, several each on its own. */
+function invalid(cannot: string, status: Status | undefined, reason: string): NodepoolError {
+  const causes = [
+    ...new Set((status?.causes ?? []).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))),
+  ];
+  if (causes.length > 1)
+    return new NodepoolError('input', `${cannot}: invalid:`, 'correct the object', { items: causes });
+  return new NodepoolError('input', `${cannot}: invalid: ${causes[0] ?? reason}`, 'correct the object');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

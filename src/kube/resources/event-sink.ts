@@ -1,0 +1,59 @@
+/** Writes what a recorder (controller/recorder.ts) tells as events.k8s.io/v1 Events. */
+import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
+import type { Answer } from '../transport/answer.ts';
+import { retryAfterMs } from '../transport/retry-after.ts';
+import type { Transport } from '../transport/transport.ts';
+import { MERGE_PATCH } from './api.ts';
+import { missingObject, parseStatus, reasonOf } from './errors.ts';
+import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
+import { microTime } from './leases.ts';
+import { EVENTS, pathOf } from './resource.ts';
+
+/**
+ * @param controller who reports, as `example.com/nodepool-controller`
+ * @param instance which of its processes
+ */
+export function eventSink(transport: Transport, controller: string, instance: string): EventSink {
+  return {
+    async create(event) {
+      const body = toEvent(event, { controller, instance });
+      // A name of its own makes a second sending harmless.
+      const request = { method: 'POST' as const, path: pathOf(resourceOf(event)), body, replayable: true };
+      const result = toResult(await transport.request(request));
+      // What is missing for a create is the namespace, not the Event: to try again at once does not help.
+      return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${eventNamespace(event)}` } : result;
+    },
+
+    async patch(event) {
+      const path = pathOf(resourceOf(event), eventName(event));
+      const body = { series: seriesOf(event) };
+      return toResult(
+        await transport.request({ method: 'PATCH', path, body, contentType: MERGE_PATCH, replayable: true }),
+      );
+    },
+  };
+}
+
+function toEvent(event: RecordedEvent, reporter: Reporter): WireEvent {
+  return { ...eventBody(event, reporter), ...(event.count > 1 ? { series: seriesOf(event) } : {}) };
+}
+
+function seriesOf({ count, last }: RecordedEvent) {
+  return { count, lastObservedTime: microTime(last) };
+}
+
+function resourceOf(event: RecordedEvent) {
+  return { ...EVENTS, namespace: eventNamespace(event) };
+}
+
+function toResult(answer: Answer): SinkResult {
+  const { status, text, headers } = answer;
+  if (status < 300) return { kind: 'written' };
+  const said = parseStatus(text);
+  // The name is ours alone: an Event that exists was made by a create whose answer was lost.
+  if (said?.reason === 'AlreadyExists') return { kind: 'written' };
+  if (missingObject(answer) !== undefined) return { kind: 'missing' };
+  const message = reasonOf(answer, said);
+  if (status === 429 || status >= 500) return { kind: 'failed', message, retryAfterMs: retryAfterMs(headers) };
+  return { kind: 'refused', message };
+}

@@ -1,0 +1,77 @@
+/** events.k8s.io/v1 Events about pools: written by the reconciler, read with those that others wrote through core/v1. */
+import { randomBytes } from 'node:crypto';
+import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/types.ts';
+import type { EventsPort, PoolEventRecord } from '../../operations/ports.ts';
+import type { PoolEvent } from '../../reconciler/ports.ts';
+import type { Query } from '../transport/request.ts';
+import type { Api } from './api.ts';
+import { eventBody, type WireEvent } from './event-body.ts';
+import { EVENTS, NODE_POOLS } from './resource.ts';
+
+export interface EventSource {
+  hostname: string;
+  now: () => Date;
+  /** 16 hexadecimal digits that no other event of the pool has. */
+  suffix?: () => string;
+}
+
+/** The Event to create about a pool. */
+export function toEvent(
+  { metadata, apiVersion, kind }: NodePool,
+  event: PoolEvent,
+  { hostname, now, suffix = () => randomBytes(8).toString('hex') }: EventSource,
+): WireEvent {
+  const { name, uid, resourceVersion } = metadata;
+  const regarding = {
+    apiVersion: apiVersion || API_VERSION,
+    kind: kind || NODE_POOLS.kind,
+    name,
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  const reporter = { controller: CONTROLLER, instance: `${CONTROLLER}-${hostname}` };
+  return eventBody({ ...event, regarding, first: now(), id: suffix() }, reporter);
+}
+
+/** One record from either API: core/v1's counts and times arrive in the deprecated fields. */
+export function toRecord(event: WireEvent): PoolEventRecord {
+  const { regarding, series, metadata } = event;
+  const created = event.eventTime || metadata?.creationTimestamp || '';
+  const firstSeen = event.deprecatedFirstTimestamp || created;
+  return {
+    pool: regarding?.name ?? '',
+    poolUid: regarding?.uid,
+    type: event.type ?? '',
+    reason: event.reason ?? '',
+    note: event.note ?? '',
+    firstSeen,
+    lastSeen: series?.lastObservedTime || event.deprecatedLastTimestamp || firstSeen,
+    count: series?.count ?? (event.deprecatedCount || 1),
+    reporter: event.reportingController || event.deprecatedSource?.component || '',
+  };
+}
+
+/** Writes one. A name of its own makes a second sending harmless. */
+export async function createEvent(api: Api, event: WireEvent, query: Query): Promise<void> {
+  await api.create(EVENTS, event, event.metadata?.name ?? '', query, true);
+}
+
+export function eventsPort(api: Api): EventsPort {
+  return {
+    async list(pool) {
+      const events = await api.list(EVENTS, (event: WireEvent) => event, aboutPools(pool));
+      return events.filter(isOurs).map(toRecord);
+    },
+  };
+}
+
+/** Narrows lists and watches of events to those about one pool, or about any. */
+export function aboutPools(pool: string | undefined): Query {
+  const name = pool === undefined ? '' : `,regarding.name=${pool}`;
+  return { fieldSelector: `regarding.kind=${NODE_POOLS.kind}${name}` };
+}
+
+/** Other products have a kind NodePool too. */
+export function isOurs({ regarding }: WireEvent): boolean {
+  return !regarding?.apiVersion || regarding.apiVersion.startsWith(`${GROUP}/`);
+}

@@ -1,0 +1,129 @@
+/**
+ * How pods go: by policy/v1 Evictions, which PodDisruptionBudgets may hold back, or by plain deletes. Both are guarded by
+ * the UID, so that a pod that was made anew under the name stays.
+ */
+import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
+import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port.ts';
+import type { Answer } from '../transport/answer.ts';
+import { retryAfterMs } from '../transport/retry-after.ts';
+import type { Transport } from '../transport/transport.ts';
+import { type Api, dryRunQuery } from './api.ts';
+import { type Asked, missingObject, parseStatus, reasonOf, refusal, type Status } from './errors.ts';
+import { podsOnNode } from './pods-on-node.ts';
+import { inJson, PODS, pathOf, type Resource } from './resource.ts';
+
+const DAEMON_SETS: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet' };
+const BUDGETS: Resource = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+};
+
+/** @param now the wall clock, for certificates */
+export function drainPort(api: Api, transport: Transport, now: () => Date): DrainPort {
+  const refuse = async (asked: Asked, answer: Answer) =>
+    refusal(asked, answer, transport.access, await transport.certificateEnds(), now());
+  return {
+    podsOn: (node, podSelector) => podsOnNode(api, node, podSelector),
+
+    hasDaemonSet: async (namespace, name) => (await api.get({ ...DAEMON_SETS, namespace }, name)) !== undefined,
+
+    async evict(pod, removal) {
+      const { namespace, name } = pod;
+      const resource = { ...inJson(PODS), namespace };
+      const answer = await transport.request({
+        method: 'POST',
+        path: pathOf(resource, name, 'eviction'),
+        // The body's dryRun is the registry's; webhooks are told of the query's alone.
+        query: dryRunQuery(removal.dryRun),
+        body: {
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name, namespace },
+          deleteOptions: deleteOptions(pod, removal),
+        },
+        replayable: true,
+        tooManyIsAnswer: true,
+      });
+      const outcome = evictionOf(answer);
+      if (outcome === 'many budgets') throw manyBudgets(pod, await budgetsOf(api, pod).catch(() => []));
+      if (outcome !== undefined) return outcome;
+      throw await refuse({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
+    },
+
+    async delete(pod, removal) {
+      const { namespace, name } = pod;
+      const resource = { ...inJson(PODS), namespace };
+      const path = pathOf(resource, name);
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod, removal) };
+      const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
+      const outcome = commonOutcome(answer, parseStatus(answer.text));
+      if (outcome !== undefined) return outcome;
+      throw await refuse({ verb: 'delete', resource, name }, answer);
+    },
+  };
+}
+
+function deleteOptions({ uid }: DrainPod, { gracePeriodSeconds, dryRun }: PodRemoval): object {
+  return {
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    preconditions: { uid },
+    ...(dryRun ? { dryRun: ['All'] } : {}),
+  };
+}
+
+/** Undefined: a refusal for good. */
+export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined {
+  const status = parseStatus(answer.text);
+  // The server says 201 and means 500: the Status in the answer is what counts.
+  if (status?.message.includes('more than one PodDisruptionBudget')) return 'many budgets';
+  const outcome = commonOutcome(answer, status);
+  if (outcome !== undefined) return outcome;
+  const message = reasonOf(answer, status);
+  if (status?.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
+    return { kind: 'namespace ends', message };
+  const held = answer.status === 429 && status !== undefined ? heldBack(status) : undefined;
+  if (held !== undefined) return held;
+  // Mostly no Status: so says who stands before the registry.
+  const isBusy = [429, 503, 504].includes(answer.status);
+  return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
+}
+
+function commonOutcome(answer: Answer, status: Status | undefined): Removal | undefined {
+  if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
+  // A budget may go while the server counts with it: that 404 is not about the pod.
+  const missing = missingObject(answer)?.resource;
+  if (missing === BUDGETS.plural) return { kind: 'changed' };
+  if (missing === PODS.plural) return { kind: 'gone' };
+  return answer.status === 409 ? { kind: 'changed' } : undefined;
+}
+
+/** The server names the budget in a sentence alone. */
+function heldBack({ causes, message }: Status): Removal | undefined {
+  const cause = causes.find(({ reason }) => reason === 'DisruptionBudget');
+  if (cause === undefined && !message.includes('disruption budget')) return undefined;
+  const [, budget, what] = /^The disruption budget (\S+) (.+)$/s.exec(cause?.message ?? '') ?? [];
+  return { kind: 'budget', budget, message: what ?? (cause?.message || message) };
+}
+
+async function budgetsOf(api: Api, { namespace, name }: DrainPod): Promise<string[]> {
+  type Labelled = { metadata: { name: string; labels?: Record<string, string> }; spec?: { selector?: LabelQuery } };
+  const [pod, budgets] = await Promise.all([
+    api.get<Labelled>({ ...inJson(PODS), namespace }, name),
+    api.list({ ...BUDGETS, namespace }, (budget: Labelled) => budget),
+  ]);
+  const labels = pod?.metadata.labels ?? {};
+  return budgets.filter(({ spec }) => matchesQuery(spec?.selector, labels)).map(({ metadata }) => metadata.name);
+}
+
+function manyBudgets(pod: DrainPod, budgets: string[]): NodepoolError {
+  const names = budgets.length === 0 ? '' : `: ${budgets.join(', ')}`;
+  return new NodepoolError(
+    'cluster',
+    `pod ${podName(pod)} has more than one PodDisruptionBudget, and the server evicts no such pod${names}`,
+    'leave it one of them, or use --disable-eviction, which asks none',
+  );
+}

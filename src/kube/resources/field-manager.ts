@@ -1,0 +1,17 @@
+/** Who set a field of an object, by its managedFields. */
+import { isObject, own } from '../../nodepool/json.ts';
+
+/** One that we write as. */
+export const FIELD_MANAGER = 'kubectl-nodepool';
+
+/** The manager other than us that set the field last; undefined when nobody else owns it, as when it was removed. */
+export function managerOf(managedFields: unknown, path: readonly string[]): string | undefined {
+  const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
+  const owners = entries.filter(({ manager, fieldsV1 }) => {
+    const field = path.reduce<unknown>((at, name) => (isObject(at) ? own(at, `f:${name}`) : undefined), fieldsV1);
+    return typeof manager === 'string' && manager !== FIELD_MANAGER && field !== undefined;
+  });
+  const times = owners.map(({ time }) => Date.parse(String(time)) || 0);
+  const last = owners[times.indexOf(Math.max(...times))];
+  return typeof last?.manager === 'string' ? last.manager : undefined;
+}

@@ -1,0 +1,84 @@
+/** coordination.k8s.io/v1 Leases for leader election (controller/leader-election.ts). */
+import type { V1Lease } from '@kubernetes/client-node';
+import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../../controller/leader-election.ts';
+import type { Answer } from '../transport/answer.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Wire } from '../wire.ts';
+import { isMissingObject, refusal } from './errors.ts';
+import { pathOf, type Resource } from './resource.ts';
+
+/** Half of the time in which a leader must have renewed its lease: a second try, on another connection, is in time. */
+const DEADLINE_MS = 5_000;
+
+type WireLease = Wire<V1Lease>;
+
+/** @param now the wall clock, for certificates */
+export function leasePort(transport: Transport, namespace: string, name: string, now: () => Date): LeasePort {
+  const resource: Resource = {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    plural: 'leases',
+    kind: 'Lease',
+    namespace,
+  };
+  const read = async (verb: string, answer: Answer): Promise<Lease> => {
+    if (answer.status < 300) return toLease(JSON.parse(answer.text));
+    throw refusal({ verb, resource, name }, answer, transport.access, await transport.certificateEnds(), now());
+  };
+  /** A PATCH that carries the resourceVersion: the fields that others put there stay. */
+  const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
+    const answer = await transport.request({
+      method,
+      path: pathOf(resource, method === 'POST' ? undefined : name),
+      body,
+      urgent: true,
+      deadlineMs: DEADLINE_MS,
+      ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
+    });
+    // A patch of one that was deleted meets nothing: it is as with one that somebody else has changed.
+    if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))
+      return { kind: 'conflict' };
+    return { kind: 'written', lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
+  };
+  return {
+    async get() {
+      const answer = await transport.request({ path: pathOf(resource, name), urgent: true, deadlineMs: DEADLINE_MS });
+      return isMissingObject(answer, resource, name) ? undefined : read('get', answer);
+    },
+    create: (record: LeaseRecord) =>
+      write('POST', {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name, namespace },
+        spec: toSpec(record),
+      }),
+    update: (record: LeaseRecord, resourceVersion: string) =>
+      write('PATCH', { metadata: { resourceVersion }, spec: toSpec(record) }),
+  };
+}
+
+function toSpec({ holder, durationSeconds, acquired, renewed, transitions }: LeaseRecord) {
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: durationSeconds,
+    acquireTime: microTime(acquired),
+    renewTime: microTime(renewed),
+    leaseTransitions: transitions,
+  };
+}
+
+function toLease({ metadata, spec = {} }: WireLease): Lease {
+  const record: LeaseRecord = {
+    holder: spec.holderIdentity ?? '',
+    durationSeconds: spec.leaseDurationSeconds ?? 0,
+    acquired: new Date(String(spec.acquireTime ?? 0)),
+    renewed: new Date(String(spec.renewTime ?? 0)),
+    transitions: spec.leaseTransitions ?? 0,
+  };
+  return { record, resourceVersion: metadata?.resourceVersion ?? '' };
+}
+
+/** The server takes six digits of a second, no fewer. */
+export function microTime(date: Date): string {
+  return date.toISOString().replace('Z', '000Z');
+}

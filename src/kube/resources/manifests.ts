@@ -1,0 +1,49 @@
+/** The objects of a controller's manifest: applied, looked for, deleted. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { resourceOf } from '../../nodepool/plural.ts';
+import type { ManifestObject, ManifestsPort } from '../../operations/ports.ts';
+import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
+import type { Resource } from './resource.ts';
+
+export function manifestsPort(api: Api): ManifestsPort {
+  const read = (object: ManifestObject) => api.get<ManifestObject>(toResource(object), object.metadata.name);
+  return {
+    get: read,
+    async apply(object, { dryRun }) {
+      const before = await read(object);
+      const write = await api.patch<ManifestObject>(toResource(object), object.metadata.name, {
+        contentType: APPLY_PATCH,
+        body: object,
+        query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
+        replayable: true,
+      });
+      if (write.kind === 'gone') return 'no namespace';
+      if (write.kind === 'conflict') {
+        const name = `${object.kind} ${object.metadata.name}`;
+        throw new NodepoolError('cluster', `${name} changed while it was applied`, 'run the command again');
+      }
+      if (before === undefined || write.created) return 'created';
+      return isDeepStrictEqual(contents(before), contents(write.object)) ? 'unchanged' : 'configured';
+    },
+    async delete(object, { dryRun }) {
+      const result = await api.delete(toResource(object), { name: object.metadata.name }, dryRun);
+      return result === 'gone' ? 'gone' : 'deleted';
+    },
+  };
+}
+
+function toResource({ apiVersion, kind, metadata: { namespace } }: ManifestObject): Resource {
+  const [version = '', group = ''] = apiVersion.split('/').toReversed();
+  return { group, version, plural: resourceOf(kind), kind, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+/** Without what the cluster keeps there itself: it may change while nothing is applied. */
+function contents({ metadata, ...rest }: ManifestObject): object {
+  return {
+    ...rest,
+    status: undefined,
+    metadata: { ...metadata, managedFields: undefined, resourceVersion: undefined },
+  };
+}

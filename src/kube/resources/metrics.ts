@@ -1,0 +1,61 @@
+/** What nodes use, from metrics.k8s.io: an extra that most clusters have and nothing may wait for. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
+import type { ResourceList } from '../../nodepool/types.ts';
+import type { Usage } from '../../operations/demand-port.ts';
+import { decodeNodeMetrics, type NodeMetrics } from '../protobuf/node-metrics.ts';
+import type { Answer } from '../transport/answer.ts';
+import type { Transport } from '../transport/transport.ts';
+import { parseStatus } from './errors.ts';
+import { requestPage, UnreadableError } from './page.ts';
+import type { Resource } from './resource.ts';
+
+/** There are no pages of it. */
+const NODE_METRICS: Resource = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  plural: 'nodes',
+  kind: 'NodeMetrics',
+  decode: decodeNodeMetrics,
+};
+
+/** @param signal ends the wait: then, as on any failure, the result says so */
+export async function nodeUsage(transport: Transport, signal: AbortSignal): Promise<Usage> {
+  const byNode = new Map<string, ResourceList>();
+  const keep = (item: object) => note(byNode, item);
+  try {
+    const { answer, page } = await requestPage(transport, NODE_METRICS, {}, { signal, keep });
+    return page === undefined ? toUsage(answer) : { kind: 'served', byNode };
+  } catch (error) {
+    if (!(error instanceof NodepoolError) && !(error instanceof UnreadableError)) throw error;
+    return { kind: 'failed', reason: signal.aborted ? 'it did not answer in time' : error.message };
+  }
+}
+
+/** Of an answer in JSON, or a refusal. 404 is the API server's own answer, for a group that it does not have. */
+export function toUsage({ status, text }: Pick<Answer, 'status' | 'text'>): Usage {
+  if (status === 404) return { kind: 'absent' };
+  if (status !== 200) {
+    const said = parseStatus(text)?.message || text.trim().split('\n', 1)[0];
+    return { kind: 'failed', reason: said || `the server answered ${status}` };
+  }
+  const items = itemsOf(text);
+  if (items === undefined) return { kind: 'failed', reason: 'the answer is no list' };
+  const byNode = new Map<string, ResourceList>();
+  for (const item of items) note(byNode, item);
+  return { kind: 'served', byNode };
+}
+
+function note(byNode: Map<string, ResourceList>, { metadata, usage }: NodeMetrics): void {
+  byNode.set(metadata?.name ?? '', usage ?? {});
+}
+
+function itemsOf(text: string): object[] | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body) || !('kind' in body)) return undefined;
+    return Array.isArray(body.items) ? body.items.filter(isObject) : [];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,126 @@
+/** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
+import { coercePool } from '../../nodepool/coerce.ts';
+import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import type { PoolsPort, RawPool } from '../../operations/ports.ts';
+import type { PoolWrite } from '../../reconciler/ports.ts';
+import type { Query } from '../transport/request.ts';
+import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched } from './api.ts';
+import { managerOf } from './field-manager.ts';
+import { NODE_POOLS } from './resource.ts';
+
+/** Fields of the spec that an earlier CRD drops. */
+const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
+
+/** What the reconciler writes of a pool: status, finalizers, an annotation. */
+export class NodePools {
+  readonly #api: Api;
+  readonly #writeQuery: Query;
+
+  constructor(api: Api, writeQuery: Query) {
+    this.#api = api;
+    this.#writeQuery = writeQuery;
+  }
+
+  list(): Promise<NodePool[]> {
+    return this.#api.list(NODE_POOLS, coercePool<NodePool>);
+  }
+
+  async get(name: string): Promise<NodePool | undefined> {
+    const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
+    return pool === undefined ? undefined : coercePool(pool);
+  }
+
+  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
+    const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
+    return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
+  }
+
+  setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite> {
+    return this.#patch(pool, { op: 'add', path: '/metadata/finalizers', value: finalizers });
+  }
+
+  annotate(pool: NodePool, key: string, value: string): Promise<PoolWrite> {
+    const { annotations } = pool.metadata;
+    const path = `/metadata/annotations`;
+    return annotations === undefined
+      ? this.#patch(pool, { op: 'add', path, value: { [key]: value } })
+      : this.#patch(pool, { op: 'add', path: `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, value });
+  }
+
+  /** Replaces it whole: a merge patch would keep keys of maps that are gone. */
+  patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
+    return this.#patch(pool, { op: 'add', path: '/status', value: status }, 'status');
+  }
+
+  /**
+   * The server compares the resourceVersion, and the fields of the spec that an earlier CRD drops: with such a CRD it reads
+   * less of the spec than is known here, and would store what it reads. Of an unreadable one, what is known here is not
+   * what the server has.
+   */
+  async #patch({ metadata, spec, unreadable }: NodePool, change: object, subresource?: 'status'): Promise<PoolWrite> {
+    const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
+    return poolWrite(
+      await this.#api.patch<NodePool>(NODE_POOLS, metadata.name, {
+        contentType: JSON_PATCH,
+        body: [
+          { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+          ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
+          change,
+        ],
+        query: this.#writeQuery,
+        ...(subresource === undefined ? {} : { subresource }),
+        replayable: true,
+      }),
+    );
+  }
+}
+
+/** What the use cases ask for. */
+export function poolsPort(api: Api): PoolsPort {
+  return {
+    list: ({ labelSelector, fieldSelector } = {}) =>
+      api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector, fieldSelector }),
+    async get(name) {
+      const pool = await api.get<RawPool>(NODE_POOLS, name);
+      return pool === undefined ? undefined : withSpec(pool);
+    },
+    assertServed: () => api.assertServed(NODE_POOLS),
+    async create(pool, { dryRun }) {
+      const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(dryRun));
+      return made.kind === 'created' ? { kind: 'created', pool: withSpec(made.object) } : made;
+    },
+    async patch(name, patch, { dryRun }) {
+      const write = await api.patch<RawPool>(NODE_POOLS, name, {
+        contentType: MERGE_PATCH,
+        body: patch,
+        query: strictQuery(dryRun),
+        replayable: true,
+      });
+      return write.kind === 'written' ? { kind: 'written', pool: withSpec(write.object) } : write;
+    },
+    async delete({ metadata }, { dryRun }) {
+      const result = await api.delete(NODE_POOLS, metadata, dryRun);
+      // Another pool of that name has taken its place: the one that was meant is gone.
+      return result === 'conflict' ? 'gone' : result;
+    },
+  };
+}
+
+/** A definition of somebody else may let a pool have none; ours gives it an empty one. */
+export function withSpec<T extends NodePool>(pool: T): T {
+  return { ...pool, spec: pool.spec ?? {} };
+}
+
+/** They are the larger part of a small object, and nobody here looks at them. */
+export function withoutManagedFields<T extends { metadata: object }>(object: T): T {
+  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
+  return { ...object, metadata: metadata as T['metadata'] };
+}
+
+function strictQuery(dryRun: boolean): Query {
+  return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: 'kubectl-nodepool' };
+}
+
+function poolWrite(write: Patched<NodePool>): PoolWrite {
+  return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
+}

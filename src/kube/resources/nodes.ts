@@ -1,0 +1,83 @@
+/** v1 Nodes, cut down to what is used as soon as they are read: one is 11 kB, and there are thousands. */
+import type { V1Node } from '@kubernetes/client-node';
+import { readResources } from '../../nodepool/node-resources.ts';
+import { keptRecord } from '../../nodepool/record.ts';
+import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
+import type { NodePatch, NodeWrite } from '../../reconciler/ports.ts';
+import type { Query } from '../transport/request.ts';
+import type { Wire } from '../wire.ts';
+import { type Api, MERGE_PATCH } from './api.ts';
+import { managerOf } from './field-manager.ts';
+import { inJson, NODES } from './resource.ts';
+
+export type WireNode = Wire<V1Node>;
+
+export function toNode({ metadata = {}, spec, status }: WireNode): Node {
+  const record = metadata.annotations?.[RECORD_ANNOTATION];
+  const { allocatable, omitted } = readResources(status?.allocatable ?? {});
+  return {
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+    creationTimestamp: metadata.creationTimestamp ?? '',
+    labels: metadata.labels ?? {},
+    taints: (spec?.taints ?? []) as Taint[],
+    ...(record === undefined ? {} : { record: keptRecord(record) }),
+    ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
+    unschedulable: spec?.unschedulable ?? false,
+    allocatable,
+    ...(omitted === undefined ? {} : { omittedResources: omitted }),
+  };
+}
+
+/** The body of the one merge patch that changes a node. */
+export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
+  const { resourceVersion, labels, taints, record, unschedulable } = patch;
+  const spec = {
+    ...(taints === undefined ? {} : { taints }),
+    // The server leaves out what is false.
+    ...(unschedulable === undefined ? {} : { unschedulable: unschedulable || null }),
+  };
+  return {
+    metadata: {
+      resourceVersion,
+      ...(labels === undefined ? {} : { labels }),
+      ...(record === undefined ? {} : { annotations: { [RECORD_ANNOTATION]: record } }),
+    },
+    ...(Object.keys(spec).length === 0 ? {} : { spec }),
+  };
+}
+
+export class Nodes {
+  readonly #api: Api;
+  readonly #writeQuery: Query;
+
+  constructor(api: Api, writeQuery: Query) {
+    this.#api = api;
+    this.#writeQuery = writeQuery;
+  }
+
+  list(): Promise<Node[]> {
+    return this.#api.list(NODES, toNode);
+  }
+
+  async get(name: string): Promise<Node | undefined> {
+    const node = await this.#api.get<WireNode>(NODES, name);
+    return node && toNode(node);
+  }
+
+  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
+    const node = await this.#api.get<WireNode>(inJson(NODES), name);
+    return managerOf(node?.metadata?.managedFields, path);
+  }
+
+  async patch(name: string, patch: NodePatch, query: Query = {}): Promise<NodeWrite> {
+    const write = await this.#api.patch<WireNode>(NODES, name, {
+      contentType: MERGE_PATCH,
+      body: nodePatchBody(patch),
+      query: { ...this.#writeQuery, ...query },
+      replayable: true,
+    });
+    return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;
+  }
+}

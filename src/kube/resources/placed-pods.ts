@@ -1,0 +1,35 @@
+/** The pods on some nodes, with what decides whether a taint evicts them. */
+import type { V1Pod } from '@kubernetes/client-node';
+import type { Toleration } from '../../nodepool/types.ts';
+import type { PlacedPod } from '../../operations/node-access-port.ts';
+import { decodeToleratingPod } from '../protobuf/tolerating-pod.ts';
+import type { Wire } from '../wire.ts';
+import type { Api } from './api.ts';
+import { MOST_LISTS } from './pods.ts';
+import { PODS, type Resource } from './resource.ts';
+
+const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
+
+export async function podsOn(api: Api, nodes: readonly string[]): Promise<PlacedPod[]> {
+  const meant = new Set(nodes);
+  const list = (fieldSelector: string): Promise<PlacedPod[]> =>
+    api.list(TOLERATING_PODS, (pod: Wire<V1Pod>) => placed(pod, meant), { fieldSelector });
+  if (meant.size > MOST_LISTS) return list('spec.nodeName!=');
+  return (await Promise.all([...meant].map(node => list(`spec.nodeName=${node}`)))).flat();
+}
+
+/** Undefined for what is elsewhere, or is being deleted already. */
+function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string>): PlacedPod | undefined {
+  const node = spec?.nodeName ?? '';
+  if (!meant.has(node) || metadata?.deletionTimestamp !== undefined) return undefined;
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller);
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
+    node,
+    tolerations: (spec?.tolerations ?? []) as Toleration[],
+    hasEnded: status?.phase === 'Succeeded' || status?.phase === 'Failed',
+    controller: owner && { kind: owner.kind ?? '', name: owner.name ?? '' },
+  };
+}

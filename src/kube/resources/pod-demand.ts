@@ -1,0 +1,69 @@
+/** What the pods on each node ask for. A page of pods is added up as it comes; the pods are not kept. */
+import type { V1Pod } from '@kubernetes/client-node';
+import { addAmounts, quantityReader } from '../../nodepool/amounts.ts';
+import type { NodeLoad } from '../../nodepool/capacity.ts';
+import { podLimits, podRequests } from '../../nodepool/pod-resources.ts';
+import { QuantityError } from '../../nodepool/quantity.ts';
+import type { Demand } from '../../operations/demand-port.ts';
+import { decodePodDemand } from '../protobuf/pod-demand.ts';
+import type { Query } from '../transport/request.ts';
+import type { Wire } from '../wire.ts';
+import type { Api } from './api.ts';
+import { MOST_LISTS, NOT_ENDED, PLACED } from './pods.ts';
+import { PODS, type Resource } from './resource.ts';
+
+export type WirePod = Wire<V1Pod>;
+
+const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
+
+/**
+ * Reads all pods that are on a node and have not ended. Throws NodepoolError.
+ * @param nodes where that is less work, only the pods on these are read
+ */
+export async function podDemand(api: Api, nodes?: readonly string[]): Promise<Demand> {
+  const isEach = nodes !== undefined && nodes.length <= MOST_LISTS;
+  const selectors = isEach ? nodes.map(node => `spec.nodeName=${node},${NOT_ENDED}`) : [PLACED.fieldSelector];
+  const all = await Promise.all(selectors.map(fieldSelector => readSums(api, { fieldSelector })));
+  return {
+    byNode: new Map(all.flatMap(({ byNode }) => [...byNode])),
+    problems: all.flatMap(({ problems }) => problems),
+  };
+}
+
+async function readSums(api: Api, query: Query): Promise<Demand> {
+  let sums = demandSums();
+  // A list that is read from the start again counts none twice.
+  const startOver = () => {
+    sums = demandSums();
+  };
+  await api.list(DEMANDING_PODS, (pod: WirePod) => sums.add(pod), query, startOver);
+  return sums;
+}
+
+/** Adds pods up, each to the node that it is on. */
+export function demandSums(): Demand & { add(pod: WirePod): void } {
+  const byNode = new Map<string, NodeLoad>();
+  const problems: string[] = [];
+  const read = quantityReader();
+  return {
+    byNode,
+    problems,
+    add(pod) {
+      const name = pod.spec?.nodeName ?? '';
+      let node = byNode.get(name);
+      if (node === undefined) {
+        node = { pods: 0, requests: new Map(), limits: new Map() };
+        byNode.set(name, node);
+      }
+      node.pods += 1;
+      try {
+        const [requests, limits] = [podRequests(pod, read), podLimits(pod, read)];
+        addAmounts(node.requests, requests);
+        addAmounts(node.limits, limits);
+      } catch (error) {
+        if (!(error instanceof QuantityError)) throw error;
+        problems.push(`pod ${pod.metadata?.namespace}/${pod.metadata?.name}: ${error.message}`);
+      }
+    },
+  };
+}

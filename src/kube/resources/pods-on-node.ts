@@ -1,0 +1,39 @@
+/** v1 Pods of one node, as a drain looks at them. */
+import type { V1Pod } from '@kubernetes/client-node';
+import type { DrainPod } from '../../nodepool/drain-filters.ts';
+import { selectorError } from '../../nodepool/errors.ts';
+import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/drained-pod.ts';
+import type { Wire } from '../wire.ts';
+import type { Api } from './api.ts';
+import { PODS, type Resource } from './resource.ts';
+
+const DRAINED_PODS: Resource = { ...PODS, decode: decodeDrainedPod };
+
+/** All that are bound to the node, ended ones too. @param podSelector a label selector, as the server takes it */
+export async function podsOnNode(api: Api, node: string, podSelector: string | undefined): Promise<DrainPod[]> {
+  try {
+    return await api.list(DRAINED_PODS, toDrainPod, {
+      fieldSelector: `spec.nodeName=${node}`,
+      labelSelector: podSelector,
+    });
+  } catch (error) {
+    throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
+  }
+}
+
+export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainPod {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const { deletionTimestamp } = metadata;
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    phase: status?.phase ?? '',
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(owner === undefined
+      ? {}
+      : { controller: { apiVersion: owner.apiVersion ?? '', kind: owner.kind ?? '', name: owner.name ?? '' } }),
+    isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
+    hasEmptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined && emptyDir !== null) ?? false,
+  };
+}

@@ -1,0 +1,28 @@
+/** v1 Pods: only where they are. */
+import type { V1Pod } from '@kubernetes/client-node';
+import type { PodPlace } from '../../operations/ports.ts';
+import type { Query } from '../transport/request.ts';
+import type { Wire } from '../wire.ts';
+import type { Api } from './api.ts';
+import { PODS } from './resource.ts';
+
+/** Lists of the pods on one node each, beyond which one list of all pods asks less of the server and of us. */
+export const MOST_LISTS = 100;
+export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
+
+/** Those that take one of their node's places: scheduled, and neither Succeeded nor Failed. */
+export const PLACED: Query = { fieldSelector: `spec.nodeName!=,${NOT_ENDED}` };
+
+export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
+  return { node: spec?.nodeName ?? '' };
+}
+
+export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  const count = (pod: Wire<V1Pod>) => {
+    const { node } = toPlace(pod);
+    counts.set(node, (counts.get(node) ?? 0) + 1);
+  };
+  await api.list(PODS, count, PLACED, () => counts.clear());
+  return counts;
+}

@@ -1,0 +1,48 @@
+/** Admission policies and webhooks that refuse a request, read from the server's message. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+
+/** Names are checked, since the next step is a command to type. */
+const NAME = '[a-z0-9][a-z0-9.-]{0,252}';
+const VALIDATING = new RegExp(`ValidatingAdmissionPolicy '(${NAME})'(?: with binding '${NAME}')? denied request: `);
+// The server does not write the kind of a policy that mutates (apiserver, policy/generic PolicyError).
+const MUTATING = new RegExp(`^policy ['"](${NAME})['"](?: with binding '${NAME}')? denied request: `);
+const WEBHOOK = new RegExp(`admission webhook "(${NAME})" denied the request(?:: | without explanation)`);
+const WEBHOOK_FAILED = new RegExp(`failed calling webhook "(${NAME})"(?:: |; )`);
+const WEBHOOKS = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
+
+/** The error for a message in which a policy or webhook refuses; undefined for all others. */
+export function policyRefusal(cannot: string, message: string): NodepoolError | undefined {
+  const [kind, found] =
+    match('ValidatingAdmissionPolicy', VALIDATING, message) ??
+    match('MutatingAdmissionPolicy', MUTATING, message) ??
+    [];
+  if (kind !== undefined && found !== undefined) {
+    const { name, why } = found;
+    const look = `kubectl get ${kind.toLowerCase()} ${name} -o yaml`;
+    return refused(`${cannot}: ${kind} "${name}" denied it`, why, `ask whoever runs this policy to allow it: ${look}`);
+  }
+  const [, denied] = match('webhook', WEBHOOK, message) ?? [];
+  if (denied !== undefined) {
+    const next = `ask whoever runs this webhook to allow it: ${WEBHOOKS}`;
+    return refused(`${cannot}: admission webhook "${denied.name}" denied it`, denied.why, next);
+  }
+  const [, failed] = match('webhook', WEBHOOK_FAILED, message) ?? [];
+  if (failed === undefined) return undefined;
+  const next = `try again; if it stays, ask whoever runs this webhook: ${WEBHOOKS}`;
+  return refused(`${cannot}: the server failed to call admission webhook "${failed.name}"`, failed.why, next);
+}
+
+/** Whether a policy or webhook refused: it may choose any status, 404 and 409 among them. */
+export function isPolicyRefusal(message: string): boolean {
+  return VALIDATING.test(message) || MUTATING.test(message) || WEBHOOK.test(message);
+}
+
+function match(kind: string, pattern: RegExp, message: string): [string, { name: string; why: string }] | undefined {
+  const found = pattern.exec(message);
+  if (found === null) return undefined;
+  return [kind, { name: found[1] ?? '', why: message.slice(found.index + found[0].length) }];
+}
+
+function refused(what: string, why: string, next: string): NodepoolError {
+  return new NodepoolError('cluster', why === '' ? `${what} without a reason` : `${what}: ${why}`, next);
+}

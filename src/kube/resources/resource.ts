@@ -1,0 +1,74 @@
+/** The resources this product speaks of, for paths and for messages. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { GROUP, VERSION } from '../../nodepool/types.ts';
+import { type DecodeObject, decodeNode, decodePod, PROTOBUF } from '../protobuf/objects.ts';
+
+export interface Resource {
+  /** Empty for the core group. */
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespace?: string;
+  /** Reads an object's message. Without it, objects are asked for as JSON; of custom resources the server has no other. */
+  decode?: DecodeObject;
+  /** What to ask for, where it is another form of the objects. */
+  accept?: string;
+}
+
+export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', decode: decodePod };
+export const NODE_POOLS: Resource = { group: GROUP, version: VERSION, plural: 'nodepools', kind: 'NodePool' };
+export const RUNTIME_CLASSES: Resource = {
+  group: 'node.k8s.io',
+  version: 'v1',
+  plural: 'runtimeclasses',
+  kind: 'RuntimeClass',
+};
+/** Events of cluster-scoped objects live in `default`, where `kubectl describe` looks. */
+export const EVENTS: Resource = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  namespace: 'default',
+};
+export const CRDS: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+};
+
+/**
+ * `/apis/<group>/<version>/…` of the collection, or of one object in it. Throws for a name that no object can have: in a
+ * path it would be something else, as of the collection, or of what is above it.
+ */
+export function pathOf(resource: Resource, name?: string, subresource?: string): string {
+  const { group, version, plural, namespace, kind } = resource;
+  if (name !== undefined && /^\.{0,2}$|[/%]/.test(name)) {
+    throw new NodepoolError('input', `"${name}" cannot be the name of a ${kind}`, 'correct the name');
+  }
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  const rest = [name, subresource].filter(part => part !== undefined).map(part => `/${encodeURIComponent(part)}`);
+  return `${root}${scope}/${plural}${rest.join('')}`;
+}
+
+/** What to ask for: protobuf where it can be read, and JSON of a server that has no protobuf. */
+export function acceptOf({ decode, accept }: Resource): string {
+  if (accept !== undefined) return accept;
+  return decode === undefined ? JSON_TYPE : `${PROTOBUF}, ${JSON_TYPE}`;
+}
+
+/** The same, asked for as JSON. */
+export function inJson({ decode: _, ...resource }: Resource): Resource {
+  return resource;
+}
+
+const JSON_TYPE = 'application/json';
+
+/** As RBAC and kubectl write it: `nodes`, `nodepools.nodes.lailin.xyz`. */
+export function qualifiedName({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}

@@ -1,0 +1,78 @@
+/** Lists and watches of one resource for a reflector (controller/source.ts): what happened comes back as values. */
+import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
+import { readFrames } from '../protobuf/frames.ts';
+import { decodeWatchEvent, isProtobuf } from '../protobuf/objects.ts';
+import { UnknownFieldError } from '../protobuf/schema.ts';
+import { type Answer, toAnswer } from '../transport/answer.ts';
+import type { Query } from '../transport/request.ts';
+import { retryAfterMs } from '../transport/retry-after.ts';
+import { readBody, readLines } from '../transport/stream.ts';
+import type { Transport } from '../transport/transport.ts';
+import { reasonOf } from './errors.ts';
+import { requestPage, type WirePage } from './page.ts';
+import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+
+/** @param query narrows every list and watch, as `{ fieldSelector }` does */
+export function listWatch(transport: Transport, asked: Resource, query: Query = {}): Source {
+  let resource = asked;
+  return {
+    async list(options) {
+      try {
+        const { limit, continue: token, signal } = options;
+        const part = { ...query, limit: String(limit), continue: token };
+        const { answer, page: read, isUnknown = false } = await requestPage(transport, resource, part, { signal });
+        if (isUnknown) resource = inJson(resource);
+        if (answer.status !== 200) return refused(answer);
+        const page: WirePage | null = read ?? JSON.parse(answer.text);
+        const { resourceVersion, continue: next } = page?.metadata ?? {};
+        if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
+        const items = page?.items ?? [];
+        if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
+        return { kind: 'page', items, resourceVersion, continue: next || undefined };
+      } catch (error) {
+        return broken(error);
+      }
+    },
+
+    async watch(options, onLine) {
+      try {
+        const part = { ...query, ...watchQuery(options) };
+        const request = { path: pathOf(resource), query: part, accept: acceptOf(resource) };
+        const response = await transport.stream(request, options.signal);
+        const { statusCode: status = 0, headers } = response;
+        if (status !== 200) return refused(toAnswer({ status, headers, body: await readBody(response) }));
+        options.onOpen?.();
+        const { decode } = resource;
+        if (decode !== undefined && isProtobuf(headers['content-type'])) {
+          await readFrames(response, frame => onLine(decodeWatchEvent(frame, decode)));
+        } else await readLines(response, line => onLine(JSON.parse(line)));
+        return { kind: 'ended' };
+      } catch (error) {
+        // It goes on where it was, as JSON.
+        if (error instanceof UnknownFieldError) resource = inJson(resource);
+        return broken(error);
+      }
+    },
+  };
+}
+
+function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOptions): Query {
+  return {
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: String(timeoutSeconds),
+    resourceVersion,
+    ...(initialEvents ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' } : {}),
+  };
+}
+
+function refused(answer: Answer): Failure {
+  const { status, headers } = answer;
+  return { kind: 'refused', status, message: reasonOf(answer), retryAfterMs: retryAfterMs(headers) };
+}
+
+function broken(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  // Node's word for an answer whose connection ended before it did.
+  return { kind: 'broken', message: message === 'aborted' ? 'the connection broke off' : message };
+}

@@ -1,0 +1,157 @@
+/**
+ * Who we are to the server, and the kept connections that go with it: one session for all requests, renewed when its
+ * credentials are due or refused. Requests under way keep the session they began with.
+ */
+import type http from 'node:http';
+import { isIP } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../controller/clock.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import type { ClusterEntry } from '../auth/kubeconfig-file.ts';
+import { proxyOf } from '../proxy/proxy.ts';
+import { newAgent } from '../proxy/proxy-agent.ts';
+
+/** The same object as long as its credentials are the same. */
+export interface Session {
+  readonly credentials: Credentials;
+  readonly agent: http.Agent;
+  /** For watches, which last and would take the places of requests, and for what is urgent. */
+  readonly streams: http.Agent;
+}
+
+export interface SessionOptions {
+  cluster: ClusterEntry;
+  /** Called at first use, and again after a failure. */
+  credentials: () => Promise<Credentials>;
+  /** Sockets for requests. */
+  concurrency: number;
+  env: Record<string, string | undefined>;
+  clock: Clock;
+}
+
+export class Sessions {
+  readonly #options: SessionOptions;
+  #session: Session | undefined;
+  /** When #session's credentials were last loaded, by the clock. */
+  #since = 0;
+  /** The load under way, if there is one: never two at once, since each may be a login. */
+  #loading: Promise<Session> | undefined;
+  /** What came of refused sessions, for every request that one was refused to: a login that failed is not tried for each. */
+  readonly #renewals = new WeakMap<Session, Promise<Session>>();
+  /** The agents of #session, and before them those whose last requests may be under way. */
+  #agents: http.Agent[] = [];
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with what loading the credentials gives; the next call tries again. */
+  async current(): Promise<Session> {
+    const session = this.#session;
+    if (session === undefined) return this.#load(this.#options.credentials);
+    const { renewal } = session.credentials;
+    if (renewal === undefined) return session;
+    const due = this.#options.clock.now() - this.#since >= renewal.afterMs;
+    return due || this.#loading !== undefined ? this.#load(() => renewal.load({ refused: false })) : session;
+  }
+
+  /** The session after one that the server refused, which must have a renewal. Rejects as current(). */
+  async renewed(refused: Session): Promise<Session> {
+    let renewal = this.#renewals.get(refused);
+    if (renewal === undefined) {
+      renewal = this.#renew(refused);
+      this.#renewals.set(refused, renewal);
+    }
+    await renewal;
+    return this.current();
+  }
+
+  /** When the client certificate in use ends. */
+  get certificateEnds(): Date | undefined {
+    return this.#session?.credentials.certificateEnds;
+  }
+
+  /** Ends the sockets; requests under way fail. */
+  close(): void {
+    for (const agent of this.#agents) agent.destroy();
+  }
+
+  async #renew(refused: Session): Promise<Session> {
+    // What is being loaded may be the successor, or find nothing new.
+    while (this.#loading !== undefined) await this.#loading.catch(() => {});
+    const { renewal } = refused.credentials;
+    if (this.#session !== refused || renewal === undefined) return this.current();
+    // Whatever comes of it, these credentials are not sent again.
+    this.#session = undefined;
+    return this.#load(() => renewal.load({ refused: true }), refused);
+  }
+
+  #load(load: () => Promise<Credentials>, before = this.#session): Promise<Session> {
+    this.#loading ??= this.#open(load, before).finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #open(load: () => Promise<Credentials>, before: Session | undefined): Promise<Session> {
+    const credentials = await load();
+    this.#since = this.#options.clock.now();
+    const keepsSockets = before !== undefined && before.credentials.secureContext === credentials.secureContext;
+    if (
+      keepsSockets &&
+      before === this.#session &&
+      isDeepStrictEqual(before.credentials.headers, credentials.headers)
+    ) {
+      return before;
+    }
+    const { agent, streams } = keepsSockets ? before : this.#newAgents(credentials);
+    this.#session = { credentials, agent, streams };
+    return this.#session;
+  }
+
+  #newAgents({ secureContext }: Credentials): Pick<Session, 'agent' | 'streams'> {
+    const { cluster, concurrency, env } = this.#options;
+    const target = new URL(cluster.server);
+    const proxy = proxyOf(cluster, env);
+    const { tlsServerName, skipTlsVerify } = cluster;
+    const tls =
+      secureContext === undefined
+        ? {}
+        : {
+            secureContext,
+            rejectUnauthorized: !skipTlsVerify,
+            ...(tlsServerName === undefined ? {} : asNamed(tlsServerName)),
+          };
+    const [agent, streams] = [concurrency, Number.POSITIVE_INFINITY].map(maxSockets =>
+      newAgent(target, proxy, { keepAlive: true, maxSockets, ...tls }),
+    ) as [http.Agent, http.Agent];
+    for (const old of this.#agents) {
+      old.maxFreeSockets = 0;
+      endIdleSockets(old);
+    }
+    this.#agents = [...this.#agents.filter(isInUse), agent, streams];
+    return { agent, streams };
+  }
+}
+
+/** The name that the server's certificate must have; an address is not sent to the server as a name (RFC 6066, 3). */
+function asNamed(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+  if (isIP(name) === 0) return { servername: name };
+  return { servername: '', checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate) };
+}
+
+/** The next request, or watch, opens a new connection. */
+export function endIdleSocketsOf({ agent, streams }: Session): void {
+  endIdleSockets(agent);
+  endIdleSockets(streams);
+}
+
+/** The next request opens a new connection. */
+export function endIdleSockets(agent: http.Agent): void {
+  for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
+}
+
+function isInUse({ sockets, requests }: http.Agent): boolean {
+  return Object.keys(sockets).length + Object.keys(requests).length > 0;
+}

@@ -1,0 +1,68 @@
+/** One GET whose answer is read as it comes, line by line, over node:http(s). */
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
+import { countRead } from '../../controller/collect.ts';
+import { LONGEST_OBJECT, LONGEST_REFUSAL, MOST_PIECES } from '../wire.ts';
+import { destroyOnAbort } from './abort.ts';
+
+/** Of a line, in characters. */
+const LONGEST_LINE = LONGEST_OBJECT;
+
+export interface StreamRequest {
+  url: URL;
+  headers: OutgoingHttpHeaders;
+  agent: http.Agent;
+  /** Ends the request and the reading of its answer. */
+  signal: AbortSignal;
+}
+
+/** Resolves with the head of the answer; rejects with what node:http gives. */
+export function openStream({ url, headers, agent, signal }: StreamRequest): Promise<IncomingMessage> {
+  const { request: open } = url.protocol === 'http:' ? http : https;
+  return new Promise((resolve, reject) => {
+    const request = open(url, { method: 'GET', headers, agent });
+    request.on('error', reject);
+    request.on('response', resolve);
+    destroyOnAbort(request, signal);
+    request.end();
+  });
+}
+
+/** Resolves at the end of the answer; throws when it breaks off, inside a line or outside, or a line is too long. */
+export async function readLines(response: IncomingMessage, onLine: (line: string) => void): Promise<void> {
+  response.setEncoding('utf8');
+  // Pieces of the line that has not ended, joined once: joining them at every piece takes seconds for a long line.
+  let pieces: string[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<string>) {
+    countRead(chunk.length);
+    const lines = chunk.split('\n');
+    const rest = lines.pop() ?? '';
+    for (const end of lines) {
+      const line = pieces.join('') + end;
+      [pieces, length] = [[], 0];
+      if (line !== '') onLine(line);
+    }
+    pieces.push(rest);
+    length += rest.length;
+    if (length > LONGEST_LINE) throw new Error(`a line has more than ${LONGEST_LINE} characters`);
+    if (pieces.length > MOST_PIECES) throw new Error(`a line came in more than ${MOST_PIECES} pieces`);
+  }
+  if (length > 0) throw new Error('the answer broke off inside a line');
+}
+
+/** The whole of a short answer, such as the Status of a refusal; what there is of one that breaks off or is too long. */
+export async function readBody(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > LONGEST_REFUSAL || chunks.length >= MOST_PIECES) break;
+    }
+  } catch {
+    // It broke off.
+  }
+  return Buffer.concat(chunks);
+}

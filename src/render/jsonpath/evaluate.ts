@@ -1,0 +1,217 @@
+/**
+ * A template on JSON data, by kubectl's rules: what is missing gives nothing, an index out of bounds is an error.
+ *
+ * Not guaranteed: kubectl gives the members of an object in no order (wildcards, `..`), here they are sorted by key.
+ */
+import { isObject } from '../../nodepool/json.ts';
+import { compare, type Operand } from './compare.ts';
+import { goText, goType } from './go-value.ts';
+import { JsonPathError, type Part, type Step, type Template } from './template.ts';
+
+/** Values that the steps of one evaluation give: `{..a..a..a}` would give a list by its length to the power of three. */
+const MOST_VALUES = 10_000_000;
+/** Inside each other; each takes a part of the stack. */
+const MOST_RANGES = 100;
+
+/**
+ * The values of each part, in the order in which they are printed: a range gives those of its parts for each round.
+ * @throws JsonPathError
+ */
+export function evaluate(template: Template, data: unknown): unknown[][] {
+  return new Evaluation(template).run(0, data);
+}
+
+class Evaluation {
+  readonly #parts: Template;
+  /** Ranges that were just come to, and not begun. */
+  #opened = 0;
+  /** Ranges around the current part. */
+  #depth = 0;
+  /** An `end` that was just come to. */
+  #closed = false;
+  /** Where the last `end` was: the part after it is the next once its range is over. */
+  #lastEnd = -1;
+  /** Of MOST_VALUES. */
+  #left = MOST_VALUES;
+
+  constructor(parts: Template) {
+    this.#parts = parts;
+  }
+
+  run(from: number, data: unknown): unknown[][] {
+    const found: unknown[][] = [];
+    for (let at = from; at < this.#parts.length; at++) {
+      const part = this.#parts[at] as Part;
+      this.#spend(1);
+      const values = part.kind === 'text' ? [part.text] : this.#walk([data], part.steps);
+      if (this.#closed) {
+        this.#closed = false;
+        this.#lastEnd = at;
+        break;
+      }
+      if (this.#opened === 0) {
+        found.push(values);
+        continue;
+      }
+      this.#opened--;
+      if (++this.#depth > MOST_RANGES) throw new JsonPathError(`more than ${MOST_RANGES} ranges are in each other`);
+      for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
+      // Nothing to go over: run for its `end` alone.
+      if (values.length === 0) this.run(at + 1, undefined);
+      this.#depth--;
+      if (this.#lastEnd > at) at = this.#lastEnd;
+    }
+    return found;
+  }
+
+  #walk(values: unknown[], steps: readonly Step[]): unknown[] {
+    return steps.reduce((current, step) => this.#step(current, step), values);
+  }
+
+  /** @throws JsonPathError when there have been too many */
+  #spend(values: number): void {
+    this.#left -= values;
+    if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${MOST_VALUES} values`);
+  }
+
+  #step(values: unknown[], step: Step): unknown[] {
+    this.#spend(values.length);
+    switch (step.kind) {
+      case 'text':
+        return [step.text];
+      case 'literal':
+        return values.map(() => step.value);
+      case 'field':
+        return values.flatMap(value => (isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : []));
+      case 'wildcard':
+        return values.flatMap(value => this.#children(value));
+      case 'descent':
+        return this.#descend(values);
+      case 'slice':
+        return this.#slice(values, step);
+      case 'union':
+        return this.#union(values, step.branches);
+      case 'filter':
+        return values.flatMap(value => this.#filter(values, value, step));
+      case 'word':
+        return this.#word(values, step.word);
+    }
+  }
+
+  #word(values: unknown[], word: string): unknown[] {
+    if (word === 'range') {
+      this.#opened++;
+      return values;
+    }
+    if (word !== 'end') throw new JsonPathError(`unrecognized identifier ${word}`, values);
+    if (this.#depth === 0) throw new JsonPathError('not in range, nothing to end');
+    this.#closed = true;
+    return [];
+  }
+
+  #union(values: unknown[], branches: Step[][]): unknown[] {
+    try {
+      return branches.flatMap(branch => this.#walk(values, branch));
+    } catch (error) {
+      if (error instanceof JsonPathError && this.#left >= 0) throw new JsonPathError(error.message, values);
+      throw error;
+    }
+  }
+
+  #filter(input: unknown[], value: unknown, step: Step & { kind: 'filter' }): unknown[] {
+    if (!Array.isArray(value)) {
+      throw new JsonPathError(`${goText(value)} is not array or slice and cannot be filtered`, input);
+    }
+    return value.filter(item =>
+      step.operator === 'exists' ? this.#exists(item, step.left) : this.#compares(item, step, input),
+    );
+  }
+
+  /** What fails half-way exists as far as it came: `[?(@.taints[0])]` has an item whose taints are an empty list. */
+  #exists(item: unknown, steps: readonly Step[]): boolean {
+    try {
+      return this.#walk([item], steps).length > 0;
+    } catch (error) {
+      if (error instanceof JsonPathError && this.#left >= 0) return error.values.length > 0;
+      throw error;
+    }
+  }
+
+  #compares(item: unknown, { left, operator, right }: Step & { kind: 'filter' }, input: unknown[]): boolean {
+    const a = this.#operand(item, left, input);
+    const b = a === undefined ? undefined : this.#operand(item, right, input);
+    return a !== undefined && b !== undefined && compare(a, operator, b);
+  }
+
+  /** One side of a comparison; undefined when there is nothing to compare. */
+  #operand(item: unknown, steps: readonly Step[], input: unknown[]): Operand | undefined {
+    const values = this.#walk([item], steps);
+    if (values.length > 1) throw new JsonPathError('can only compare one element at a time', input);
+    const last = steps.at(-1);
+    const isFloat = last?.kind === 'literal' && last.isFloat;
+    return values.length === 0 ? undefined : { value: values[0], isFloat };
+  }
+
+  /** The members of an object, the items of a list; of text its bytes, as in Go. */
+  #children(value: unknown): unknown[] {
+    const found = childrenOf(value);
+    this.#spend(found.length);
+    return found;
+  }
+
+  /** Everything that has something in it, from outside in. */
+  #descend(values: unknown[]): unknown[] {
+    const found: unknown[] = [];
+    const next = values.toReversed();
+    for (let value = next.pop(); value !== undefined || next.length > 0; value = next.pop()) {
+      // Its bytes have nothing in them.
+      const inner = typeof value === 'string' ? [] : this.#children(value);
+      if (inner.length === 0 && (typeof value !== 'string' || value === '')) continue;
+      found.push(value);
+      for (let at = inner.length - 1; at >= 0; at--) next.push(inner[at]);
+    }
+    return found;
+  }
+
+  #slice(values: unknown[], step: Step & { kind: 'slice' }): unknown[] {
+    const found: unknown[] = [];
+    for (const value of values) {
+      if (value === null || value === undefined) continue;
+      if (!Array.isArray(value)) throw new JsonPathError(`${goType(value)} is not array or slice`, values);
+      const [start, end] = bounds(value.length, step);
+      // kubectl leaves the other lists out as well.
+      if (start === end) return found;
+      checkBounds(start, end, value.length, values);
+      const { step: every = 1 } = step;
+      if (every <= 0) throw new JsonPathError('step must be > 0', values);
+      this.#spend(Math.ceil((end - start) / every));
+      for (let at = start; at < end; at += every) found.push(value[at]);
+    }
+    return found;
+  }
+}
+
+function childrenOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  if (typeof value === 'string') return [...new TextEncoder().encode(value)];
+  if (!isObject(value)) return [];
+  return Object.keys(value)
+    .toSorted()
+    .map(key => value[key]);
+}
+
+function bounds(length: number, { start = 0, end }: Step & { kind: 'slice' }): [number, number] {
+  const first = start < 0 ? start + length : start;
+  if (end.kind === 'open') return [first, length];
+  const isAfterStart = end.kind === 'after start';
+  const last = isAfterStart ? start + 1 : end.index;
+  return [first, last < 0 || (last === 0 && isAfterStart) ? last + length : last];
+}
+
+function checkBounds(start: number, end: number, length: number, values: unknown[]): void {
+  const outside = (index: number) =>
+    new JsonPathError(`array index out of bounds: index ${index}, length ${length}`, values);
+  if (start >= length || start < 0) throw outside(start);
+  if (end > length || end < 0) throw outside(end - 1);
+  if (start > end) throw new JsonPathError(`starting index ${start} is greater than ending index ${end}`, values);
+}

@@ -1,0 +1,34 @@
+/** JSON values as Go prints them with `%v`, and its names of their types: what kubectl's columns and messages show. */
+import { checkDepth } from '../../nodepool/depth.ts';
+import { isObject } from '../../nodepool/json.ts';
+
+/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined is no value at all. Throws NodepoolError of what is nested too deep */
+export function goText(value: unknown): string {
+  checkDepth(value);
+  return textOf(value);
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return '<invalid reflect.Value>';
+  if (value === null) return '<nil>';
+  if (typeof value === 'number') return goNumber(value);
+  if (Array.isArray(value)) return `[${value.map(textOf).join(' ')}]`;
+  if (!isObject(value)) return String(value);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `map[${members.map(([key, member]) => `${key}:${textOf(member)}`).join(' ')}]`;
+}
+
+/** Integers of JSON are int64; all other numbers are float64, with an exponent from a million on. */
+function goNumber(value: number): string {
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 2 ** 63) return String(value);
+  if (size >= 1e-4 && size < 1e6) return String(value);
+  return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
+}
+
+export function goType(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isObject(value)) return 'map[string]interface {}';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}

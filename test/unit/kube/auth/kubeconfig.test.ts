@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { type AccessOptions, loadAccess } from '../../../../src/kube/auth/kubeconfig.ts';
+import { config, failure, folder, noCurrent, one, two, write } from './kubeconfig-world.ts';
+
+describe('which cluster and user', () => {
+  const list = (...files: string[]) => ({ KUBECONFIG: files.join(path.delimiter) });
+  const missing = path.join(folder, 'missing');
+  const table: [string, AccessOptions, string, string][] = [
+    ['the flag', { kubeconfig: one, env: {} }, 'one-a', 'one-a'],
+    ['the flag goes before the variable', { kubeconfig: one, env: list(two) }, 'one-a', 'one-a'],
+    ['the first current context of a list', { env: list(two, one) }, 'two-c', 'two-c'],
+    ['a later current context when the first has none', { env: list(noCurrent, two) }, 'two-c', 'two-c'],
+    ['the first cluster and user of a name', { env: list(one, two), context: 'b' }, 'one-b', 'one-b'],
+    ['the other order, the other one', { env: list(two, one), context: 'b' }, 'two-b', 'two-b'],
+    ['a file named twice', { env: list(one, one) }, 'one-a', 'one-a'],
+    ['missing files of a list are skipped', { env: list(missing, two) }, 'two-c', 'two-c'],
+    ['--context', { env: list(one), context: 'b' }, 'one-b', 'one-b'],
+    ['--cluster and --user over the context', { env: list(one, two), cluster: 'c', user: 'b' }, 'two-c', 'one-b'],
+    ['--cluster without a context', { env: list(noCurrent), cluster: 'a', user: 'a' }, 'no-current-a', 'no-current-a'],
+  ];
+  for (const [name, options, server, token] of table) {
+    test(name, () => {
+      const { cluster, user } = loadAccess(options);
+      assert.equal(cluster.server, `https://${server}`);
+      assert.equal(user.token, token);
+    });
+  }
+
+  test('~/.kube/config when nothing else is named', () => {
+    config('home/.kube/config', ['h'], 'h');
+    assert.equal(loadAccess({ env: { HOME: path.join(folder, 'home') } }).user.token, 'home/.kube/config-h');
+  });
+
+  test('impersonation, by flag over the file', () => {
+    assert.equal(loadAccess({ kubeconfig: one, env: {}, as: 'x' }).user.as, 'x');
+    assert.deepEqual(loadAccess({ kubeconfig: one, env: {}, as: 'x', asGroup: ['g', 'h'] }).user.asGroups, ['g', 'h']);
+    assert.equal(
+      failure({ kubeconfig: one, env: {}, asGroup: ['g'] }),
+      '--as-group needs a user to impersonate; next: add --as USER',
+    );
+  });
+
+  test('all that can be impersonated; extras of the flags are joined with those of the file', () => {
+    const file = write(
+      'as',
+      `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: "https://a"}}],
+        users: [{name: a, user: {as: x, as-uid: "1", as-groups: [g], as-user-extra: {k: [v], l: [w]}}}]}`,
+    );
+    const picked = (options: Partial<AccessOptions>) => {
+      const { as, asUid, asGroups, asUserExtra } = loadAccess({ kubeconfig: file, env: {}, ...options }).user;
+      return { as, asUid, asGroups, asUserExtra };
+    };
+    const inFile = { as: 'x', asUid: '1', asGroups: ['g'], asUserExtra: { k: ['v'], l: ['w'] } };
+    assert.deepEqual(picked({}), inFile);
+    assert.deepEqual(picked({ asUid: '2', asUserExtra: ['k=a', 'm=b=c', 'k=d'] }), {
+      ...inFile,
+      asUid: '2',
+      asUserExtra: { k: ['a', 'd'], l: ['w'], m: ['b=c'] },
+    });
+  });
+
+  test('an address without a scheme is plain HTTP', () => {
+    const file = write(
+      'plain',
+      '{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "localhost:8080"}}]}',
+    );
+    assert.equal(loadAccess({ kubeconfig: file, env: {} }).cluster.server, 'http://localhost:8080');
+  });
+
+  test('anchors and merge keys, as kubectl reads them; a byte order mark; documents after the first', () => {
+    const file = write(
+      'anchors',
+      `\uFEFFcurrent-context: a
+contexts: [{name: a, context: {cluster: a, user: b}}]
+clusters: [{name: a, cluster: {server: "https://a"}}]
+users: [{name: a, user: &base {token: t, as: x}}, {name: b, user: {<<: *base, as: z}}]
+---
+other: document
+`,
+    );
+    const { token, as } = loadAccess({ kubeconfig: file, env: {} }).user;
+    assert.deepEqual([token, as], ['t', 'z']);
+  });
+
+  test('paths are relative to their own file', () => {
+    const file = write(
+      'deep/config',
+      `
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "https://c/", certificate-authority: ca.pem, proxy-url: "http://p:1"}}]
+users:
+- name: u
+  user: {client-certificate: ../cert.pem, client-key: /abs/key.pem, tokenFile: t, exec: {command: ./bin/login}}
+- name: v
+  user: {exec: {command: login}}
+`,
+    );
+    const { cluster, user } = loadAccess({ env: { KUBECONFIG: `${one}${path.delimiter}${file}` }, context: 'c' });
+    assert.deepEqual(cluster, {
+      name: 'c',
+      server: 'https://c/',
+      caFile: path.join(folder, 'deep', 'ca.pem'),
+      skipTlsVerify: false,
+      proxyUrl: 'http://p:1',
+    });
+    assert.equal(user.certFile, path.join(folder, 'cert.pem'));
+    assert.equal(user.keyFile, '/abs/key.pem');
+    assert.equal(user.tokenFile, path.join(folder, 'deep', 't'));
+    assert.equal(user.exec?.command, path.join(folder, 'deep', 'bin', 'login'));
+    assert.equal(loadAccess({ kubeconfig: file, env: {}, user: 'v' }).user.exec?.command, 'login');
+  });
+});

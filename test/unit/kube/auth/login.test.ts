@@ -1,0 +1,105 @@
+/** Logins that last, on a clock that is told to go on. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Credentials, Renewal } from '../../../../src/kube/auth/credentials.ts';
+import { type LoginOptions, watchedLogin } from '../../../../src/kube/auth/login.ts';
+import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
+
+const LIMIT_MS = 60_000;
+const LATE = {
+  message: 'the plugin /bin/login has not logged in user "u" within 60 s',
+  next: 'log in with it, or end it: while it runs no other is started',
+};
+
+/** Logins that end when they are told to, and what was logged. */
+function logins(options: Partial<LoginOptions> = {}) {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const runs: PromiseWithResolvers<Credentials>[] = [];
+  const start = () => {
+    const run = Promise.withResolvers<Credentials>();
+    runs.push(run);
+    return run.promise;
+  };
+  const login = watchedLogin(start, {
+    user: { name: 'u', exec: { command: '/bin/login' } },
+    limitMs: LIMIT_MS,
+    clock,
+    log: (level, text) => lines.push(`${level} ${text()}`),
+    ...options,
+  });
+  const renewal: Renewal = { afterMs: 1, load: start };
+  const credentials: Credentials = { secureContext: undefined, headers: {}, certificateEnds: undefined, renewal };
+  return { login, clock, lines, runs, end: () => runs.at(-1)?.resolve(credentials) };
+}
+
+/** One that has logged in once, and its renewal. */
+async function loggedIn(options: Partial<LoginOptions> = {}) {
+  const made = logins(options);
+  const first = made.login();
+  made.end();
+  const { renewal } = await first;
+  assert.ok(renewal);
+  return { ...made, renew: () => renewal.load({ refused: true }) };
+}
+
+test('a login that is done soon is not spoken of, and leaves no timer', async () => {
+  const { clock, lines, renew, end } = await loggedIn();
+  const renewed = renew();
+  await clock.advance(9_999);
+  end();
+  await renewed;
+  assert.deepEqual([lines, clock.pending], [[], 0]);
+});
+
+test('one that lasts is told after 10 s, then every minute; the first has no limit: a person may be at it', async () => {
+  const { login, clock, lines, end } = logins();
+  const first = login();
+  await clock.advance(3_600_000);
+  assert.equal(lines.length, 60);
+  assert.deepEqual(lines.slice(0, 2), [
+    '0 waiting for the plugin /bin/login to log in user "u", for 10 s so far',
+    '0 waiting for the plugin /bin/login to log in user "u", for 70 s so far',
+  ]);
+  end();
+  await first;
+  assert.equal(clock.pending, 0);
+});
+
+test('later ones fail after the limit; the plugin is not started again while it runs, and its answer is used', async () => {
+  const { login, clock, runs, renew, end } = await loggedIn();
+  const waiting = renew();
+  const late = assert.rejects(waiting, LATE);
+  await clock.advance(LIMIT_MS);
+  await late;
+  // What asks next, for a renewal or from the start, waits for the same.
+  const [again, anew] = [renew(), login()];
+  await flushPromises();
+  assert.equal(runs.length, 2);
+  end();
+  await Promise.all([again, anew]);
+  assert.equal(clock.pending, 0);
+});
+
+test('a plugin that was ended is started again', async () => {
+  const { clock, runs, renew, end } = await loggedIn();
+  const waiting = renew();
+  const late = assert.rejects(waiting, LATE);
+  await clock.advance(LIMIT_MS);
+  await late;
+  runs.at(-1)?.reject(new Error('killed'));
+  await flushPromises();
+  const again = renew();
+  assert.equal(runs.length, 3);
+  end();
+  await again;
+});
+
+test('without a limit a renewal waits as well, for an auth-provider too', async () => {
+  const { clock, lines, renew, end } = await loggedIn({ limitMs: undefined, user: { name: 'u' } });
+  const waiting = renew();
+  await clock.advance(2 * LIMIT_MS);
+  end();
+  await waiting;
+  assert.equal(lines[0], '0 waiting for the auth-provider to log in user "u", for 10 s so far');
+});

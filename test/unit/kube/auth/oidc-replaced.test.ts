@@ -1,0 +1,117 @@
+/** Somebody who may write the folder of the kubeconfig puts something else in its place while tokens are renewed. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { persistTokens } from '../../../../src/kube/auth/oidc-persist.ts';
+import { run } from '../../../cluster/run.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'oidc-replaced-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const renewed = { 'id-token': 'new' };
+const kubeconfig = (other: string) =>
+  JSON.stringify({ users: [{ name: 'u', user: { 'auth-provider': { name: 'oidc', config: {} } } }], other });
+
+/** A folder with a kubeconfig, and a file elsewhere that is to stay as it is. */
+function victim() {
+  const own = mkdtempSync(path.join(folder, 'own-'));
+  const [file, elsewhere] = [path.join(own, 'config'), path.join(own, 'elsewhere')];
+  writeFileSync(file, kubeconfig('ours'));
+  writeFileSync(elsewhere, kubeconfig('theirs'), { mode: 0o644 });
+  return { own, file, elsewhere, meanwhile: meanwhile(file) };
+}
+
+/** Makes a change between the moment the path is resolved and the moment the file is read: it waits for its lock then. */
+const meanwhile = (file: string) => async (change: () => unknown) => {
+  const lock = `${file}.lock`;
+  writeFileSync(lock, '');
+  const persisted = persistTokens(file, 'u', renewed);
+  persisted.catch(() => {});
+  await sleep(150);
+  await change();
+  rmSync(lock);
+  return persisted;
+};
+
+test('a link in place of the kubeconfig is not followed', async () => {
+  const { own, file, elsewhere, meanwhile } = victim();
+  const before = readFileSync(elsewhere, 'utf8');
+  const link = () => {
+    rmSync(file);
+    symlinkSync(elsewhere, file);
+  };
+  await assert.rejects(meanwhile(link), { message: `${file} was replaced by another file or a link meanwhile` });
+  assert.equal(readFileSync(elsewhere, 'utf8'), before);
+  assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
+});
+
+test('a FIFO in place of the kubeconfig is not waited for', async t => {
+  const { own, file, meanwhile } = victim();
+  // Else a test that fails would not end.
+  t.after(() => writeFileSync(file, '', { flag: 'r+' }));
+  const fifo = () => {
+    rmSync(file);
+    return run('mkfifo', [file]);
+  };
+  await assert.rejects(meanwhile(fifo), { message: 'it is a FIFO, and only regular files are read' });
+  assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
+});
+
+test('a link to the kubeconfig that is led elsewhere leads no tokens there', async () => {
+  const { own, file, elsewhere, meanwhile: _meanwhile } = victim();
+  const link = path.join(own, 'link');
+  symlinkSync(file, link);
+  const before = readFileSync(elsewhere, 'utf8');
+  await meanwhile(link)(() => {
+    rmSync(link);
+    symlinkSync(elsewhere, link);
+  });
+  assert.equal(readFileSync(elsewhere, 'utf8'), before);
+  assert.match(readFileSync(file, 'utf8'), /id-token: new/);
+});
+
+test("a temporary file of a killed process with the same id is in nobody's way", async () => {
+  const { file } = victim();
+  writeFileSync(`${file}.${process.pid}.tmp`, 'half');
+  await persistTokens(file, 'u', renewed);
+  assert.match(readFileSync(file, 'utf8'), /id-token: new/);
+});
+
+test("somebody else's kubeconfig that we may write is written in place", {
+  skip: process.getuid?.() !== 0 && 'only root may run a process as somebody else',
+}, async () => {
+  const { own, file } = victim();
+  for (const each of [folder, own]) chmodSync(each, 0o777);
+  chmodSync(file, 0o666);
+  chownSync(file, 0, 0);
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, file], {
+    uid: 12_345,
+    gid: 12_345,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH: process.env.PATH },
+  });
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert.match(readFileSync(file, 'utf8'), /id-token: new/);
+  assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
+});
+/** It may not be able to read its own sources once it is somebody else. */
+const PROGRAM = `
+  import { persistTokens } from ${JSON.stringify(new URL('../../../../../src/kube/auth/oidc-persist.ts', import.meta.url).href)};
+  process.setgid(12_345);
+  process.setuid(12_345);
+  await persistTokens(process.argv[1], 'u', { 'id-token': 'new' });
+`;

@@ -1,0 +1,290 @@
+/** Bodies are as a kube-apiserver 1.36 sent them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Asked, isConflict, isMissingObject, refusal } from '../../../../src/kube/resources/errors.ts';
+import { EVENTS, NODE_POOLS, NODES } from '../../../../src/kube/resources/resource.ts';
+
+const access = {
+  cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
+  user: { name: 'u' },
+  source: '/k',
+};
+const now = new Date('2026-01-01T00:00:00Z');
+
+function failed(code: number, reason: string, message: string, details: object = {}): string {
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    metadata: {},
+    code,
+    reason,
+    message,
+    details,
+  });
+}
+
+function text(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
+  const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, access, certificateEnds, now);
+  return `${kind}: ${message}; next: ${next}`;
+}
+
+const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
+const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
+
+describe('a refusal in words', () => {
+  const forbidden = (sentence: string) =>
+    failed(403, 'Forbidden', `nodes "n" is forbidden: ${sentence}`, { name: 'n' });
+  const table: [string, Asked, number, string, string][] = [
+    [
+      'a missing permission of the core group',
+      patchNode,
+      403,
+      forbidden('User "bob" cannot patch resource "nodes" in API group "" at the cluster scope'),
+      'cluster: cannot patch Node "n": user "bob" lacks the permission; next: ask for a role with verb patch on nodes',
+    ],
+    [
+      'an admission plugin',
+      patchNode,
+      403,
+      forbidden('node "n" is not allowed to modify labels'),
+      'cluster: cannot patch Node "n": nodes "n" is forbidden: node "n" is not allowed to modify labels; next: ask the cluster\'s administrator',
+    ],
+    [
+      'a resource that is not served: ours',
+      { verb: 'list', resource: NODE_POOLS },
+      404,
+      '404 page not found\n',
+      'cluster: the server https://s:6443 does not have the NodePool resource; next: run `kubectl nodepool install`',
+    ],
+    [
+      'a resource that is not served: another',
+      { verb: 'list', resource: EVENTS },
+      404,
+      '404 page not found\n',
+      'cluster: the server https://s:6443 does not have the resource events.events.k8s.io v1; next: check the address in the kubeconfig, and that the cluster is recent enough',
+    ],
+    [
+      'a missing object',
+      patchNode,
+      404,
+      failed(404, 'NotFound', 'nodes "n" not found', { name: 'n', kind: 'nodes' }),
+      'cluster: Node "n" not found; next: undefined',
+    ],
+    [
+      'a name that is taken',
+      createPool,
+      409,
+      failed(409, 'AlreadyExists', 'nodepools.nodes.lailin.xyz "p" already exists', { name: 'p' }),
+      'cluster: NodePool "p" already exists; next: choose another name',
+    ],
+    [
+      'an object that moved on',
+      patchNode,
+      409,
+      failed(409, 'Conflict', 'Operation cannot be fulfilled on nodes "n": the object has been modified', {
+        name: 'n',
+      }),
+      'cluster: cannot patch Node "n": somebody else changed it at the same time; next: run the command again',
+    ],
+    [
+      'one bad field',
+      createPool,
+      422,
+      failed(422, 'Invalid', 'NodePool "p" is invalid: …', {
+        name: 'p',
+        causes: [{ reason: 'FieldValueInvalid', message: 'Invalid value: "A"', field: 'spec.handler' }],
+      }),
+      'input: cannot create NodePool "p": invalid: spec.handler: Invalid value: "A"; next: correct the object',
+    ],
+    [
+      'several, each on its line, and none twice',
+      createPool,
+      422,
+      failed(422, 'Invalid', 'NodePool "p" is invalid: …', {
+        causes: [
+          { message: 'Invalid value: "A"', field: 'spec.handler' },
+          { message: 'Invalid value: "A"', field: 'spec.handler' },
+          { message: 'Required value', field: 'spec.taints[0].key' },
+        ],
+      }),
+      'input: cannot create NodePool "p": invalid:\n  spec.handler: Invalid value: "A"\n  spec.taints[0].key: Required value; next: correct the object',
+    ],
+    [
+      'an unknown field',
+      createPool,
+      400,
+      failed(
+        400,
+        'BadRequest',
+        'NodePool in version "v1" cannot be handled as a NodePool: strict decoding error: unknown field "spec.x"',
+      ),
+      'input: cannot create NodePool "p": unknown field "spec.x"; next: correct or remove that field',
+    ],
+    [
+      'a field that the CRD lacks, in a patch',
+      createPool,
+      422,
+      failed(
+        422,
+        'Invalid',
+        'NodePool "p" is invalid: patch: Invalid value: "{}": strict decoding error: unknown field "spec.taints[0].key"',
+      ),
+      'cluster: cannot create NodePool "p": the CRD nodepools.nodes.lailin.xyz is of another version: unknown field "spec.taints[0].key"; next: run `kubectl nodepool install`',
+    ],
+    [
+      'overload',
+      patchNode,
+      429,
+      failed(429, 'TooManyRequests', 'too many requests, please try again later'),
+      'cluster: cannot patch Node "n": the server https://s:6443 is overloaded or not ready (429): too many requests, please try again later; next: try again in a moment',
+    ],
+    [
+      'a bare 503 of a load balancer',
+      patchNode,
+      503,
+      '<html>\n<body>503</body></html>',
+      'cluster: cannot patch Node "n": the server https://s:6443 is overloaded or not ready (503): <html>; next: try again in a moment',
+    ],
+    [
+      'a webhook that fails',
+      createPool,
+      500,
+      failed(500, 'InternalError', 'Internal error occurred: failed calling webhook "w.io": Post "https://w": EOF'),
+      'cluster: cannot create NodePool "p": the server failed to call admission webhook "w.io": Post "https://w": EOF; next: try again; if it stays, ask whoever runs this webhook: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
+    ],
+    [
+      'a validating policy, with the status of a wrong object',
+      patchNode,
+      422,
+      failed(
+        422,
+        'Invalid',
+        "nodes \"n\" is forbidden: ValidatingAdmissionPolicy 'frozen.example.com' with binding 'all' denied request: not now",
+        { name: 'n', causes: [{ message: "ValidatingAdmissionPolicy 'frozen.example.com' denied request: not now" }] },
+      ),
+      'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen.example.com" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen.example.com -o yaml',
+    ],
+    [
+      'a validating policy, with the status of wrong credentials',
+      patchNode,
+      401,
+      failed(
+        401,
+        'Unauthorized',
+        'nodes "n" is forbidden: ValidatingAdmissionPolicy \'frozen\' denied request: not now',
+      ),
+      'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen -o yaml',
+    ],
+    [
+      'a mutating policy that fails',
+      patchNode,
+      403,
+      failed(403, 'Invalid', "policy 'rewrite' with binding 'rewrite' denied request: no such key: tier"),
+      'cluster: cannot patch Node "n": MutatingAdmissionPolicy "rewrite" denied it: no such key: tier; next: ask whoever runs this policy to allow it: kubectl get mutatingadmissionpolicy rewrite -o yaml',
+    ],
+    [
+      'a webhook that refuses, with the status of a conflict',
+      patchNode,
+      409,
+      failed(409, 'Conflict', 'admission webhook "w.example.com" denied the request: no'),
+      'cluster: cannot patch Node "n": admission webhook "w.example.com" denied it: no; next: ask whoever runs this webhook to allow it: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
+    ],
+    [
+      'a webhook that refuses without a word',
+      patchNode,
+      400,
+      failed(400, '', 'admission webhook "w.example.com" denied the request without explanation'),
+      'cluster: cannot patch Node "n": admission webhook "w.example.com" denied it without a reason; next: ask whoever runs this webhook to allow it: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
+    ],
+    [
+      '504',
+      patchNode,
+      504,
+      failed(504, 'Timeout', 'Timeout: request did not complete'),
+      'cluster: cannot patch Node "n": the server https://s:6443 ran out of time (504): Timeout: request did not complete; next: try again in a moment',
+    ],
+  ];
+  for (const [name, asked, status, body, expected] of table) {
+    test(name, () => assert.equal(text(asked, status, body), expected));
+  }
+
+  test('401: the certificate is blamed only once it has expired', () => {
+    const body = failed(401, 'Unauthorized', 'Unauthorized');
+    assert.match(
+      text(patchNode, 401, body, new Date('2025-01-01T00:00:00Z')),
+      /certificate of user "u" in \/k expired at 2025-01-01T00:00:00Z/,
+    );
+    assert.match(
+      text(patchNode, 401, body, new Date('2027-01-01T00:00:00Z')),
+      /refused the credentials of user "u" \(401\)/,
+    );
+  });
+});
+
+describe('an object is missing only where the API server says so of that object', () => {
+  const p = { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' };
+  const table: [string, boolean, number, string][] = [
+    ['the object', true, 404, failed(404, 'NotFound', 'nodepools.nodes.lailin.xyz "p" not found', p)],
+    ['a resource that is not served', false, 404, '404 page not found\n'],
+    ['a page', false, 404, '<html><title>404</title></html>'],
+    ['nothing', false, 404, ''],
+    [
+      'a subresource of a resource that is built in',
+      false,
+      404,
+      failed(404, 'NotFound', 'the server could not find it'),
+    ],
+    ['another object', false, 404, failed(404, 'NotFound', 'no', { ...p, name: 'q' })],
+    ['another kind', false, 404, failed(404, 'NotFound', 'no', { ...p, kind: 'clusters' })],
+    ['another group', false, 404, failed(404, 'NotFound', 'no', { ...p, group: 'karpenter.sh' })],
+    ['another reason', false, 404, failed(404, 'Unknown', 'no', p)],
+    ['another kind of answer', false, 404, JSON.stringify({ kind: 'NodePool', reason: 'NotFound', details: p })],
+    ['another status', false, 410, failed(404, 'NotFound', 'no', p)],
+  ];
+  for (const [name, expected, status, text] of table) {
+    test(name, () => assert.equal(isMissingObject({ status, headers: {}, text }, NODE_POOLS, 'p'), expected));
+  }
+});
+
+test('a webhook that refuses with 404 or 409 says neither that the object is gone nor that it moved on', () => {
+  const answer = (status: number) => {
+    const message = 'admission webhook "w.example.com" denied the request: no';
+    return {
+      status,
+      headers: {},
+      text: failed(status, 'NotFound', message, { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' }),
+    };
+  };
+  assert.equal(isMissingObject(answer(404), NODE_POOLS, 'p'), false);
+  assert.equal(isConflict(answer(409)), false);
+  assert.equal(
+    isConflict({ status: 409, headers: {}, text: failed(409, 'Conflict', 'modified', { name: 'n' }) }),
+    true,
+  );
+});
+
+test('what is no API server says so, and where to look', () => {
+  const list: Asked = { verb: 'list', resource: NODE_POOLS };
+  const next =
+    'check server of cluster "c" in /k: http or https, address and port, and whether a proxy or a login page stands before it';
+  const html = { 'content-type': 'text/html; charset=utf-8' };
+  for (const [status, headers, body, said] of [
+    [302, { location: 'https://login.example.com/' }, '', 'it answered 302, see https://login.example.com/'],
+    [307, {}, '', 'it answered 307: no reason given'],
+    [404, html, '<html>', 'it answered 404 with a page'],
+    [403, html, '<html>', 'it answered 403 with a page'],
+    [
+      400,
+      { 'content-type': 'text/plain' },
+      'Client sent an HTTP request to an HTTPS server.\n',
+      'it answered 400: Client sent an HTTP request to an HTTPS server.',
+    ],
+  ] as const) {
+    const error = refusal(list, { status, headers, text: body }, access, undefined, now);
+    const message = `what answers at https://s:6443 is not a Kubernetes API server: ${said}`;
+    assert.deepEqual([error.kind, error.message, error.next], ['cluster', message, next]);
+  }
+  const unauthorized = refusal(list, { status: 401, headers: html, text: '<html>' }, access, undefined, now);
+  assert.match(unauthorized.message, /refused the credentials/);
+});

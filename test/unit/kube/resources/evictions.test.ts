@@ -1,0 +1,119 @@
+/** What a kube-apiserver 1.36 answers to evictions, word for word (pkg/registry/core/pod/storage/eviction.go). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Api } from '../../../../src/kube/resources/api.ts';
+import { drainPort, evictionOf } from '../../../../src/kube/resources/evictions.ts';
+import type { Request } from '../../../../src/kube/transport/request.ts';
+import type { Transport } from '../../../../src/kube/transport/transport.ts';
+
+const failure = (code: number, more: object = {}) => ({
+  kind: 'Status',
+  status: 'Failure',
+  code,
+  message: 'no',
+  ...more,
+});
+const answer = (status: number, body: object, headers: Record<string, string> = {}) => ({
+  status,
+  headers,
+  text: JSON.stringify(body),
+});
+const WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget.";
+const held = (message: string) => {
+  const details = { causes: [{ reason: 'DisruptionBudget', message }] };
+  return answer(429, failure(429, { message: WOULD_VIOLATE, reason: 'TooManyRequests', details }));
+};
+const MANY = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
+
+for (const [name, given, expected] of [
+  ['accepted', answer(201, { kind: 'Status', status: 'Success', code: 201 }), { kind: 'accepted' }],
+  [
+    'held back by a budget',
+    held('The disruption budget web needs 2 healthy pods and has 2 currently'),
+    { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' },
+  ],
+  [
+    'a budget that the server has just seen',
+    held('The disruption budget web is still being processed by the server.'),
+    { kind: 'budget', budget: 'web', message: 'is still being processed by the server.' },
+  ],
+  ['words of another server', held('no way'), { kind: 'budget', budget: undefined, message: 'no way' }],
+  [
+    'no cause',
+    answer(429, failure(429, { message: WOULD_VIOLATE })),
+    { kind: 'budget', budget: undefined, message: WOULD_VIOLATE },
+  ],
+  [
+    'a server with too much to do',
+    answer(429, failure(429, { message: 'too many requests' }), { 'retry-after': '7' }),
+    { kind: 'busy', afterMs: 7000, message: 'too many requests' },
+  ],
+  [
+    'the same before it looks at what is asked: no Status',
+    { status: 429, headers: { 'retry-after': '1' }, text: 'Too many requests, please try again later.\n' },
+    { kind: 'busy', afterMs: 1000, message: 'Too many requests, please try again later.' },
+  ],
+  [
+    'a proxy without a server behind it',
+    { status: 503, headers: {}, text: 'no backend\n<p>' },
+    { kind: 'busy', afterMs: undefined, message: 'no backend' },
+  ],
+  ['a slow one', answer(504, failure(504)), { kind: 'busy', afterMs: undefined, message: 'no' }],
+  ['gone', answer(404, failure(404, { reason: 'NotFound', details: { name: 'p', kind: 'pods' } })), { kind: 'gone' }],
+  [
+    'a budget that went meanwhile',
+    answer(
+      404,
+      failure(404, { reason: 'NotFound', details: { name: 'web', group: 'policy', kind: 'poddisruptionbudgets' } }),
+    ),
+    { kind: 'changed' },
+  ],
+  ['another pod', answer(409, failure(409)), { kind: 'changed' }],
+  [
+    'a namespace that is being deleted',
+    answer(403, failure(403, { details: { causes: [{ reason: 'NamespaceTerminating' }] } })),
+    { kind: 'namespace ends', message: 'no' },
+  ],
+  ['two budgets: it says 201 and means 500', answer(201, failure(500, { message: MANY })), 'many budgets'],
+  ['forbidden', answer(403, failure(403)), undefined],
+  ['no such resource', { status: 404, headers: {}, text: '404 page not found' }, undefined],
+  ['a failure of another kind in a 201', answer(201, failure(500)), undefined],
+] as const) {
+  test(name, () => assert.deepEqual(evictionOf(given), expected));
+}
+
+test('a dry run is one for the registry and for webhooks; every removal is bound to the UID', async () => {
+  const asked: Request[] = [];
+  const request = async (given: Request) => {
+    asked.push(given);
+    return { status: 201, headers: {}, text: '' };
+  };
+  const port = drainPort({} as Api, { request } as unknown as Transport, () => new Date(0));
+  const pod = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', isMirror: false, hasEmptyDir: false };
+  const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
+    asked.length = 0;
+    await port.evict(pod, { dryRun, gracePeriodSeconds });
+    await port.delete(pod, { dryRun, gracePeriodSeconds });
+    return asked.map(({ method, path, query, body }) => ({ method, path, query, body }));
+  };
+  const path = '/api/v1/namespaces/ns/pods/p';
+  const preconditions = { uid: 'u' };
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p', namespace: 'ns' } };
+  const options = { apiVersion: 'v1', kind: 'DeleteOptions' };
+  const dryRun = ['All'];
+  assert.deepEqual(await run(true), [
+    {
+      method: 'POST',
+      path: `${path}/eviction`,
+      query: { dryRun: 'All' },
+      body: { ...eviction, deleteOptions: { preconditions, dryRun } },
+    },
+    // With a body, the server does not look at the query of a DELETE.
+    { method: 'DELETE', path, query: undefined, body: { ...options, preconditions, dryRun } },
+  ]);
+  const deleteOptions = { gracePeriodSeconds: 0, preconditions };
+  assert.deepEqual(await run(false, 0), [
+    { method: 'POST', path: `${path}/eviction`, query: {}, body: { ...eviction, deleteOptions } },
+    { method: 'DELETE', path, query: undefined, body: { ...options, ...deleteOptions } },
+  ]);
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Api } from '../../../../src/kube/resources/api.ts';
+import { demandSums, podDemand, type WirePod } from '../../../../src/kube/resources/pod-demand.ts';
+import { formatQuantity } from '../../../../src/nodepool/quantity.ts';
+
+function pod(node: string, cpu: string): WirePod {
+  const containers = [{ name: 'c', resources: { requests: { cpu }, limits: { cpu } } }];
+  return { metadata: { name: `on-${node}`, namespace: 'team' }, spec: { nodeName: node, containers } };
+}
+
+test('sums by node; a pod that cannot be read counts as a pod, and is told', () => {
+  const sums = demandSums();
+  for (const one of [pod('a', '100m'), pod('b', '1'), pod('a', '1e20000'), pod('a', '1')]) sums.add(one);
+  const said = [...sums.byNode].map(([name, { pods, requests, limits }]) => {
+    const amounts = [requests, limits].map(list => [...list].map(([key, value]) => `${key}=${formatQuantity(value)}`));
+    return `${name} ${pods} ${amounts.join(' ')}`;
+  });
+  assert.deepEqual(said, ['a 3 cpu=1100m cpu=1100m', 'b 1 cpu=1 cpu=1']);
+  assert.deepEqual(sums.problems, ['pod team/on-a: quantities have at most 500 digits before the point']);
+});
+
+test('a list that is read from the start again counts no pod twice', async () => {
+  const list: Api['list'] = async (_resource, map, _query, onRestart) => {
+    const read = (one: WirePod) => map(one as never);
+    read(pod('a', '1'));
+    onRestart?.();
+    for (const one of [pod('a', '1'), pod('b', '2')]) read(one);
+    return [];
+  };
+  const { byNode } = await podDemand({ list } as Partial<Api> as Api);
+  assert.deepEqual(
+    [...byNode].map(([name, { pods }]) => `${name} ${pods}`),
+    ['a 1', 'b 1'],
+  );
+});

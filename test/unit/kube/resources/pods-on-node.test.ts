@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeDrainedPod } from '../../../../src/kube/protobuf/drained-pod.ts';
+import { toDrainPod } from '../../../../src/kube/resources/pods-on-node.ts';
+import { encode } from '../protobuf/encode.ts';
+
+const meta = (more: Record<number, string | Uint8Array | Uint8Array[]> = {}) =>
+  encode({ 1: 'p', 3: 'ns', 5: 'u', 6: '7', 11: [encode({ 1: 'app', 2: 'web' })], ...more });
+
+test('a pod in protobuf is what JSON has of it', () => {
+  const owners = [
+    encode({ 1: 'Thing', 3: 'other', 4: 'u1', 5: 'v1' }),
+    encode({ 1: 'ReplicaSet', 3: 'web', 4: 'u2', 5: 'apps/v1', 6: 1, 7: 1 }),
+  ];
+  const volumes = [
+    encode({ 1: 'config', 2: encode({ 19: encode({ 1: 'x' }) }) }),
+    encode({ 1: 'cache', 2: encode({ 2: encode({}) }) }),
+  ];
+  const annotations = [encode({ 1: 'kubernetes.io/config.mirror', 2: 'hash' }), encode({ 1: 'other', 2: 'x' })];
+  const raw = encode({
+    1: meta({ 9: encode({ 1: 1_700_000_000 }), 12: annotations, 13: owners }),
+    2: encode({ 1: volumes, 2: [encode({ 1: 'main' })], 10: 'node-1' }),
+    3: encode({ 1: 'Running', 3: 'message' }),
+  });
+  const wire = decodeDrainedPod(raw);
+  assert.deepEqual(wire, {
+    metadata: {
+      name: 'p',
+      namespace: 'ns',
+      uid: 'u',
+      deletionTimestamp: '2023-11-14T22:13:20Z',
+      annotations: { 'kubernetes.io/config.mirror': 'hash' },
+      ownerReferences: [
+        { kind: 'Thing', name: 'other', apiVersion: 'v1' },
+        { kind: 'ReplicaSet', name: 'web', apiVersion: 'apps/v1', controller: true },
+      ],
+    },
+    spec: { volumes: [{}, { emptyDir: {} }] },
+    status: { phase: 'Running' },
+  });
+  assert.deepEqual(toDrainPod(wire), {
+    namespace: 'ns',
+    name: 'p',
+    uid: 'u',
+    phase: 'Running',
+    deletionTimestamp: '2023-11-14T22:13:20Z',
+    controller: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
+    isMirror: true,
+    hasEmptyDir: true,
+  });
+});
+
+test('a pod with nothing of all that', () => {
+  const raw = encode({ 1: meta(), 2: encode({ 1: [encode({ 1: 'config', 2: encode({ 1: encode({ 1: '/' }) }) })] }) });
+  assert.deepEqual(toDrainPod(decodeDrainedPod(raw)), {
+    namespace: 'ns',
+    name: 'p',
+    uid: 'u',
+    phase: '',
+    isMirror: false,
+    hasEmptyDir: false,
+  });
+});

@@ -1,0 +1,117 @@
+/** Answers that would take all the memory: long, packed, in single bytes, without an end. The server is a real one. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { systemClock } from '../../../../src/controller/clock.ts';
+import type { Request } from '../../../../src/kube/transport/request.ts';
+import { Transport } from '../../../../src/kube/transport/transport.ts';
+import { LONGEST_ANSWER } from '../../../../src/kube/wire.ts';
+
+const MIB = 1024 ** 2;
+
+/** 200 KB that unpack to 200 MiB. */
+const BOMB = gzipSync(Buffer.alloc(200 * MIB), { level: 9 });
+
+function endlessly(response: ServerResponse, piece: string): void {
+  const feed = () => {
+    while (!response.closed && response.write(piece));
+  };
+  response.on('drain', feed);
+  feed();
+}
+
+const ANSWERS: Record<string, (response: ServerResponse) => void> = {
+  '/bomb': response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
+  '/refused-bomb': response => response.writeHead(403, { 'content-encoding': 'gzip' }).end(BOMB),
+  '/endless': response => endlessly(response, 'x'.repeat(64 * 1024)),
+  '/refused': response => endlessly(response.writeHead(403), 'x'.repeat(64 * 1024)),
+  '/bytes': ({ socket }) => {
+    socket?.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`);
+  },
+  '/longest': response => response.end(Buffer.alloc(LONGEST_ANSWER)),
+};
+const server = createServer(({ url = '' }, response) => ANSWERS[url]?.(response));
+let address: string;
+before(async () => {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function ask(request: Request) {
+  const transport = new Transport({
+    access: { cluster: { name: 'c', server: address, skipTlsVerify: false }, user: { name: 'u' }, source: '/k' },
+    credentials: async () => ({
+      secureContext: undefined,
+      headers: {},
+      certificateEnds: undefined,
+      renewal: undefined,
+    }),
+    userAgent: 'test',
+    env: {},
+    clock: systemClock,
+    log: () => {},
+  });
+  return transport.request(request).finally(() => transport.close());
+}
+
+describe('an answer that is kept', () => {
+  for (const path of ['/bomb', '/endless', '/bytes']) {
+    test(`${path.slice(1)}: it ends at 64 MiB unpacked, with what to look at`, async () => {
+      await assert.rejects(ask({ path }), {
+        name: 'NodepoolError',
+        message: `the server ${address} sent an answer of more than 64 MiB or 65536 pieces`,
+        next: 'check that /k names a Kubernetes API server, and what stands before it',
+      });
+    });
+  }
+
+  test('of a write: the change may have been made', async () => {
+    await assert.rejects(ask({ path: '/endless', method: 'POST', body: {} }), {
+      next: /; the change may or may not have been made$/,
+    });
+  });
+
+  test('of 64 MiB is read', async () => {
+    assert.equal((await ask({ path: '/longest' })).text.length, LONGEST_ANSWER);
+  });
+
+  for (const path of ['/refused', '/refused-bomb']) {
+    test(`${path.slice(1)}: of a refusal the first MiB is enough`, async () => {
+      const { status, text } = await ask({ path });
+      assert.equal(status, 403);
+      assert.ok(text.length <= MIB);
+    });
+  }
+
+  test('takes less than 400 MB of memory', { skip: process.platform === 'win32' }, () => {
+    const exchange = JSON.stringify(new URL('../../../../../src/kube/transport/exchange.ts', import.meta.url).href);
+    const code = `
+      const { exchange } = await import(${exchange});
+      const { createServer } = await import('node:http');
+      const { gzipSync } = await import('node:zlib');
+      const packed = gzipSync(Buffer.alloc(${8 * MIB}));
+      // Members of a gzip file may follow each other: 4,000 of them unpack to 32 GiB.
+      const server = createServer((_request, response) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        for (let i = 0; i < 4_000; i++) response.write(packed);
+        response.end();
+      });
+      await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
+      const url = new URL('http://127.0.0.1:' + server.address().port);
+      const rest = { body: undefined, deadlineMs: undefined, signal: undefined, onBody: undefined };
+      const error = await exchange({ url, method: 'GET', headers: {}, ...rest }).catch(error => error);
+      console.log(JSON.stringify({ name: error.name, kilobytes: process.resourceUsage().maxRSS }));
+      process.exit();`;
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 60_000 });
+    const { name, kilobytes } = JSON.parse(run.stdout);
+    assert.equal(name, 'TooLongError');
+    assert.ok(kilobytes < 400_000, `${kilobytes} kB`);
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, Readable } from 'node:stream';
+import { test } from 'node:test';
+import { readFrames } from '../../../../src/kube/protobuf/frames.ts';
+import { retryAfterMs } from '../../../../src/kube/transport/retry-after.ts';
+import { readBody, readLines } from '../../../../src/kube/transport/stream.ts';
+
+/** Reads these pieces as the body of an answer, which then ends or breaks. */
+async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {
+  const body = new PassThrough();
+  const lines: string[] = [];
+  const reading = readLines(body as unknown as IncomingMessage, line => lines.push(line));
+  for (const piece of pieces) body.write(piece);
+  if (error === undefined) body.end();
+  else setImmediate(() => body.destroy(error));
+  await reading;
+  return lines;
+}
+
+test('lines are whole however they are cut, in the middle of a character too', async () => {
+  const text = '{"a":"é"}\n{"b":"日本"}\n\n{"c":1}\n';
+  const bytes = Buffer.from(text);
+  for (let size = 1; size <= bytes.length; size++) {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+    assert.deepEqual(await read(pieces), ['{"a":"é"}', '{"b":"日本"}', '{"c":1}']);
+  }
+});
+
+test('an end inside a line, a cut and a line without end are failures', async () => {
+  await assert.rejects(read(['{"a":1}\n{"b"']), /inside a line/);
+  await assert.rejects(read(['{"a":1}\n'], new Error('ECONNRESET')), /ECONNRESET/);
+  await assert.rejects(
+    read(Array.from({ length: 17 }, () => 'x'.repeat(1024 * 1024))),
+    /more than 16777216 characters/,
+  );
+});
+
+test('a line, a frame or a refusal that comes in single bytes takes no more memory than one that does not', async () => {
+  /** Read one by one: what waits together would be read together. */
+  const dripping = () => Readable.from(bytes(), { objectMode: true }) as unknown as IncomingMessage;
+  function* bytes() {
+    const frame = Buffer.from([0, 0x80, 0, 0, ...Array(70_000).fill(120)]);
+    for (let at = 0; at < frame.length; at++) yield frame.subarray(at, at + 1);
+  }
+  const texts = Readable.from(
+    (function* () {
+      for (const byte of bytes()) yield byte.toString();
+    })(),
+  );
+  const lines = Object.assign(texts, { setEncoding() {} }) as unknown as IncomingMessage;
+  await assert.rejects(
+    readLines(lines, () => {}),
+    /came in more than 65536 pieces/,
+  );
+  await assert.rejects(
+    readFrames(dripping(), () => {}),
+    /came in more than 65536 pieces/,
+  );
+  assert.equal((await readBody(dripping())).length, 65_536);
+});
+
+test('a refusal is read without a newline at its end, up to where it breaks off, and not for ever', async () => {
+  const textOf = async (body: PassThrough) => (await readBody(body as unknown as IncomingMessage)).toString();
+  const whole = new PassThrough();
+  whole.end('{"message":\n"no"}');
+  assert.equal(await textOf(whole), '{"message":\n"no"}');
+  const broken = new PassThrough();
+  broken.write('too many');
+  setImmediate(() => broken.destroy(new Error('ECONNRESET')));
+  assert.equal(await textOf(broken), 'too many');
+  const endless = new PassThrough();
+  const feed = setInterval(() => endless.write('x'.repeat(256 * 1024)));
+  assert.ok((await textOf(endless)).length > 1024 * 1024);
+  clearInterval(feed);
+  assert.ok(endless.destroyed);
+});
+
+test('Retry-After is read in seconds', () => {
+  assert.equal(retryAfterMs({ 'retry-after': '7' }), 7_000);
+  assert.equal(retryAfterMs({ 'retry-after': '0' }), 0);
+  assert.equal(retryAfterMs({ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }), undefined);
+  assert.equal(retryAfterMs({}), undefined);
+});
