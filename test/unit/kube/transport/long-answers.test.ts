@@ -91,7 +91,7 @@ describe('an answer that is kept', () => {
   }
 
   test('takes less than 400 MB of memory', { skip: process.platform === 'win32' }, () => {
-    const exchange = JSON.stringify(new URL('../../../../../src/kube/transport/exchange.ts', import.meta.url).href);
+    const exchange = JSON.stringify(new URL('../../../../src/kube/transport/exchange.ts', import.meta.url).href);
     const code = `
       const { exchange } = await import(${exchange});
       const { createServer } = await import('node:http');
