@@ -110,7 +110,7 @@ test("somebody else's kubeconfig that we may write is written in place", {
 });
 /** It may not be able to read its own sources once it is somebody else. */
 const PROGRAM = `
-  import { persistTokens } from ${JSON.stringify(new URL('../../../../../src/kube/auth/oidc-persist.ts', import.meta.url).href)};
+  import { persistTokens } from ${JSON.stringify(new URL('../../../../src/kube/auth/oidc-persist.ts', import.meta.url).href)};
   process.setgid(12_345);
   process.setuid(12_345);
   await persistTokens(process.argv[1], 'u', { 'id-token': 'new' });
