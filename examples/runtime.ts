@@ -8,13 +8,13 @@ import { Manager, type ManagerOptions } from '../src/controller/manager.ts';
 import { Recorder } from '../src/controller/recorder.ts';
 import { Reflector } from '../src/controller/reflector.ts';
 import { type IndexFunction, Store } from '../src/controller/store.ts';
-import { Api } from '../src/kube/resources/api.ts';
 import { loadCredentials } from '../src/kube/auth/credentials.ts';
-import { eventSink } from '../src/kube/resources/event-sink.ts';
 import { loadAccess } from '../src/kube/auth/kubeconfig.ts';
+import { Api } from '../src/kube/resources/api.ts';
+import { eventSink } from '../src/kube/resources/event-sink.ts';
 import type { Resource } from '../src/kube/resources/resource.ts';
-import { Transport } from '../src/kube/transport/transport.ts';
 import { listWatch } from '../src/kube/resources/watch.ts';
+import { Transport } from '../src/kube/transport/transport.ts';
 
 /** As in the product: debug lines from -v 4 on; client-go's numbers for requests, 6 and 8. */
 const DEBUG_VERBOSITY = 4;
