@@ -1,8 +1,8 @@
 /**
- * Runs the tests: `npm test` all of them, `npm test -- PATTERN…` the files whose path contains one of the patterns. What
- * starts the product starts the sources, or what `--product` names. A run of everything tries the product as people have
- * it, the executable and the bundle, each file on one of the two by turns. A release tries every file of e2e/ on each
- * (.github/workflows/release.yml).
+ * Runs the tests: `npm test` all but the slow ones, `npm run test:slow` those, `npm test -- PATTERN…` the files whose path
+ * contains one of the patterns, whole. What starts the product starts the sources, or what `--product` names. The first two
+ * try the product as people have it, the executable and the bundle, each file on one of the two by turns. A release tries
+ * every file of e2e/ on each (.github/workflows/release.yml).
  * What the chosen files need is made first, with progress.
  */
 import { spawn } from 'node:child_process';
@@ -27,6 +27,11 @@ const END_TO_END = /^test\/(e2e|fault)\//;
 /** What people have. */
 const PACKED = ['executable', 'bundle'] as const;
 
+/** What takes long as a whole: benchmarks, packages, random runs, many objects. Files of fault/ mark their slow rows. */
+const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-many\.)/;
+
+type Speed = 'quick' | 'slow';
+
 interface Turn {
   product: Product;
   files: string[];
@@ -34,12 +39,15 @@ interface Turn {
 }
 
 const { values, positionals: patterns } = parseArgs({
-  options: { product: { type: 'string' } },
+  options: { product: { type: 'string' }, slow: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
+const speed = values.slow ? 'slow' : 'quick';
+const isWhole = patterns.length === 0 && values.product === undefined;
 const files = globSync('test/{unit,contract,e2e,fault,bench,package}/**/*.test.ts', { cwd: ROOT })
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
+  .filter(file => !isWhole || speedsOf(file).includes(speed))
   .sort();
 if (product === undefined || files.length === 0) {
   const problem = product === undefined ? `--product is one of ${PRODUCTS.join(', ')}` : `no test file matches`;
@@ -50,7 +58,6 @@ await makePrograms(files).catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 });
-const isWhole = patterns.length === 0 && values.product === undefined;
 const [together, apart] = [files.filter(sharesProcess), files.filter(file => !sharesProcess(file))];
 const packed = isWhole ? apart.filter(file => END_TO_END.test(file)) : [];
 const flags = [`--test-concurrency=${CONCURRENCY}`];
@@ -73,13 +80,25 @@ for (const turn of turns.filter(({ files }) => files.length > 0)) {
 
 /** Here, and not in a test, where making them would take longer than it may. */
 async function makePrograms(chosen: string[]): Promise<void> {
-  if (chosen.every(file => file.startsWith('test/unit/'))) return;
+  if (chosen.every(file => /^test\/(unit|contract)\//.test(file))) return;
   const anyImports = (module: string) => chosen.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
   await ensureBinaries([
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
     ...(anyImports('/cluster/controllers.ts') || anyImports('/full-world.ts') ? CONTROLLER_BINARIES : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
   ]);
+}
+
+/** Of the tests in the file. A file without any for this run would start a control plane for nothing. */
+function speedsOf(file: string): Speed[] {
+  if (SLOW_FILES.test(file)) return ['slow'];
+  if (!file.startsWith('test/fault/')) return ['quick'];
+  const source = readFileSync(join(ROOT, file), 'utf8');
+  const [rows, slow] = [/\brow\($/gm, /\bslow: true\b/g].map(part => source.match(part)?.length ?? 0) as [
+    number,
+    number,
+  ];
+  return [...(slow < rows || rows === 0 ? ['quick' as const] : []), ...(slow > 0 ? ['slow' as const] : [])];
 }
 
 /** The exit code of the run. */
@@ -89,7 +108,7 @@ async function run({ product, files, flags }: Turn): Promise<number> {
   if (product === 'executable') await step(stderr, 'building the executable', () => buildExecutable(hostTarget()));
   if (product !== 'sources') stderr.write(`on the ${product}:\n`);
   const args = ['--test', '--test-reporter=spec', ...flags, ...files];
-  const env = { ...process.env, NODEPOOL_TEST_PRODUCT: product };
+  const env = { ...process.env, NODEPOOL_TEST_PRODUCT: product, ...(isWhole ? { NODEPOOL_TESTS: speed } : {}) };
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
   const stop = (signal: NodeJS.Signals) => {
     isStopped = true;

@@ -1,7 +1,7 @@
 /**
  * The rules of a pool that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server, repeated here
  * so that the CLI refuses before it sends and the reconciler copes with pools older than the rules.
- * test/contract/crd-validation.test.ts holds the two together.
+ * test/e2e/crd-validation.test.ts holds the two together.
  */
 import type { FieldError } from './field-error.ts';
 import { membershipSelector, ROLE_PREFIX } from './selector.ts';

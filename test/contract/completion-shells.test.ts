@@ -100,7 +100,8 @@ const CASES: [keys: string, ran: string][] = [
 ];
 
 for (const shell of ['bash', 'zsh', 'fish'] as const) {
-  const skip = !isThere('script') || !isThere(shell);
+  const missing = ['script', shell].filter(program => !isThere(program));
+  const skip = missing.length > 0 && `there is no ${missing.join(' and no ')} of GNU or util-linux here`;
   describe(shell, { skip, concurrency: 4 }, () => {
     for (const [keys, ran] of CASES) {
       test(JSON.stringify(keys), { timeout: 30_000 }, async () => assert.equal(await type(shell, keys), ran));

@@ -1,33 +1,64 @@
-/** What a verb loads is what its start costs: each run's list stands in loaded-modules.txt, and none grows unseen. */
+/** What a command loads is what its start costs: each has a statement of what it must not load. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { run } from '../cluster/run.ts';
 import { useWorld } from './world.ts';
 
-const SNAPSHOT = new URL('./loaded-modules.txt', import.meta.url);
 const ROOT = new URL('../../', import.meta.url);
-const RUNS = [
-  '--help',
-  'get --help',
-  'version --client',
-  'get',
-  'get -o name',
-  'events',
-  'top',
-  'diff',
-  'nodes',
-  'reconcile',
-  // The first asks the server, the second its cache.
-  '__complete get g',
-  '__complete get gp',
+
+/** What no run below needs: the dashboard, the spinner without a terminal, logins, proxies, drains, a controller process. */
+const NEVER = [
+  '@kubernetes/client-node',
+  'ink',
+  'ora',
+  'react',
+  'src/view/',
+  'src/kube/auth/exec-',
+  'src/kube/auth/oidc',
+  'src/kube/proxy/socks',
+  'src/kube/proxy/tunnel.ts',
+  'src/kube/resources/doctor.ts',
+  'src/kube/resources/evictions.ts',
+  'src/controller/manager.ts',
+  'src/controller/reflector.ts',
 ];
+/** Answers without a cluster. */
+const OFFLINE = ['@bufbuild/protobuf', 'chalk', 'cli-table3', 'js-yaml'].concat(
+  ['controller', 'kube', 'operations', 'reconciler'].map(folder => `src/${folder}/`),
+);
+/** Reads of pools alone know nothing of nodes' plans and of other commands' output. */
+const POOLS_ALONE = [
+  'cli-table3',
+  'src/reconciler/',
+  'src/render/describe',
+  'src/render/jsonpath/',
+  'src/render/nodes.ts',
+];
+const NO_DRAIN = ['src/operations/drain', 'src/kube/resources/pods-on-node.ts'];
+const NO_WRITES = ['src/reconciler/node-writer.ts', 'src/reconciler/reconciler.ts', 'src/reconciler/status-writer.ts'];
+
+const MUST_NOT_LOAD: Record<string, string[]> = {
+  '--help': OFFLINE,
+  'get --help': OFFLINE,
+  'version --client': OFFLINE,
+  get: [...POOLS_ALONE, 'src/render/yaml'],
+  'get -o name': [...POOLS_ALONE, 'chalk', 'src/render/table.ts', 'src/render/pools.ts'],
+  events: [...POOLS_ALONE, 'src/render/pools.ts'],
+  top: [...NO_DRAIN, ...NO_WRITES],
+  diff: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts'],
+  nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
+  reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
+  // The first asks the server, the second its cache.
+  '__complete get g': ['@oclif/core', 'chalk', 'src/operations/', 'src/reconciler/', 'src/kube/connect.ts'],
+  '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/operations/', 'src/kube/transport/'],
+};
 
 const world = useWorld();
 
-/** Our own files, and how many of each package: node:'s own modules belong to the runtime. */
+/** Our own files by their paths, and packages by their names: node:'s own modules belong to the runtime. */
 async function loadedBy(line: string): Promise<string[]> {
   const cluster = world.cluster();
   const list = join(cluster.dir, 'loaded.txt');
@@ -36,22 +67,34 @@ async function loadedBy(line: string): Promise<string[]> {
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NODEPOOL_LOADED: list, XDG_CACHE_HOME: cluster.dir };
   const { code, stderr } = await run(process.execPath, args, { env });
   assert.ok(code === 0, `${line}: ${stderr}`);
-  const urls = [...new Set(readFileSync(list, 'utf8').split('\n'))];
-  const own = urls.filter(url => url.startsWith(ROOT.href)).map(url => url.slice(ROOT.href.length));
-  const packages = own.flatMap(path => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
-  const files = own.filter(path => path.startsWith('src/'));
-  const counts = [...Map.groupBy(packages, name => name)].map(([name, { length }]) => `${name} (${length})`);
-  return [...files.toSorted(), ...counts.toSorted()];
+  const urls = readFileSync(list, 'utf8').split('\n');
+  const paths = urls.filter(url => url.startsWith(ROOT.href)).map(url => url.slice(ROOT.href.length));
+  return [...new Set(paths.map(path => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
 }
 
-// It may grow on purpose: UPDATE_LOADED=1 npm test -- loaded-modules
-test('each verb loads what it needs and no more', async () => {
+test('no command loads what it does not need', async () => {
   await world.nodes({ name: 'a', labels: { 'node-role.kubernetes.io/gpu': '' } });
   await world.pool('gpu');
   await world.reconcile('gpu');
-  const blocks: string[] = [];
-  for (const line of RUNS) blocks.push([line, ...(await loadedBy(line))].join('\n  '));
-  const actual = `${blocks.join('\n\n')}\n`;
-  if (process.env.UPDATE_LOADED) writeFileSync(SNAPSHOT, actual);
-  assert.equal(actual, readFileSync(SNAPSHOT, 'utf8'));
+  const loaded = new Map<string, string[]>();
+  for (const line of Object.keys(MUST_NOT_LOAD)) loaded.set(line, await loadedBy(line));
+  const isOne = (module: string, part: string) =>
+    module === part || (part.startsWith('src/') && module.startsWith(part));
+  const wrong = [...loaded].flatMap(([line, modules]) =>
+    [...NEVER, ...(MUST_NOT_LOAD[line] ?? [])].flatMap(part =>
+      modules.filter(module => isOne(module, part)).map(module => `${line} loads ${module}`),
+    ),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('each part that must not be loaded exists', () => {
+  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(path => path.replaceAll('\\', '/'));
+  const parts = [...NEVER, ...Object.values(MUST_NOT_LOAD).flat()];
+  const missing = parts.filter(part =>
+    part.startsWith('src/')
+      ? !sources.some(path => path.startsWith(part))
+      : !existsSync(new URL(`node_modules/${part}/package.json`, ROOT)),
+  );
+  assert.deepEqual(missing, []);
 });

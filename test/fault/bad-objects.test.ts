@@ -89,6 +89,7 @@ async function assertReadable(): Promise<void> {
 row(
   {
     fault: 'bad objects',
+    slow: true,
     how: 'pools of wrong types, with 1,000 taints, 256 KiB of annotations, control characters, odd statuses; with and without the schema',
     holds: 'status 422 with the field, other pools unaffected, no verb and no process ends',
   },

@@ -26,6 +26,7 @@ function crossed(act: (node: string) => Promise<unknown>): Treatment {
 row(
   {
     fault: '409 storm',
+    slow: true,
     how: 'a second writer bumps each node between read and patch, 8 times in a row',
     holds: 'same end state, no extra create or delete',
   },

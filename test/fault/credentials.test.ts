@@ -133,6 +133,7 @@ async function assertGoesOn(run: Run): Promise<void> {
 row(
   {
     fault: 'credentials expire',
+    slow: true,
     how: "an exec plugin's token is revoked before writes",
     holds: 'refreshed once, every write arrives once',
   },
@@ -182,6 +183,7 @@ row(
 row(
   {
     fault: 'credentials expire',
+    slow: true,
     how: 'for a while the plugin gives tokens that are refused',
     holds: 'nothing ends and nothing spins; it goes on with the first good one',
   },

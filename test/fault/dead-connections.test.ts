@@ -15,6 +15,7 @@ const MOST_TOGETHER_S = 50;
 row(
   {
     fault: 'silent hang',
+    slow: true,
     how: 'every idle connection dies without a word, then a pool is edited',
     holds: 'one deadline for all the writes, however many connections died',
     timeout: 200_000,
@@ -39,6 +40,7 @@ row(
 row(
   {
     fault: 'silent hang',
+    slow: true,
     how: 'watches, the lease and all kept connections die together without a word, then nodes and pools are edited',
     holds: 'everything is converged within 50 s; the leader keeps its lease',
     timeout: 200_000,

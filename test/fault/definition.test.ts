@@ -28,6 +28,7 @@ const isServed = async () => (await api().request('GET', POOLS)).status === 200;
 row(
   {
     fault: 'CRD deleted and recreated',
+    slow: true,
     how: 'kubectl delete crd, which deletes every pool; later the definition and the pools are made anew',
     holds: 'nodes are released as when a pool is deleted, and not touched after that; it waits, and recovers',
   },

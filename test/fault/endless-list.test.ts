@@ -20,6 +20,7 @@ const samePage: Treatment = ({ client }) => {
 row(
   {
     fault: 'JSON that is no event',
+    slow: true,
     how: 'each page of the nodes has the same continue token; then, the first list of --watch meets 500s and 429s',
     holds: 'an error that says so, after three pages; the watch asks again until the list has an end',
   },

@@ -13,6 +13,7 @@ const world = useFaults();
 row(
   {
     fault: '410 in the stream; HTTP 410',
+    slow: true,
     how: 'nodes and pools are changed and deleted unseen, and the apiserver is restarted',
     holds: 'exactly one relist of each resource; missed deletes noticed; same end state, no extra create or delete',
   },

@@ -122,6 +122,7 @@ async function assertOnce(mark: number, ...proxies: FaultProxy[]): Promise<void>
 row(
   {
     fault: 'two leaders',
+    slow: true,
     how: 'the server puts off all writes of nodes (429) for longer than a lease lasts; then the leader is halted',
     holds: 'it renews its lease all the same; after expiry, what was put off does not come again',
   },

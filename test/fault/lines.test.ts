@@ -128,6 +128,7 @@ row(
 row(
   {
     fault: 'JSON that is no event',
+    slow: true,
     how: 'lines that are no JSON, and an HTML page, before a line of each watch',
     holds: 'logged; resumes at the last resourceVersion; no change is lost',
   },

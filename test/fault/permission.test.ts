@@ -64,6 +64,7 @@ const statuses = async () => {
 row(
   {
     fault: 'permission removed',
+    slow: true,
     how: 'the ClusterRoleBinding is deleted in flight: watches, reads and writes are refused',
     holds: 'warnings in the log, every status kept, no node written; it recovers when the binding is back',
   },
@@ -166,6 +167,7 @@ row(
 row(
   {
     fault: 'permission removed',
+    slow: true,
     how: 'the RoleBinding for the lease of the leader is deleted in flight',
     holds: 'it stops before others lead; started again, it waits, and leads when the binding is back',
   },

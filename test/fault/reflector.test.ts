@@ -178,6 +178,7 @@ row(
 row(
   {
     fault: 'silent hang',
+    slow: true,
     how: 'one watch, nothing passes, the sockets stay; another beside it, of 2,000 nodes, ends as watches do by design',
     holds: 'noticed within 45 s, no relist; going on costs one small request',
   },

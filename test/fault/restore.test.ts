@@ -142,6 +142,7 @@ row(
 row(
   {
     fault: FAULT,
+    slow: true,
     how: 'with leader election, the Lease goes back too: who led has to end, the other one leads',
     holds: 'who leads afterwards has listed everything anew',
   },

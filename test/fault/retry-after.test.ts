@@ -16,6 +16,7 @@ const isOfMany = ({ method, path }: Asked) => method === 'PATCH' && /\/nodepools
 row(
   {
     fault: '429 with Retry-After',
+    slow: true,
     how: `the next watch of each resource and the first write of each object are answered 429, Retry-After: ${SECONDS}`,
     holds: 'the delay is kept; no relist; same end state, no extra create or delete',
   },

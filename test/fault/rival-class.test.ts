@@ -49,6 +49,7 @@ async function classWrites(mark: number): Promise<number> {
 row(
   {
     fault: 'a rival on the server',
+    slow: true,
     how: 'a policy rewrites the RuntimeClass of a pool, in one shot and under reconcile --watch',
     holds: 'it is written with back-off, status 500 names it, and the nodes get what the pool sets',
   },

@@ -122,6 +122,7 @@ row(
 row(
   {
     fault: 'a rival on the server',
+    slow: true,
     how: 'the same under reconcile --watch, and a controller that sets a label back as fast as it can; later all end',
     holds: 'back-off, at most 10 writes a minute for each node, status 500 that names key and rival; it recovers',
   },

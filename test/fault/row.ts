@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { isChosen } from '../chosen.ts';
 
 export interface Row {
   /** The row's name, and the test's. Several tests may prove one row: each has its own `how`. */
@@ -12,19 +13,25 @@ export interface Row {
   holds: string;
   /** Milliseconds for the test. Default 240,000. */
   timeout?: number;
+  /** `npm test` leaves it to `npm run test:slow`: a quicker row tries the same kind of fault. */
+  slow?: boolean;
 }
 
 /** Numbers worth telling, by their names: `kills`, `relists`. */
 export type Facts = Record<string, number | string>;
 
-export interface RowResult extends Row {
+export interface RowResult extends Omit<Row, 'slow'> {
   passed: boolean;
   seconds: number;
   facts: Facts;
 }
 
 /** Runs as a test; what it puts into `facts` is recorded. With FAULT_RESULTS set, one JSON file a row goes into that folder. */
-export function row({ timeout = 240_000, ...row }: Row, body: (t: TestContext, facts: Facts) => Promise<void>): void {
+export function row(
+  { timeout = 240_000, slow = false, ...row }: Row,
+  body: (t: TestContext, facts: Facts) => Promise<void>,
+): void {
+  if (!isChosen(slow)) return;
   test(`${row.fault}: ${row.how}`, { timeout }, async t => {
     const [facts, start]: [Facts, number] = [{}, performance.now()];
     let passed = false;

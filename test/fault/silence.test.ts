@@ -85,6 +85,7 @@ async function ofOneThing(model: Model): Promise<void> {
 row(
   {
     fault: 'silent hang',
+    slow: true,
     how: 'watches, and writes of each kind that are under way, are never heard of again',
     holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
   },

@@ -103,6 +103,7 @@ row(
 row(
   {
     fault: 'slow body',
+    slow: true,
     how: 'watches and the answers to writes come at 1 kB/s',
     holds: 'bounded memory; a write ends after 30 s, a watch after 45 s, and both go on once the speed is back',
   },

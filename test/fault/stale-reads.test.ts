@@ -65,6 +65,7 @@ async function startThere(t: Test, proxy: FaultProxy, upstream: Upstream): Promi
 row(
   {
     fault: 'stale reads',
+    slow: true,
     how: 'the client is moved to an API server that serves the pools of before, and told to list anew (410)',
     holds: 'the pools that it knows stay, no node is cleaned, drift is repaired as the newest spec says',
   },
@@ -138,6 +139,7 @@ row(
 row(
   {
     fault: 'stale reads',
+    slow: true,
     how: 'a pool is deleted; a process starts on an API server that serves the nodes of before',
     holds: 'the pool is not let go before its newest node is',
   },

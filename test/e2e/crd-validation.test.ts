@@ -8,7 +8,7 @@ import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
 import { validatePool } from '../../src/nodepool/validation.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { type RawClient, raw } from '../cluster/raw.ts';
-import { POOL_CASES } from './pool-cases.ts';
+import { POOL_CASES } from '../contract/pool-cases.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const DEFINITION = `${DEFINITIONS}/nodepools.nodes.lailin.xyz`;
