@@ -6,11 +6,13 @@
  * What the chosen files need is made first, with progress.
  */
 import { spawn } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
+import { startLender } from '../test/cluster/lender.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
@@ -70,6 +72,9 @@ const turns: Turn[] = [
     flags,
   })),
 ];
+const folder = mkdtempSync(join(tmpdir(), 'nodepool-test-'));
+const socket = join(folder, 'lender');
+const lender = apart.length > 0 ? await startLender(socket) : undefined;
 let isStopped = false;
 for (const turn of turns.filter(({ files }) => files.length > 0)) {
   if (isStopped) break;
@@ -77,6 +82,8 @@ for (const turn of turns.filter(({ files }) => files.length > 0)) {
   const code = await run(turn);
   process.exitCode ||= code;
 }
+await lender?.stop();
+rmSync(folder, { recursive: true });
 
 /** Here, and not in a test, where making them would take longer than it may. */
 async function makePrograms(chosen: string[]): Promise<void> {
@@ -108,7 +115,12 @@ async function run({ product, files, flags }: Turn): Promise<number> {
   if (product === 'executable') await step(stderr, 'building the executable', () => buildExecutable(hostTarget()));
   if (product !== 'sources') stderr.write(`on the ${product}:\n`);
   const args = ['--test', '--test-reporter=spec', ...flags, ...files];
-  const env = { ...process.env, NODEPOOL_TEST_PRODUCT: product, ...(isWhole ? { NODEPOOL_TESTS: speed } : {}) };
+  const env = {
+    ...process.env,
+    NODEPOOL_TEST_PRODUCT: product,
+    NODEPOOL_TEST_LENDER: socket,
+    ...(isWhole ? { NODEPOOL_TESTS: speed } : {}),
+  };
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
   const stop = (signal: NodeJS.Signals) => {
     isStopped = true;

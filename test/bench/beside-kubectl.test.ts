@@ -20,7 +20,7 @@ const BUILD_MS = 300_000;
 /** MB; it is the target for 5,000 nodes. A program that held the whole body would need 27 more. */
 const MOST_MEMORY = 110;
 
-const cluster = useCluster();
+const cluster = useCluster({ own: true });
 let programs: Programs;
 let env: Record<string, string>;
 

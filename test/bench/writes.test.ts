@@ -8,7 +8,7 @@ import { benchPools, createBenchNodes } from './cluster.ts';
 import { countWrites, recreatePools, timeReconcile } from './from-scratch.ts';
 
 const [NODES, POOLS] = [400, 20];
-const cluster = useCluster();
+const cluster = useCluster({ own: true });
 
 test('from nothing: one write a node and five a pool; the second run sends none', async () => {
   const [program, ...args] = productCommand();

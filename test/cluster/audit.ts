@@ -1,5 +1,6 @@
 /** The API server's audit log: who asked for what, to count requests from outside of the code under test. */
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { text } from 'node:stream/consumers';
 
 /** Every request once, when it is answered (a watch: when it ends), without bodies and the server's own. */
 export const AUDIT_POLICY = {
@@ -20,11 +21,20 @@ export interface AuditEvent {
   code: number;
 }
 
+interface Audited {
+  auditLog: string | undefined;
+  auditStart: number;
+}
+
+/** The lines so far, oldest first. The cluster must have been started with `audit`. */
+export async function auditLines({ auditLog, auditStart }: Audited): Promise<string[]> {
+  if (auditLog === undefined) throw new Error('the control plane was started without `audit`');
+  return (await text(createReadStream(auditLog, { start: auditStart }))).split('\n').filter(line => line !== '');
+}
+
 /** All requests so far, oldest first. The cluster must have been started with `audit`. */
-export async function readAudit(cluster: { auditLog: string | undefined }): Promise<AuditEvent[]> {
-  if (cluster.auditLog === undefined) throw new Error('the control plane was started without `audit`');
-  const lines = (await readFile(cluster.auditLog, 'utf8')).split('\n').filter(line => line !== '');
-  return lines.map(line => {
+export async function readAudit(cluster: Audited): Promise<AuditEvent[]> {
+  return (await auditLines(cluster)).map(line => {
     const event = JSON.parse(line);
     const { resource = '', subresource, name = '' } = event.objectRef ?? {};
     return {

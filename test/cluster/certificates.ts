@@ -2,7 +2,15 @@
  * Certificates for the control plane of the tests: ECDSA P-256, signed with node:crypto.
  * Written here, because neither openssl nor Go may be there when the binaries come from TEST_ASSET_*.
  */
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 import { isIP } from 'node:net';
 import { bits, bool, explicit, implicit, integer, octets, oid, sequence, set, time, utf8 } from './der.ts';
 
@@ -49,6 +57,12 @@ export function createAuthority(commonName: string): Authority {
     ],
   });
   return { commonName, cert, key: pem(keys.privateKey), privateKey: keys.privateKey, keyId };
+}
+
+/** The authority that another process created. */
+export function loadAuthority({ commonName, cert, key }: KeyPair & { commonName: string }): Authority {
+  const privateKey = createPrivateKey(key);
+  return { commonName, cert, key, privateKey, keyId: keyIdentifier(createPublicKey(privateKey)) };
 }
 
 /** A serving certificate for these DNS names and IPv4 addresses. */

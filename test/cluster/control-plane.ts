@@ -40,6 +40,8 @@ export interface ControlPlane {
   kubectl: string | undefined;
   /** Path of the audit log, one JSON object a line, if it was asked for. */
   auditLog: string | undefined;
+  /** Where its lines begin that are of this use of the control plane, in bytes. */
+  auditStart: number;
   authority: Authority;
   /** PEM of the certificate authority. */
   ca: string;
@@ -178,7 +180,19 @@ async function start(
   };
   await startApiserver();
   const ca = authority.cert;
-  return { kubeconfig, server, etcdUrl, auditLog, authority, ca, admin, startEtcd, startApiserver, startAnother };
+  return {
+    kubeconfig,
+    server,
+    etcdUrl,
+    auditLog,
+    auditStart: 0,
+    authority,
+    ca,
+    admin,
+    startEtcd,
+    startApiserver,
+    startAnother,
+  };
 }
 
 function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {

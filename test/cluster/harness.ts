@@ -1,28 +1,37 @@
-/** What the end-to-end tests stand on: one control plane a test file, and the product as a user would run it. */
+/** What the end-to-end tests stand on: one control plane a test file at a time, and the product as a user would run it. */
 import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, before } from 'node:test';
 import { ensureBinaries } from './binaries.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { installCrd } from './crd.ts';
+import { leaseControlPlane, lenderSocket } from './lease.ts';
 import { pluginFolder } from './plugin.ts';
 import { productCommand } from './product.ts';
 import { type RunOptions, type RunResult, run } from './run.ts';
 
 const START_MS = 900_000;
 
+export interface ClusterOptions extends ControlPlaneOptions {
+  /** With the NodePool resource. */
+  crd?: boolean;
+  /** For a file that stops the API server, writes to etcd or measures. */
+  own?: boolean;
+}
+
 /**
- * Starts a control plane before the tests of this file or suite and stops it after them.
+ * A control plane, as new, from before the tests of this file or suite until after them.
  * @param prepare runs once it is up: node:test does not wait for one root hook before it starts the next
  */
 export function useCluster(
-  options: ControlPlaneOptions = {},
+  options: ClusterOptions = {},
   prepare?: (cluster: ControlPlane) => Promise<void>,
 ): () => ControlPlane {
   let cluster: ControlPlane | undefined;
   before(
     async () => {
       await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
-      cluster = await startControlPlane(options);
+      cluster = await startOrLease(options);
       await prepare?.(cluster);
     },
     { timeout: START_MS },
@@ -32,6 +41,15 @@ export function useCluster(
     if (cluster === undefined) throw new Error('the control plane is only there inside of tests');
     return cluster;
   };
+}
+
+async function startOrLease({ crd = false, own = false, ...options }: ClusterOptions): Promise<ControlPlane> {
+  const lender = lenderSocket();
+  if (lender !== undefined && !own && options.apiserverFlags === undefined)
+    return leaseControlPlane(lender, crd ? 'pools' : 'bare');
+  const cluster = await startControlPlane(options);
+  if (crd) await installCrd(cluster.kubeconfig);
+  return cluster;
 }
 
 /** Runs `kubectl-nodepool ARGS` against the cluster. */

@@ -25,7 +25,7 @@ interface NodeBody {
 }
 
 describe('a running control plane', () => {
-  const cluster = useCluster({ audit: true });
+  const cluster = useCluster({ own: true, audit: true });
 
   test('is ready, on loopback, with a kubeconfig that only its owner reads', async () => {
     const { kubeconfig, server } = cluster();

@@ -20,7 +20,7 @@ import { openTransport, until } from './controller-world.ts';
 const ENDED_EARLY = 'nodes: the server ended the list early, pages are read instead';
 
 describe('a reflector of nodes', () => {
-  const cluster = useCluster();
+  const cluster = useCluster({ own: true });
   afterEach(() => deleteNodes(cluster()));
 
   test('sees what is there, added, changed and deleted, and keeps what the transform keeps', async t => {

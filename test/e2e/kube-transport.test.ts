@@ -20,7 +20,7 @@ import { raw } from '../cluster/raw.ts';
 import { eventually } from './watching.ts';
 
 describe('the transport', () => {
-  const cluster = useCluster();
+  const cluster = useCluster({ own: true });
 
   async function open(t: TestContext, kubeconfig: string, log: string[] = [], concurrency = 8): Promise<Connection> {
     const keep = (level: number, text: () => string) => level <= 6 && log.push(text());

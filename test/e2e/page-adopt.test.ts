@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
-import { allowed, followPage, pageShell, readPage } from './page.ts';
+import { followPage, pageShell, readPage } from './page.ts';
 
 const PAGE = 'docs/commands/adopt.md';
 const group = (name: string) => ({ 'eks.amazonaws.com/nodegroup': name });
@@ -19,10 +19,9 @@ const NODES: NodeSpec[] = [
   { name: 'edge-1', labels: { 'node-role.kubernetes.io/edge': '' } },
 ];
 
-const cluster = useCluster({}, started => createNodes(started, NODES));
+const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
 test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  await allowed(sh, 'kubectl nodepool install');
   await followPage(PAGE, sh);
 });

@@ -12,11 +12,10 @@ const NODES: NodeSpec[] = [
   { name: 'worker-2', labels: { ...role('worker'), tier: 'legacy' } },
 ];
 
-const cluster = useCluster({}, started => createNodes(started, NODES));
+const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
 test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  await allowed(sh, 'kubectl nodepool install');
   await allowed(sh, 'kubectl nodepool create worker --label tier=gold --reconcile');
   await allowed(sh, 'kubectl nodepool create gpu --node-selector accelerator=nvidia --label tier=gpu --reconcile');
   await followPage(PAGE, sh);

@@ -12,7 +12,7 @@ const NODES: NodeSpec[] = [
   ...['gpu-1', 'gpu-2'].map(name => ({ name, labels: role('gpu') })),
 ];
 
-const cluster = useCluster({}, async started => {
+const cluster = useCluster({ crd: true }, async started => {
   await createNodes(started, NODES);
   const runtimeHandlers = ['', 'runc', 'nvidia'].map(name => ({ name }));
   for (const { name } of NODES) {
@@ -22,7 +22,6 @@ const cluster = useCluster({}, async started => {
 
 test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  await allowed(sh, 'kubectl nodepool install');
   await allowed(sh, 'kubectl nodepool create system --label tier=base');
   await allowed(sh, 'kubectl nodepool create gpu --handler nvidia');
   await allowed(sh, 'kubectl nodepool reconcile');

@@ -23,7 +23,7 @@ describe('drain.md', () => {
   let controllers: Controllers | undefined;
   // Hooks run in the order in which they are written: this one before the control plane's end.
   after(async () => controllers?.stop());
-  const cluster = useCluster({}, async started => {
+  const cluster = useCluster({ crd: true, own: true }, async started => {
     await ensureBinaries(CONTROLLER_BINARIES);
     controllers = await startControllers(started);
   });
@@ -31,7 +31,7 @@ describe('drain.md', () => {
   test('prints what it says', { timeout: MOST_MS }, async () => {
     await workload(cluster());
     const sh = await pageShell(cluster(), await readPage(PAGE));
-    await allowed(sh, 'kubectl nodepool install && kubectl nodepool create worker --reconcile');
+    await allowed(sh, 'kubectl nodepool create worker --reconcile');
     await followPage(PAGE, sh, {
       'kubectl nodepool drain worker --delete-emptydir-data': [[/waits for PodDisruptionBudget/, '^C']],
     });

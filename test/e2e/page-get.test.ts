@@ -15,7 +15,6 @@ const NODES: NodeSpec[] = [
 ];
 
 const POOLS = [
-  'kubectl nodepool install',
   'kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia' +
     ' --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
   'kubectl nodepool create worker --label tier=silver',
@@ -33,7 +32,7 @@ const MEANWHILE: Meanwhile = {
   ],
 };
 
-const cluster = useCluster({}, started => createNodes(started, NODES));
+const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 let shell: Shell | undefined;
 
 /** With the pools, once. */

@@ -17,7 +17,6 @@ const NODES: NodeSpec[] = [
   { name: 'node-5' },
 ];
 const BEFORE = [
-  'install',
   'create worker --label tier=batch',
   'create gpu --label tier=gold --taint dedicated=gpu:NoSchedule',
   'reconcile',
@@ -35,7 +34,7 @@ const PODS = [
   { name: 'steadfast-0', ownerReferences: owner('StatefulSet'), tolerations: {} },
 ];
 
-const cluster = useCluster({}, async started => {
+const cluster = useCluster({ crd: true }, async started => {
   await createNodes(started, NODES);
   for (const { tolerations, ...metadata } of PODS) {
     await raw(started).expect('POST', '/api/v1/namespaces/default/pods', {

@@ -23,11 +23,10 @@ const MEANWHILE: Meanwhile = {
   ],
 };
 
-const cluster = useCluster({}, started => createNodes(started, NODES));
+const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
 test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  await allowed(sh, 'kubectl nodepool install');
   await allowed(sh, 'kubectl nodepool create worker --label tier=silver');
   const taint = '--taint nvidia.com/gpu=present:NoSchedule';
   await allowed(

@@ -21,7 +21,7 @@ const USAGE = {
 
 let metrics: MetricsServer | undefined;
 after(() => metrics?.stop());
-const cluster = useCluster({}, started =>
+const cluster = useCluster({ crd: true }, started =>
   createNodes(started, [
     { name: 'gpu-1', labels: role('gpu'), allocatable: GPUS },
     { name: 'gpu-2', labels: role('gpu'), allocatable: GPUS },
@@ -53,7 +53,7 @@ async function populate(): Promise<void> {
 
 test('every command prints what the page says', { timeout: MOST_MS }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  for (const verb of ['install', 'create gpu', 'create worker']) await allowed(sh, `kubectl nodepool ${verb}`);
+  for (const verb of ['create gpu', 'create worker']) await allowed(sh, `kubectl nodepool ${verb}`);
   await populate();
   metrics = await startMetricsServer(cluster(), USAGE);
   await followPage(PAGE, sh);

@@ -11,11 +11,10 @@ const NODES = [
   { name: 'worker-1', labels: role('worker') },
   { name: 'worker-2', labels: role('worker') },
 ];
-const cluster = useCluster({}, started => createNodes(started, NODES));
+const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
 test('wait.md prints what it says', async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  await allowed(sh, 'kubectl nodepool install');
   for (const pool of ['gpu', 'worker']) await allowed(sh, `kubectl nodepool create ${pool} --reconcile`);
   await followPage(PAGE, sh);
 });

@@ -7,12 +7,10 @@ import { createNodes } from '../cluster/nodes.ts';
 import { answering, EXEC_V1, writeKubeconfig, writePlugin } from './login-world.ts';
 import { openTerminal } from './terminal.ts';
 
-const cluster = useCluster({}, async started => {
+const cluster = useCluster({ crd: true }, async started => {
   await createNodes(started, [{ name: 'worker-1', labels: { 'node-role.kubernetes.io/worker': '' } }]);
-  for (const args of [['install'], ['create', 'worker', '--label', 'a=b', '--reconcile']]) {
-    const { code, stderr } = await cli(started, args);
-    assert.equal(code, 0, stderr);
-  }
+  const { code, stderr } = await cli(started, ['create', 'worker', '--label', 'a=b', '--reconcile']);
+  assert.equal(code, 0, stderr);
 });
 
 test('it gets no keys, and what it says does not tear the screen', async t => {

@@ -11,7 +11,7 @@ import { smallCluster } from './view-world.ts';
 import { eventually } from './watching.ts';
 import { role, useWorld } from './world.ts';
 
-const world = useWorld();
+const world = useWorld({ own: true });
 const { cluster } = world;
 const { refused } = verbsOf(cluster);
 

@@ -10,7 +10,7 @@ import { verbsOf } from './verbs.ts';
 import { eventually } from './watching.ts';
 import { role, useWorld } from './world.ts';
 
-const world = useWorld();
+const world = useWorld({ own: true });
 const { cluster } = world;
 const { refused } = verbsOf(cluster);
 

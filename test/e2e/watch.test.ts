@@ -8,7 +8,7 @@ import { raw } from '../cluster/raw.ts';
 import { eventually, startWatching } from './watching.ts';
 import { role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
+const world = useWorld({ own: true, audit: true });
 const TAINT = { key: 'dedicated', value: 'w', effect: 'NoSchedule' } as const;
 const label = async (node: string, key: string) => (await world.node(node)).metadata.labels[key];
 

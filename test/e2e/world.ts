@@ -6,8 +6,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { readCrd } from '../../src/cli/manifests.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import {
@@ -22,8 +20,8 @@ import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts'
 import { findPools } from '../../src/operations/propose-deletion.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
-import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane.ts';
-import { useCluster } from '../cluster/harness.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { type ClusterOptions, useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from './watching.ts';
@@ -70,13 +68,8 @@ export interface World {
 }
 
 /** One world a test file; nodes, pools, RuntimeClasses and events are gone before every test. */
-export function useWorld(options: ControlPlaneOptions = {}): World {
-  const cluster = useCluster(options, async () => {
-    const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
-    const { crd } = await connection();
-    await crd.apply(object, { dryRun: false });
-    await crd.waitUntilEstablished(30_000);
-  });
+export function useWorld(options: ClusterOptions = {}): World {
+  const cluster = useCluster({ ...options, crd: true });
   const open = new Map<boolean, Promise<Connection>>();
   const warnings: string[] = [];
   const api = () => raw(cluster());

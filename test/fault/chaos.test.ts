@@ -6,7 +6,7 @@ import { nextCommand } from './chaos-commands.ts';
 import { seeded } from './random.ts';
 import { useFaults } from './world.ts';
 
-const world = useFaults();
+const world = useFaults({ own: true });
 const SEED = 14;
 
 test('commands and watches that are killed, rivals and others end where they should', { timeout: 300_000 }, async t => {

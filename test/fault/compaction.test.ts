@@ -17,7 +17,7 @@ import { converged, startChild, useFaults } from './world.ts';
 const NODES = '/api/v1/nodes';
 const MANY = 600;
 
-const world = useFaults({ apiserverFlags: ['--watch-cache=false'] });
+const world = useFaults({ own: true, apiserverFlags: ['--watch-cache=false'] });
 
 const isReleased = ({ metadata }: LiveNode) => metadata.labels.tier === undefined;
 const byPath = (requests: Asked[]) =>

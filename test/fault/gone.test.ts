@@ -8,7 +8,7 @@ import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
 import { useFaults } from './world.ts';
 
-const world = useFaults();
+const world = useFaults({ own: true });
 
 row(
   {

@@ -1,7 +1,8 @@
 /** Two processes, of which one is halted for longer than its lease while it has work, and goes on. */
+
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { auditLines } from '../cluster/audit.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { raw } from '../cluster/raw.ts';
 import { eventually } from '../e2e/watching.ts';
@@ -37,8 +38,7 @@ async function labelled(): Promise<number> {
 
 /** Writes that the user asked the server for after a moment of the time of day. Leases are left out. */
 async function writesAfter(user: string, moment: number): Promise<string[]> {
-  const { auditLog = '' } = world.cluster();
-  const lines = (await readFile(auditLog, 'utf8')).split('\n').filter(line => line !== '');
+  const lines = await auditLines(world.cluster());
   return lines
     .map(line => JSON.parse(line))
     .filter(event => event.user.username === user && !/^(get|list|watch)$/.test(event.verb))

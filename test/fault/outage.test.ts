@@ -9,7 +9,7 @@ import { change } from './scenario.ts';
 import { drop } from './treatments.ts';
 import { useFaults } from './world.ts';
 
-const world = useFaults();
+const world = useFaults({ own: true });
 const AWAY_MS = 60_000;
 const [FIRST_MS, CAP_MS] = [800, 15_000];
 

@@ -14,7 +14,7 @@ import { converged, startChild, useFaults } from './world.ts';
 
 const FAULT = 'etcd restored from a backup';
 const RESTORED = /etcd was restored from a backup/;
-const world = useFaults();
+const world = useFaults({ own: true });
 
 /** Gives what puts the cluster back to where it is now, and the model of it. */
 async function backUp(model: Model): Promise<() => Promise<Model>> {

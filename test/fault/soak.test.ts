@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { soak } from './soak.ts';
 import { useFaults } from './world.ts';
 
-const world = useFaults();
+const world = useFaults({ own: true });
 
 test('random faults and changes end where they should', { timeout: 300_000 }, async t => {
   const seed = Math.floor(Math.random() * 1_000_000);

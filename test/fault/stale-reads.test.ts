@@ -22,7 +22,7 @@ const NODES = '/api/v1/nodes';
 /** Time for the product to do what it must not do. What it does, it does within a second. */
 const TEMPTATION_MS = 6_000;
 
-const world = useFaults();
+const world = useFaults({ own: true });
 
 /** The second API server, which has heard of all that the model has. Its cache of `what` is frozen with the link. */
 async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {

@@ -1,7 +1,8 @@
 /** A control plane with the NodePool resource, for tests that put a proxy before it and the product behind that. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ControlPlane, ControlPlaneOptions } from '../cluster/control-plane.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import type { ClusterOptions } from '../cluster/harness.ts';
 import { useWorld, type World } from '../e2e/world.ts';
 import { isReconcileWrite } from './asked.ts';
 import { type Child, startChild } from './child.ts';
@@ -26,7 +27,7 @@ const QUIET_MS = 300;
 const POLL_MS = 50;
 
 /** As useWorld, with an audit log. */
-export function useFaults(options: ControlPlaneOptions = {}): FaultWorld {
+export function useFaults(options: ClusterOptions = {}): FaultWorld {
   const world = useWorld({ audit: true, ...options });
   return {
     ...world,

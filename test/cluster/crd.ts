@@ -1,0 +1,13 @@
+/** The NodePool resource in a control plane, as `kubectl nodepool install` brings it there. */
+import { fileURLToPath } from 'node:url';
+import { readCrd } from '../../src/cli/manifests.ts';
+import { connect } from '../../src/kube/connect.ts';
+
+/** Resolves when the API server serves pools. @param kubeconfig path of the administrator's */
+export async function installCrd(kubeconfig: string): Promise<void> {
+  const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
+  const { crd, close } = await connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
+  await crd.apply(object, { dryRun: false });
+  await crd.waitUntilEstablished(30_000);
+  close();
+}

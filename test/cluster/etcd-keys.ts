@@ -1,0 +1,59 @@
+/** All that an API server keeps in its etcd, over etcd's JSON gateway: what is there, and back to what was there. */
+
+/** A key's revision, and its value in base64. */
+interface Kept {
+  revision: string;
+  value: string;
+}
+
+/** By key. Keys and values are in base64, as the gateway has them. */
+export type Keys = ReadonlyMap<string, Kept>;
+
+interface KeyValue {
+  key: string;
+  mod_revision: string;
+  value?: string;
+}
+
+const encode = (text: string) => Buffer.from(text).toString('base64');
+const decode = (text: string) => Buffer.from(text, 'base64').toString('utf8');
+const ALL = { key: encode('\0'), range_end: encode('\0') };
+/** Written by the API server itself, again and again. */
+const ITS_OWN =
+  /^\/registry\/(masterleases|ranges|peerserverleases|leases\/kube-system\/apiserver|endpointslices\/default\/kubernetes|services\/endpoints\/default\/kubernetes)/;
+/** What it serves follows from these. */
+const SERVED = /^\/registry\/apiextensions\.k8s\.io\//;
+/** etcd takes 128 in one transaction. */
+const MOST_AT_ONCE = 100;
+
+/** @param etcd http://HOST:PORT */
+export async function readKeys(etcd: string): Promise<Keys> {
+  const { kvs = [] } = (await ask(etcd, 'range', ALL)) as { kvs?: KeyValue[] };
+  return new Map(kvs.map(({ key, mod_revision: revision, value = '' }) => [key, { revision, value }]));
+}
+
+/**
+ * Deletes what was added since and puts back what was changed or deleted; the API server sees both as any change.
+ * False, with nothing done, when CRDs have changed: the API server may serve for a while what was before.
+ */
+export async function restoreKeys(etcd: string, before: Keys): Promise<boolean> {
+  const { kvs = [] } = (await ask(etcd, 'range', { ...ALL, keys_only: true })) as { kvs?: KeyValue[] };
+  const isMeant = (key: string) => !ITS_OWN.test(decode(key));
+  const now = new Map(kvs.map(({ key, mod_revision }) => [key, mod_revision]));
+  const added = [...now.keys()].filter(key => isMeant(key) && !before.has(key));
+  const changed = [...before].filter(([key, { revision }]) => isMeant(key) && now.get(key) !== revision);
+  if ([...added, ...changed.map(([key]) => key)].some(key => SERVED.test(decode(key)))) return false;
+  const operations = [
+    ...added.map(key => ({ request_delete_range: { key } })),
+    ...changed.map(([key, { value }]) => ({ request_put: { key, value } })),
+  ];
+  for (let at = 0; at < operations.length; at += MOST_AT_ONCE)
+    await ask(etcd, 'txn', { success: operations.slice(at, at + MOST_AT_ONCE) });
+  return true;
+}
+
+async function ask(etcd: string, path: string, body: object): Promise<unknown> {
+  const response = await fetch(`${etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+}

@@ -1,0 +1,79 @@
+/**
+ * Lends control planes to the test files of one run, each to one file at a time: starting one takes three seconds of both
+ * cores. What a file left in it is undone before the next file gets it (etcd-keys.ts).
+ *
+ * Over a socket: a file sends the kind it wants, gets a line of JSON (lease.ts), and gives the control plane back by
+ * ending the connection, as its process does in any case.
+ */
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { installCrd } from './crd.ts';
+import { type Keys, readKeys, restoreKeys } from './etcd-keys.ts';
+import { LEASE_KINDS, type Lease, type LeaseKind } from './lease.ts';
+
+/** For what the API server holds in memory to follow its etcd, as admission policies. */
+const FOLLOWS_MS = 300;
+
+interface Lent {
+  kind: LeaseKind;
+  plane: ControlPlane;
+  /** What it had when it was new. */
+  keys: Keys;
+}
+
+export interface Lender {
+  /** Ends all control planes. */
+  stop(): Promise<void>;
+}
+
+/** @param path of the socket */
+export async function startLender(path: string): Promise<Lender> {
+  const free: Lent[] = [];
+  const started = new Set<Promise<ControlPlane>>();
+
+  async function start(kind: LeaseKind): Promise<Lent> {
+    const starting = startControlPlane({ audit: true });
+    started.add(starting);
+    const plane = await starting;
+    if (kind === 'pools') await installCrd(plane.kubeconfig);
+    return { kind, plane, keys: await readKeys(plane.etcdUrl) };
+  }
+
+  async function lend(kind: LeaseKind, socket: Socket): Promise<void> {
+    const at = free.findIndex(one => one.kind === kind);
+    const lent = at === -1 ? await start(kind) : (free.splice(at, 1)[0] as Lent);
+    const { server, etcdUrl, ca, admin, authority, auditLog = '', kubectl, pids } = lent.plane;
+    const { cert, key, commonName } = authority;
+    const lease: Lease = { server, etcdUrl, ca, admin, authority: { cert, key, commonName }, auditLog, kubectl, pids };
+    const back = () => takeBack(lent);
+    socket.once('close', back);
+    socket.write(`${JSON.stringify(lease)}\n`);
+  }
+
+  async function takeBack(lent: Lent): Promise<void> {
+    const isAsNew = await restoreKeys(lent.plane.etcdUrl, lent.keys).catch(() => false);
+    await sleep(FOLLOWS_MS);
+    if (isAsNew) free.push(lent);
+    else await lent.plane.stop();
+  }
+
+  const server = createServer(socket => {
+    socket.on('error', () => {});
+    socket.setEncoding('utf8').once('data', (asked: string) => {
+      const kind = LEASE_KINDS.find(known => known === asked.trim());
+      if (kind === undefined) socket.destroy();
+      else lend(kind, socket).catch((error: Error) => socket.end(`${JSON.stringify({ error: error.message })}\n`));
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, resolve);
+  });
+  return {
+    async stop() {
+      server.close();
+      await Promise.all([...started].map(async starting => (await starting.catch(() => undefined))?.stop()));
+    },
+  };
+}
