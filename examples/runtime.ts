@@ -33,8 +33,7 @@ export interface Runtime {
 
 /**
  * A connection as kubectl would make it, told by `--kubeconfig`, `KUBECONFIG`, `~/.kube/config` or the pod's service
- * account. The log goes
- * to stderr, a line an entry. `-v 4` shows debug entries, `-v 6` requests too.
+ * account. The log goes to stderr, a line an entry. `-v 4` shows debug entries, `-v 6` requests too.
  * @param name of the controller, for events and for the User-Agent
  */
 export function open(name: string): Runtime {
