@@ -2,22 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import { EventsV1Api, KubeConfig } from '@kubernetes/client-node';
 import { systemClock } from '../src/controller/clock.ts';
 import { type Log, messageOf } from '../src/controller/log.ts';
 import { Manager, type ManagerOptions } from '../src/controller/manager.ts';
 import { Recorder } from '../src/controller/recorder.ts';
 import { Reflector } from '../src/controller/reflector.ts';
 import { type IndexFunction, Store } from '../src/controller/store.ts';
-import { loadCredentials } from '../src/kube/auth/credentials.ts';
-import { loadAccess } from '../src/kube/auth/kubeconfig.ts';
-import { Api } from '../src/kube/resources/api.ts';
-import { eventSink } from '../src/kube/resources/event-sink.ts';
-import type { Resource } from '../src/kube/resources/resource.ts';
-import { listWatch } from '../src/kube/resources/watch.ts';
-import { Transport } from '../src/kube/transport/transport.ts';
+import { Connection, listWatch } from './client-node.ts';
+import { eventSink } from './event-sink.ts';
 
-/** As in the product: debug lines from -v 4 on; client-go's numbers for requests, 6 and 8. */
+/** As in the product: debug lines from -v 4 on, requests from client-go's number on. */
 const DEBUG_VERBOSITY = 4;
+const REQUEST_VERBOSITY = 6;
 
 /** The part of an object's metadata that the examples use. */
 export interface Metadata {
@@ -30,14 +27,13 @@ export interface Metadata {
 
 export interface Runtime {
   name: string;
-  transport: Transport;
-  api: Api;
+  connection: Connection;
   log: Log;
 }
 
 /**
- * A connection as kubectl would make it, told by `--kubeconfig`, `KUBECONFIG` or the pod's service account. The log goes
- * to stderr, a line an entry. `-v 4` shows debug entries, `-v 6` requests too.
+ * A connection as kubectl would make it, told by `--kubeconfig`, `KUBECONFIG`, `~/.kube/config` or the pod's service
+ * account. The log goes to stderr, a line an entry. `-v 4` shows debug entries, `-v 6` requests too.
  * @param name of the controller, for events and for the User-Agent
  */
 export function open(name: string): Runtime {
@@ -48,35 +44,37 @@ export function open(name: string): Runtime {
   const write = (level: string, text: string) => {
     process.stderr.write(`${new Date().toISOString()} ${level.padEnd(7)} ${text.replaceAll('\n', ' ')}\n`);
   };
-  const access = loadAccess({
-    ...(values.kubeconfig === undefined ? {} : { kubeconfig: values.kubeconfig }),
-    env: process.env,
-  });
-  const transport = new Transport({
-    access,
-    credentials: () => loadCredentials(access, { env: process.env }),
-    userAgent: name,
-    env: process.env,
-    clock: systemClock,
-    log: (level, text) => level <= verbosity && write('debug', text()),
-  });
+  const load = () => {
+    const config = new KubeConfig();
+    if (values.kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(values.kubeconfig);
+    return config;
+  };
+  const trace = (line: string) => {
+    if (verbosity >= REQUEST_VERBOSITY) write('debug', line);
+  };
   const log: Log = (level, message) => {
     if (level !== 'debug' || verbosity >= DEBUG_VERBOSITY) write(level, message);
   };
-  return { name, transport, api: new Api(transport, () => new Date()), log };
+  return { name, connection: new Connection(load, name, trace), log };
 }
 
-/** A cache of the objects of a resource; `keep` picks of each what is used. `query` narrows it, as `{ labelSelector }`. */
+/**
+ * A cache of the objects of a resource.
+ * @param path as `/apis/apps/v1/deployments`
+ * @param keep picks of each object what is used
+ * @param query narrows it, as `{ labelSelector }`
+ */
 export function follow<T>(
-  { transport, log }: Runtime,
-  resource: Resource,
+  { connection, log }: Runtime,
+  path: string,
   keep: (raw: T) => T,
   query: Record<string, string> = {},
   indices: Record<string, IndexFunction<T>> = {},
 ): Reflector<T> {
   return new Reflector<T>({
-    name: resource.plural,
-    source: listWatch(transport, resource, query),
+    name: path.slice(path.lastIndexOf('/') + 1),
+    source: listWatch(connection, path, query),
     transform: raw => keep(raw as T),
     store: new Store<T>(indices),
     clock: systemClock,
@@ -86,9 +84,9 @@ export function follow<T>(
 }
 
 /** Events go to the log and to the API server. */
-export function createRecorder({ name, transport, log }: Runtime): Recorder {
+export function createRecorder({ name, connection, log }: Runtime): Recorder {
   return new Recorder({
-    sink: eventSink(transport, name, `${name}-${hostname()}`),
+    sink: eventSink(connection.client(EventsV1Api), name, `${name}-${hostname()}`),
     clock: systemClock,
     wall: () => new Date(),
     random: Math.random,
@@ -99,7 +97,7 @@ export function createRecorder({ name, transport, log }: Runtime): Recorder {
 
 /** Runs until SIGINT or SIGTERM; a second one ends it at once. The exit code is 0 when everything ended as it should. */
 export async function run(
-  { transport, log }: Runtime,
+  { log }: Runtime,
   parts: Pick<ManagerOptions, 'caches' | 'controllers' | 'recorder'>,
 ): Promise<void> {
   const manager = new Manager({ ...parts, clock: systemClock, log });
@@ -108,7 +106,6 @@ export async function run(
     log('error', messageOf(error));
     return 'aborted' as const;
   });
-  transport.close();
   log('info', `the end: ${end}`);
   process.exit(end === 'stopped' ? 0 : 1);
 }

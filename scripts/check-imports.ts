@@ -1,5 +1,5 @@
 /** Fails on an import against the direction of the rooms (docs/architecture.md). Cycles are Biome's noImportCycles. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -77,6 +77,9 @@ const PACKAGES: Record<string, string[]> = {
   react: ['view'],
 };
 
+/** They show that the runtime works without the rest of the product, with the client that everybody has. */
+const EXAMPLES_RULE = 'examples/ import src/controller/, @kubernetes/client-node and node: modules alone';
+
 const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const BARE = /^import\s*['"]([^'"]+)['"]/gm;
 const DYNAMIC = /\bimport\(\s*(?:['"`]([^'"`$]+)['"`]\s*\))?/g;
@@ -89,9 +92,12 @@ interface Import {
   kind: 'value' | 'type' | 'dynamic';
 }
 
-/** The wrong arrows below a directory that has src/, a line each. */
+/** The wrong arrows below a directory that has src/ or examples/, a line each. */
 export function checkImports(root: string): string[] {
-  const src = join(root, 'src');
+  return [...checkSources(join(root, 'src')), ...checkExamples(join(root, 'examples'))];
+}
+
+function checkSources(src: string): string[] {
   return sourceFiles(src).flatMap(file => {
     const source = readFileSync(join(src, file), 'utf8');
     const lines = codeOf(source);
@@ -115,14 +121,27 @@ export function checkImports(root: string): string[] {
   });
 }
 
+function checkExamples(examples: string): string[] {
+  return sourceFiles(examples).flatMap(file =>
+    importsOf(readFileSync(join(examples, file), 'utf8')).flatMap(({ specifier }) => {
+      const target = specifier.startsWith('.')
+        ? join('examples', dirname(file), specifier).replaceAll('\\', '/')
+        : specifier;
+      const isAllowed = /^(?:examples\/|src\/controller\/|node:|@kubernetes\/client-node$)/.test(target);
+      return isAllowed ? [] : [`examples/${file} -> ${target}: ${EXAMPLES_RULE}`];
+    }),
+  );
+}
+
 /** The lines that are no comment. */
 function codeOf(source: string): string[] {
   return source.split('\n').filter(line => !/^\s*(?:\*|\/\/|\/\*)/.test(line));
 }
 
-/** The files of src/, with forward slashes, sorted. */
-function sourceFiles(src: string): string[] {
-  const files = readdirSync(src, { recursive: true }).map(file => String(file).replaceAll('\\', '/'));
+/** The files of a folder, with forward slashes, sorted; none of one that is not there. */
+function sourceFiles(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder, { recursive: true }).map(file => String(file).replaceAll('\\', '/'));
   return files.filter(file => file.endsWith('.ts')).sort();
 }
 

@@ -2,15 +2,15 @@
  * The pattern of every controller: a cache, a queue of keys, workers. It brings Count objects to their spec; what that
  * would mean is left open here, as in any skeleton: the two places for it are marked by their log lines.
  */
+import { CustomObjectsApi } from '@kubernetes/client-node';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
 import { WorkQueue } from '../../src/controller/work-queue.ts';
-import { MERGE_PATCH } from '../../src/kube/resources/api.ts';
-import type { Resource } from '../../src/kube/resources/resource.ts';
+import { MERGE_PATCH } from '../client-node.ts';
 import { createRecorder, follow, type Metadata, open, run } from '../runtime.ts';
 
 const WORKERS = 2;
-const COUNTS: Resource = { group: 'demo.mark8s.io', version: 'v1', plural: 'counts', kind: 'Count' };
+const COUNTS = { group: 'demo.mark8s.io', version: 'v1', plural: 'counts' };
 
 interface Count {
   metadata: Metadata;
@@ -19,8 +19,9 @@ interface Count {
 }
 
 const runtime = open('count-controller');
-const { api, log } = runtime;
-const counts = follow<Count>(runtime, COUNTS, ({ metadata, spec, status }) => ({
+const { connection, log } = runtime;
+const api = connection.client(CustomObjectsApi);
+const counts = follow<Count>(runtime, '/apis/demo.mark8s.io/v1/counts', ({ metadata, spec, status }) => ({
   metadata,
   spec,
   ...(status === undefined ? {} : { status }),
@@ -51,17 +52,14 @@ async function sync(key: string): Promise<ReconcileResult> {
   return write(count);
 }
 
-/** Tells that this generation is done, in the status and by an event. Again later when somebody else was faster. */
+/**
+ * Tells that this generation is done, in the status and by an event. The server refuses it when somebody else was faster
+ * or the object is gone: then the key comes again, and what the cache has by then is looked at.
+ */
 async function write({ metadata }: Count): Promise<ReconcileResult> {
   const { name, namespace = '', uid, generation, resourceVersion } = metadata;
-  const { kind } = await api.patch({ ...COUNTS, namespace }, name, {
-    contentType: MERGE_PATCH,
-    subresource: 'status',
-    body: { metadata: { resourceVersion }, status: { healthy: true, observedGeneration: generation } },
-    replayable: true,
-  });
-  if (kind === 'gone') return { kind: 'done' };
-  if (kind === 'conflict') return { kind: 'error', error: new Error('it changed meanwhile') };
+  const body = { metadata: { resourceVersion }, status: { healthy: true, observedGeneration: generation } };
+  await api.patchNamespacedCustomObjectStatus({ ...COUNTS, namespace, name, body }, MERGE_PATCH);
   recorder.event({
     regarding: { apiVersion: 'demo.mark8s.io/v1', kind: 'Count', namespace, name, uid },
     type: 'Normal',

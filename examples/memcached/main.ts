@@ -3,22 +3,13 @@
  * in its status. What is deleted with a Memcached, the cluster's garbage collector deletes.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { AppsV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
 import { WorkQueue } from '../../src/controller/work-queue.ts';
-import { MERGE_PATCH } from '../../src/kube/resources/api.ts';
+import { MERGE_PATCH } from '../client-node.ts';
 import { follow, open, run } from '../runtime.ts';
-import {
-  DEPLOYMENTS,
-  type Deployment,
-  deploymentFor,
-  MEMCACHEDS,
-  type Memcached,
-  ownerOf,
-  PODS,
-  type Pod,
-  SELECTOR,
-} from './objects.ts';
+import { type Deployment, deploymentFor, MEMCACHEDS, type Memcached, ownerOf, type Pod, SELECTOR } from './objects.ts';
 
 const WORKERS = 2;
 /** After a write: pods need their time, and their events may come sooner. */
@@ -26,19 +17,27 @@ const LOOK_AGAIN_MS = 60_000;
 const OURS = { labelSelector: SELECTOR };
 
 const runtime = open('memcached-controller');
-const { api, log } = runtime;
-const memcacheds = follow<Memcached>(runtime, MEMCACHEDS, ({ metadata, spec, status }) => ({
-  metadata,
-  spec,
-  ...(status === undefined ? {} : { status }),
-}));
+const { connection, log } = runtime;
+const apps = connection.client(AppsV1Api);
+const customObjects = connection.client(CustomObjectsApi);
+const memcacheds = follow<Memcached>(
+  runtime,
+  '/apis/cache.example.com/v1alpha1/memcacheds',
+  ({ metadata, spec, status }) => ({
+    metadata,
+    spec,
+    ...(status === undefined ? {} : { status }),
+  }),
+);
 const deployments = follow<Deployment>(
   runtime,
-  DEPLOYMENTS,
+  '/apis/apps/v1/deployments',
   ({ metadata, spec: { replicas = 1 } }) => ({ metadata, spec: { replicas } }),
   OURS,
 );
-const pods = follow<Pod>(runtime, PODS, ({ metadata }) => ({ metadata }), OURS, { owner: pod => [ownerOf(pod)] });
+const pods = follow<Pod>(runtime, '/api/v1/pods', ({ metadata }) => ({ metadata }), OURS, {
+  owner: pod => [ownerOf(pod)],
+});
 const queue = new WorkQueue({ clock: systemClock });
 
 // A Deployment has the name of its Memcached; a pod names it in a label, which may have changed.
@@ -56,16 +55,17 @@ async function reconcile(key: string): Promise<ReconcileResult> {
   const deployment = deployments.store.get(key)?.object;
   if (deployment === undefined) return create(key, memcached);
   if (!deployment.metadata.ownerReferences?.some(({ uid }) => uid === memcached.metadata.uid)) {
-    return failed('the Deployment of this name belongs to somebody else');
+    return { kind: 'error', error: new Error('the Deployment of this name belongs to somebody else') };
   }
   if (deployment.spec.replicas !== memcached.spec.size) return scale(key, memcached, deployment);
   return writeStatus(key, memcached);
 }
 
+// What the server refuses is thrown: the key comes again later, and the caches have what is there by then.
+
 async function create(key: string, memcached: Memcached): Promise<ReconcileResult> {
-  const { name, namespace = '' } = memcached.metadata;
-  const { kind } = await api.create({ ...DEPLOYMENTS, namespace }, deploymentFor(memcached), name);
-  if (kind === 'exists') return failed('there is a Deployment of this name, not ours or not in the cache yet');
+  const { namespace = '' } = memcached.metadata;
+  await apps.createNamespacedDeployment({ namespace, body: deploymentFor(memcached) });
   log('info', `${key}: Deployment created`);
   return { kind: 'requeueAfter', ms: LOOK_AGAIN_MS };
 }
@@ -73,9 +73,7 @@ async function create(key: string, memcached: Memcached): Promise<ReconcileResul
 async function scale(key: string, { spec }: Memcached, { metadata }: Deployment): Promise<ReconcileResult> {
   const { name, namespace = '', uid } = metadata;
   const body = { metadata: { uid }, spec: { replicas: spec.size } };
-  const request = { contentType: MERGE_PATCH, body, replayable: true };
-  const { kind } = await api.patch({ ...DEPLOYMENTS, namespace }, name, request);
-  if (kind !== 'written') return failed('the Deployment changed meanwhile');
+  await apps.patchNamespacedDeployment({ name, namespace, body }, MERGE_PATCH);
   log('info', `${key}: Deployment scaled to ${spec.size}`);
   return { kind: 'requeueAfter', ms: LOOK_AGAIN_MS };
 }
@@ -86,15 +84,9 @@ async function writeStatus(key: string, { metadata, status }: Memcached): Promis
   const nodes = alive.map(({ object }) => object.metadata.name).sort();
   if (isDeepStrictEqual(nodes, status?.nodes)) return { kind: 'done' };
   const body = { metadata: { uid }, status: { nodes } };
-  const request = { contentType: MERGE_PATCH, body, subresource: 'status', replayable: true };
-  const { kind } = await api.patch({ ...MEMCACHEDS, namespace }, name, request);
-  if (kind === 'conflict') return failed('it changed meanwhile');
+  await customObjects.patchNamespacedCustomObjectStatus({ ...MEMCACHEDS, namespace, name, body }, MERGE_PATCH);
   log('info', `${key}: the status names ${nodes.length} pods`);
   return { kind: 'done' };
-}
-
-function failed(why: string): ReconcileResult {
-  return { kind: 'error', error: new Error(why) };
 }
 
 const controller = new Controller({ name: 'memcached', queue, workers: WORKERS, reconcile, clock: systemClock, log });

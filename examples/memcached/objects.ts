@@ -1,15 +1,8 @@
 /** The objects that the controller reads and makes, with the fields it uses. */
-import type { Resource } from '../../src/kube/resources/resource.ts';
+import type { V1Deployment } from '@kubernetes/client-node';
 import type { Metadata } from '../runtime.ts';
 
-export const MEMCACHEDS: Resource = {
-  group: 'cache.example.com',
-  version: 'v1alpha1',
-  plural: 'memcacheds',
-  kind: 'Memcached',
-};
-export const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
-export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const MEMCACHEDS = { group: 'cache.example.com', version: 'v1alpha1', plural: 'memcacheds' };
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 const INSTANCE_LABEL = 'app.kubernetes.io/instance';
@@ -37,7 +30,7 @@ export function ownerOf({ metadata: { namespace = '', labels } }: Pod): string {
 }
 
 /** The Deployment as it is created. It goes when its owner goes. */
-export function deploymentFor({ metadata: { name, namespace, uid }, spec: { size } }: Memcached) {
+export function deploymentFor({ metadata: { name, uid }, spec: { size } }: Memcached): V1Deployment {
   const labels = { [NAME_LABEL]: 'memcached', [INSTANCE_LABEL]: name };
   const owner = { apiVersion: 'cache.example.com/v1alpha1', kind: 'Memcached', name, uid, controller: true };
   const container = {
@@ -49,7 +42,7 @@ export function deploymentFor({ metadata: { name, namespace, uid }, spec: { size
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name, namespace, labels, ownerReferences: [owner] },
+    metadata: { name, labels, ownerReferences: [owner] },
     spec: {
       replicas: size,
       selector: { matchLabels: labels },

@@ -2,12 +2,12 @@
  * Counts the pods of the cluster: every 10 s their number becomes a label of each control-plane node, and each pod gets
  * an event that tells it. Nothing is asked of the server for counting: the pods come from a cache.
  */
+import { CoreV1Api } from '@kubernetes/client-node';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../src/controller/controller.ts';
 import { messageOf } from '../../src/controller/log.ts';
 import { WorkQueue } from '../../src/controller/work-queue.ts';
-import { MERGE_PATCH } from '../../src/kube/resources/api.ts';
-import { NODES, type Resource } from '../../src/kube/resources/resource.ts';
+import { MERGE_PATCH } from '../client-node.ts';
 import { createRecorder, follow, type Metadata, open, run } from '../runtime.ts';
 
 const LABEL = 'hopegi/pod-count';
@@ -15,8 +15,6 @@ const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const PERIOD_MS = 10_000;
 /** There is one thing to do, and this is its key. */
 const ALL_PODS = 'all pods';
-
-const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
 
 interface Pod {
   metadata: Metadata;
@@ -27,11 +25,14 @@ interface Node {
 }
 
 const runtime = open('pod-count');
-const { api, log } = runtime;
-const pods = follow<Pod>(runtime, PODS, ({ metadata: { name, namespace = '', uid, resourceVersion } }) => ({
+const { connection, log } = runtime;
+const api = connection.client(CoreV1Api);
+const pods = follow<Pod>(runtime, '/api/v1/pods', ({ metadata: { name, namespace = '', uid, resourceVersion } }) => ({
   metadata: { name, namespace, uid, resourceVersion },
 }));
-const nodes = follow<Node>(runtime, NODES, ({ metadata }) => ({ metadata }), { labelSelector: CONTROL_PLANE });
+const nodes = follow<Node>(runtime, '/api/v1/nodes', ({ metadata }) => ({ metadata }), {
+  labelSelector: CONTROL_PLANE,
+});
 const recorder = createRecorder(runtime);
 const queue = new WorkQueue({ clock: systemClock });
 
@@ -45,7 +46,7 @@ async function countPods(): Promise<ReconcileResult> {
   for (const { object } of [...nodes.store.items()]) {
     const { name, labels } = object.metadata;
     if (labels?.[LABEL] === count) continue;
-    await label(name, count).catch((error: unknown) => log('error', messageOf(error)));
+    await label(name, count).catch((error: unknown) => log('error', `node ${name}: ${messageOf(error)}`));
   }
   for (const { name, namespace = '', uid } of found) {
     recorder.event({
@@ -62,8 +63,8 @@ async function countPods(): Promise<ReconcileResult> {
 async function label(node: string, count: string): Promise<void> {
   // Only the label is sent: whatever others change on the node at the same time stays.
   const body = { metadata: { labels: { [LABEL]: count } } };
-  const { kind } = await api.patch(NODES, node, { contentType: MERGE_PATCH, body, replayable: true });
-  log('info', `node ${node}: ${kind === 'written' ? `${LABEL}=${count}` : kind}`);
+  await api.patchNode({ name: node, body }, MERGE_PATCH);
+  log('info', `node ${node}: ${LABEL}=${count}`);
 }
 
 queue.add(ALL_PODS);

@@ -128,6 +128,18 @@ describe('a wrong arrow is named', () => {
       "import { b } from '../nodepool/b.ts';",
       'src/utils/a.ts -> src/nodepool/b.ts: utils/ is not in the table of scripts/check-imports.ts',
     ],
+    [
+      'the own client in an example',
+      'examples/count/main.ts',
+      "import { Api } from '../../src/kube/resources/api.ts';",
+      'examples/count/main.ts -> src/kube/resources/api.ts: examples/ import src/controller/, @kubernetes/client-node and node: modules alone',
+    ],
+    [
+      'another package in an example',
+      'examples/runtime.ts',
+      "import yaml from 'js-yaml';",
+      'examples/runtime.ts -> js-yaml: examples/ import src/controller/, @kubernetes/client-node and node: modules alone',
+    ],
   ];
   for (const [name, file, text, expected] of cases) {
     test(name, t => assert.deepEqual(checkImports(project(t, { [file]: text })), [expected]));
@@ -142,6 +154,8 @@ test('right arrows pass', t => {
     'src/kube/connect.ts':
       "import { KubeConfig } from '@kubernetes/client-node';\nimport type { ClusterPort } from '../reconciler/ports.ts';",
     'src/commands/index.ts': "export const verbs = { get: () => import('./get.ts') };",
+    'examples/count/main.ts':
+      "import { hostname } from 'node:os';\nimport { KubeConfig } from '@kubernetes/client-node';\nimport { systemClock } from '../../src/controller/clock.ts';\nimport { open } from '../runtime.ts';",
     'src/nodepool/a.ts':
       "// import { x } from '../cli/io.ts';\nimport { b } from './b.ts';\n/** await import('../kube/b.ts') */",
   });

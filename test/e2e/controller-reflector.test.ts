@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeConfig } from '@kubernetes/client-node';
+import * as example from '../../examples/client-node.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Reflector } from '../../src/controller/reflector.ts';
 import type { Source, WatchOptions } from '../../src/controller/source.ts';
@@ -9,7 +11,6 @@ import { Store, type StoreEvent } from '../../src/controller/store.ts';
 import { toNode } from '../../src/kube/resources/nodes.ts';
 import { NODES } from '../../src/kube/resources/resource.ts';
 import { listWatch } from '../../src/kube/resources/watch.ts';
-import type { Transport } from '../../src/kube/transport/transport.ts';
 import type { Node } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { useCluster } from '../cluster/harness.ts';
@@ -19,7 +20,11 @@ import { openTransport, until } from './controller-world.ts';
 
 const ENDED_EARLY = 'nodes: the server ended the list early, pages are read instead';
 
-describe('a reflector of nodes', () => {
+/** Nodes from a server, and what ends their connections. */
+type Open = (cluster: ControlPlane, query: Record<string, string>) => { source: Source; close(): void };
+
+const casesOn = (open: Open) => () => {
+  const start = startOn.bind(undefined, open);
   const cluster = useCluster({ own: true });
   afterEach(() => deleteNodes(cluster()));
 
@@ -161,7 +166,28 @@ describe('a reflector of nodes', () => {
     await raw(cluster()).expect('POST', '/api/v1/nodes', nodeObject({ name: 'late' }));
     assert.equal(world.reflector.store.get('late'), undefined);
   });
-});
+};
+
+describe(
+  'a reflector of nodes',
+  casesOn((cluster, query) => {
+    const transport = openTransport(cluster);
+    return { source: listWatch(transport, NODES, query), close: () => transport.close() };
+  }),
+);
+
+describe(
+  'a reflector of nodes on client-node',
+  casesOn(({ kubeconfig }, query) => {
+    const load = () => {
+      const config = new KubeConfig();
+      config.loadFromFile(kubeconfig);
+      return config;
+    };
+    const connection = new example.Connection(load, 'controller-test/1.0');
+    return { source: example.listWatch(connection, '/api/v1/nodes', query), close() {} };
+  }),
+);
 
 interface World {
   reflector: Reflector<Node>;
@@ -175,16 +201,17 @@ interface World {
   lines: string[];
 }
 
-async function start(
+async function startOn(
+  open: Open,
   t: TestContext,
   cluster: ControlPlane,
   wrap: (source: Source) => Source = source => source,
   query: Record<string, string> = {},
 ): Promise<World> {
-  const transport: Transport = openTransport(cluster);
+  const { source: opened, close } = open(cluster, query);
   const [told, asked, problems, lines]: [string[], WatchOptions[], string[], string[]] = [[], [], [], []];
   let pages = 0;
-  const real: Source = wrap(listWatch(transport, NODES, query));
+  const real: Source = wrap(opened);
   const source: Source = {
     list: options => {
       pages += 1;
@@ -210,7 +237,7 @@ async function start(
   reflector.subscribe(event => told.push(describeEvent(event)));
   t.after(async () => {
     await reflector.stop();
-    transport.close();
+    close();
   });
   reflector.start();
   return { reflector, told, asked, pages: () => pages, problems, lines };
