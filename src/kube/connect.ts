@@ -9,12 +9,10 @@ import { watchedLogin } from './auth/login.ts';
 import { Api } from './resources/api.ts';
 import { clusterPort } from './resources/cluster.ts';
 import { crdPort } from './resources/crd.ts';
-import { demandPort } from './resources/demand.ts';
 import { eventsPort } from './resources/events.ts';
 import { followPorts } from './resources/follow-ports.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
-import { nodeAccess } from './resources/node-access.ts';
 import { poolsPort } from './resources/node-pools.ts';
 import { countPods } from './resources/pods.ts';
 import { watchPorts } from './resources/watch-ports.ts';
@@ -73,9 +71,12 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     events: eventsPort(api),
     crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),
-    nodeAccess: nodeAccess(api),
-    countPods: () => countPods(api),
-    demand: demandPort(api, transport),
+    pods: {
+      countByNode: () => countPods(api),
+      placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
+      demand: async nodes => (await import('./resources/pod-demand.ts')).podDemand(api, nodes),
+    },
+    nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
     drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport, now),

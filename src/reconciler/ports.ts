@@ -20,8 +20,11 @@ export interface PoolEvent {
 
 export interface ClusterPort {
   listPools(): Promise<NodePool[]>;
-  /** Every node, as the server has them now; never from a possibly stale cache. */
-  listNodes(): Promise<Node[]>;
+  /**
+   * Nodes as the server has them now, by name; never from a possibly stale cache.
+   * @param labelSelector as the server takes it; without one, every node
+   */
+  listNodes(labelSelector?: string): Promise<Node[]>;
   /** Every RuntimeClass. */
   listRuntimeClasses(): Promise<RuntimeClass[]>;
 

@@ -17,7 +17,7 @@ export function clusterPort(api: Api, dryRun: boolean, now: () => Date): Cluster
   const source = { hostname: hostname(), now };
   return {
     listPools: () => pools.list(),
-    listNodes: () => nodes.list(),
+    listNodes: labelSelector => nodes.list(labelSelector),
     listRuntimeClasses: () => runtimeClasses.list(),
     getNode: name => nodes.get(name),
     nodeFieldManager: (name, path) => nodes.manager(name, path),

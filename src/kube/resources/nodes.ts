@@ -57,8 +57,8 @@ export class Nodes {
     this.#writeQuery = writeQuery;
   }
 
-  list(): Promise<Node[]> {
-    return this.#api.list(NODES, toNode);
+  list(labelSelector?: string): Promise<Node[]> {
+    return this.#api.list(NODES, toNode, { labelSelector });
   }
 
   async get(name: string): Promise<Node | undefined> {
