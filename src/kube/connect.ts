@@ -25,7 +25,7 @@ export interface ConnectionOptions extends AccessOptions {
   requestTimeoutMs?: number;
   /** Adds dryRun=All to every write of the cluster port. The other ports take it with each call. */
   dryRun?: boolean;
-  /** Sockets, and requests in flight. Default 32. */
+  /** Requests in flight, but leases' and watches. Default 32. */
   concurrency?: number;
   /** Longest wait for a login but the first, in milliseconds; none unless given. */
   loginLimitMs?: number;
