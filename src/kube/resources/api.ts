@@ -1,4 +1,7 @@
-/** Verbs on resources over the transport: answers that the caller names are values, all others throw NodepoolError. */
+/**
+ * The door of this folder: verbs on resources over the transport. Answers that the caller names are values, all others throw
+ * NodepoolError. On it stands a client for each resource, a file each, which connect.ts puts together.
+ */
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';

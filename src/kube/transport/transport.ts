@@ -1,5 +1,6 @@
 /**
- * The one way to the API server: a keep-alive agent, deadlines, retries where they are safe, and `-v` logs.
+ * The door of this folder, and the one way to the API server: a keep-alive agent, a limit of requests in flight, deadlines,
+ * retries where they are safe, and `-v` logs. Every HTTP answer is a value; what it means, resources/ say.
  *
  * What is sent again, and why that is safe:
  * - 429 and 503 with Retry-After: the server says it did nothing. At most 10 times, as client-go. Who asks may keep the
