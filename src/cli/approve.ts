@@ -3,7 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
 import type { EvictionPreview } from '../operations/evictions.ts';
-import type { NodeAccess } from '../operations/node-access-port.ts';
+import type { PodsPort } from '../operations/pods-port.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
@@ -34,7 +34,7 @@ export interface Written {
 export function approver(
   { yes, dryRun, written = () => undefined }: Approval,
   io: Io,
-  access: Pick<NodeAccess, 'podsOn'>,
+  pods: Pick<PodsPort, 'placedOn'>,
 ): Approve {
   const asks = !yes && !dryRun;
   const agreed = new Set<string>();
@@ -60,7 +60,7 @@ export function approver(
   const approve: Approve = async ({ plan, question }) => {
     const answer = await ask(question);
     if (answer === 'declined') return answer;
-    const preview = await look(plan, access).catch((error: unknown) => {
+    const preview = await look(plan, pods).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
       if (asks) throw notKnown(error, written());
       io.err(warningLine(notKnown(error, undefined).message));
@@ -96,11 +96,11 @@ export function approver(
   };
 }
 
-async function look(plan: Proposal['plan'], access: Pick<NodeAccess, 'podsOn'>): Promise<EvictionPreview | undefined> {
+async function look(plan: Proposal['plan'], pods: Pick<PodsPort, 'placedOn'>): Promise<EvictionPreview | undefined> {
   if (plan instanceof NodepoolError) throw plan;
   if (plan.nodes.length === 0) return undefined;
   const { previewEvictions } = await import('../operations/evictions.ts');
-  return previewEvictions(plan.nodes, access);
+  return previewEvictions(plan.nodes, pods);
 }
 
 const GETS = ' would get the taint ';

@@ -38,7 +38,7 @@ export interface Deps {
   requestTimeoutMs: number | undefined;
   /** A spinner on stderr; silent without a terminal, and with -v, whose lines it would tear. */
   progress(text: string): Promise<Progress>;
-  /** The one connection of this process; the first call's options decide. Throws NodepoolError. */
+  /** The one connection of this process: called once, so that no other options are passed over. Throws NodepoolError. */
   connect(options?: ConnectOptions): Promise<Connection>;
 }
 
@@ -120,8 +120,10 @@ export function createFactory(
         if (loginTalks) spinner.hide(true);
         return spinner;
       },
-      connect: (options = {}) => {
-        connection ??= open(options);
+      async connect(options = {}) {
+        if (connection !== undefined)
+          throw new Error('connect() is called twice: a command connects once, with its options');
+        connection = open(options);
         return connection;
       },
     },

@@ -54,7 +54,7 @@ export async function showMoves(
     }
     return planned;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods);
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return EXIT.error;
   const { proposal: planned, consent } = agreed;

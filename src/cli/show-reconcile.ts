@@ -25,7 +25,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const { names, concurrency, dryRun } = choice;
   const work = await reconcileDeps(deps, connection, dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
   const { cluster } = connection;
-  const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.countPods() } : {}) };
+  const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}) };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
   const agreed = await agree(() => proposeReconcile(names, reading), approve).catch(error => {
     work.stop();

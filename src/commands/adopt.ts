@@ -68,7 +68,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       return 0;
     }
     const { createAdopted } = await import('../operations/create-adopted.ts');
-    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
     const created = await createAdopted({ pools, labels, dryRun }, { ...connection, approve });
     if (created === undefined) {
       io.err('nothing was created');

@@ -73,7 +73,7 @@ ${EXIT_STATUS}`;
     const created = await createPools(options, async () => {
       const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-      const approve = approver(approval, io, connection.nodeAccess);
+      const approve = approver(approval, io, connection.pods);
       connected = { connection, approve };
       return { ...connection, approve, stoppable: work => interruptible(io, work) };
     });

@@ -44,7 +44,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const isAsked = dryRun === 'none' && !yes && canAsk(io);
     const propose = () => proposeDeletion({ ...choice, countsNodes: isAsked }, connection);
-    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess));
+    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods));
     if (agreed === undefined) {
       io.err('nothing was deleted');
       return EXIT.error;

@@ -30,7 +30,7 @@ ${DIFF_EXIT_STATUS}`;
     for (const warning of warnings) io.err(warningLine(warning));
     const text = renderDiff(plan, makeStyle(io.color));
     if (text !== '') io.out(text);
-    await approver({ yes: false, dryRun: true }, io, connection.nodeAccess)({ plan });
+    await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
     const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
     const changed = nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
     return changed > 0 ? 1 : 0;

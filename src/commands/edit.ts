@@ -39,7 +39,7 @@ export default class Edit extends BaseCommand<typeof Edit> {
     const edits = editsFromFlags(flags);
     const connection = await connect();
     const { pools, cluster } = connection;
-    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess);
+    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
     const editDeps: EditDeps = { pools, cluster, approve };
     const result = byFlags
       ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)

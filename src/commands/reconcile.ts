@@ -42,7 +42,7 @@ ${EXIT_STATUS}`;
     refuseWatchFlags(flags);
     const connection = await deps.connect({ dryRun, concurrency });
     const podCounts = flags['pod-counts'];
-    const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.nodeAccess);
+    const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.pods);
     return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts, approve }, deps, connection);
   }
 }

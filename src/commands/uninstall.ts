@@ -64,7 +64,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         },
         stoppable: work => interruptible(io, work),
         question,
-        approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
+        approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods),
       },
     );
     const suffix = dryRunSuffix(dryRun);

@@ -1,22 +1,23 @@
 /** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
 
+import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
 import type { Connection } from '../operations/ports.ts';
 import type { Terminal } from './auth/auth-info.ts';
 import { loadCredentials } from './auth/credentials.ts';
 import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
 import { watchedLogin } from './auth/login.ts';
-import { Api } from './resources/api.ts';
-import { clusterPort } from './resources/cluster.ts';
+import { Api, dryRunQuery } from './resources/api.ts';
 import { crdPort } from './resources/crd.ts';
-import { demandPort } from './resources/demand.ts';
-import { eventsPort } from './resources/events.ts';
+import { eventsPort, eventWriter } from './resources/events.ts';
+import { FIELD_MANAGER } from './resources/field-manager.ts';
 import { followPorts } from './resources/follow-ports.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
-import { nodeAccess } from './resources/node-access.ts';
-import { poolsPort } from './resources/node-pools.ts';
+import { poolsPort, reconciledPools } from './resources/node-pools.ts';
+import { nodesPort } from './resources/nodes.ts';
 import { countPods } from './resources/pods.ts';
+import { runtimeClassesPort } from './resources/runtime-classes.ts';
 import { watchPorts } from './resources/watch-ports.ts';
 import type { RequestLog } from './transport/request-log.ts';
 import { Transport } from './transport/transport.ts';
@@ -27,7 +28,7 @@ export interface ConnectionOptions extends AccessOptions {
   requestTimeoutMs?: number;
   /** Adds dryRun=All to every write of the cluster port. The other ports take it with each call. */
   dryRun?: boolean;
-  /** Sockets, and requests in flight. Default 32. */
+  /** Requests in flight, but leases' and watches. Default 32. */
   concurrency?: number;
   /** Longest wait for a login but the first, in milliseconds; none unless given. */
   loginLimitMs?: number;
@@ -67,19 +68,28 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   });
   const now = () => new Date();
   const api = new Api(transport, now);
+  const writeQuery = { ...dryRunQuery(dryRun), fieldManager: FIELD_MANAGER };
   return {
-    cluster: clusterPort(api, dryRun, now),
+    cluster: {
+      ...nodesPort(api, writeQuery),
+      ...reconciledPools(api, writeQuery),
+      ...runtimeClassesPort(api, writeQuery),
+      createEvent: eventWriter(api, { hostname: hostname(), now }, writeQuery),
+    },
     pools: poolsPort(api),
     events: eventsPort(api),
     crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),
-    nodeAccess: nodeAccess(api),
-    countPods: () => countPods(api),
-    demand: demandPort(api, transport),
+    pods: {
+      countByNode: () => countPods(api),
+      placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
+      demand: async nodes => (await import('./resources/pod-demand.ts')).podDemand(api, nodes),
+    },
+    nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     watch: () => watchPorts(transport),
     follow: followPorts(transport),
-    drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport, now),
-    lease: (namespace, name) => leasePort(transport, namespace, name, now),
+    drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
+    lease: (namespace, name) => leasePort(api, transport, namespace, name),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, systemClock, now),
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,

@@ -13,7 +13,7 @@ import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconci
 import { WritePace } from '../reconciler/write-pace.ts';
 
 export interface ApplyOptions {
-  /** Requests under way at most. */
+  /** Nodes under way at most. */
   concurrency: number;
   /** The cluster port's writes are dry. */
   dryRun: boolean;

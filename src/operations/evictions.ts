@@ -3,7 +3,7 @@
 import type { NodePlan } from '../nodepool/plan.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
 import type { NodePool, Taint } from '../nodepool/types.ts';
-import type { NodeAccess, PlacedPod } from './node-access-port.ts';
+import type { PlacedPod, PodsPort } from './pods-port.ts';
 
 export interface NodeEvictions {
   node: string;
@@ -37,7 +37,7 @@ export type TaintPlan = Pick<NodePlan, 'node' | 'patch'>;
  */
 export async function previewEvictions(
   plans: readonly TaintPlan[],
-  access: Pick<NodeAccess, 'podsOn'>,
+  pods: Pick<PodsPort, 'placedOn'>,
 ): Promise<EvictionPreview | undefined> {
   const arriving = new Map<string, { before: Taint[]; after: Taint[]; taints: Taint[] }>();
   for (const { node, patch } of plans) {
@@ -46,7 +46,7 @@ export async function previewEvictions(
     if (after !== undefined && taints.length > 0) arriving.set(node.name, { before: node.taints, after, taints });
   }
   if (arriving.size === 0) return undefined;
-  const byNode = Map.groupBy(await access.podsOn([...arriving.keys()]), pod => pod.node);
+  const byNode = Map.groupBy(await pods.placedOn([...arriving.keys()]), pod => pod.node);
   const nodes: NodeEvictions[] = [];
   const gone: { pod: PlacedPod; seconds: number }[] = [];
   for (const [node, { before, after, taints }] of arriving) {

@@ -12,7 +12,6 @@ import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { selectPools } from './load-cluster-state.ts';
-import type { NodeAccess } from './node-access-port.ts';
 
 export interface NodesOptions {
   /** Empty: the members of every pool. */
@@ -39,16 +38,15 @@ export interface PoolNode {
 }
 
 interface NodesDeps {
-  cluster: ClusterPort;
-  nodeAccess: NodeAccess;
+  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
 }
 
 /** By name, as the server lists them. Throws when a pool is not known or the selector is wrong. */
 export async function listNodes(
   { pools, unassigned, selector }: NodesOptions,
-  { cluster, nodeAccess }: NodesDeps,
+  { cluster }: NodesDeps,
 ): Promise<PoolNode[]> {
-  const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, nodeAccess)]);
+  const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, cluster)]);
   const state = new ClusterState(known, nodes, []);
   const wanted = new Set(selectPools(state, pools));
   const found = nodes.flatMap(node => {
@@ -62,9 +60,9 @@ export async function listNodes(
   return found;
 }
 
-export async function selectNodes(selector: string | undefined, access: NodeAccess): Promise<Node[]> {
+export async function selectNodes(selector: string | undefined, cluster: NodesDeps['cluster']): Promise<Node[]> {
   try {
-    return await access.select(selector);
+    return await cluster.listNodes(selector);
   } catch (error) {
     throw selector === undefined ? error : selectorError(error, '-l', selector);
   }

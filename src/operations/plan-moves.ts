@@ -14,7 +14,6 @@ import { able, type MembershipChange, type MembershipChanges } from '../reconcil
 import { circleError, oversizedError, patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadClusterState } from './load-cluster-state.ts';
-import type { NodeAccess } from './node-access-port.ts';
 import { selectNodes } from './nodes.ts';
 import { nodesNotFound, poolNotFound } from './not-found.ts';
 
@@ -41,14 +40,13 @@ export interface PlannedMoves {
 
 interface PlanDeps {
   cluster: ClusterPort;
-  nodeAccess: NodeAccess;
 }
 
 /** Throws NodepoolError when a node or pool is not known, or cannot be moved as asked. */
-export async function planMoves(options: MoveOptions, { cluster, nodeAccess }: PlanDeps): Promise<PlannedMoves> {
+export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Promise<PlannedMoves> {
   const { kind, pool: name, from } = options;
   checkChoice(options);
-  const [state, selected] = await Promise.all([loadClusterState(cluster), namesBySelector(options, nodeAccess)]);
+  const [state, selected] = await Promise.all([loadClusterState(cluster), namesBySelector(options, cluster)]);
   const missing = [name, ...(from === undefined ? [] : [from])].filter(each => state.pool(each) === undefined);
   if (missing.length > 0) throw poolNotFound(missing);
   checkPool(state, name, kind);
@@ -84,9 +82,9 @@ function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
   }
 }
 
-async function namesBySelector({ selector }: MoveOptions, access: NodeAccess): Promise<string[] | undefined> {
+async function namesBySelector({ selector }: MoveOptions, cluster: ClusterPort): Promise<string[] | undefined> {
   if (selector === undefined) return undefined;
-  const found = await selectNodes(selector, access);
+  const found = await selectNodes(selector, cluster);
   if (found.length === 0) throw new NodepoolError('input', `-l "${selector}": no node has these labels`);
   return found.map(({ name }) => name);
 }

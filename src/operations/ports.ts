@@ -4,10 +4,9 @@ import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import type { DemandPort } from './demand-port.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
-import type { NodeAccess } from './node-access-port.ts';
+import type { PodsPort, Usage } from './pods-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -127,10 +126,9 @@ export interface Connection {
   events: EventsPort;
   crd: CrdPort;
   manifests: ManifestsPort;
-  nodeAccess: NodeAccess;
-  /** How many pods are on each node and have not ended. Reads every one of them. */
-  countPods(): Promise<ReadonlyMap<string, number>>;
-  demand: DemandPort;
+  pods: PodsPort;
+  /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
+  nodeUsage(signal: AbortSignal): Promise<Usage>;
   /** What a controller process caches, and where its events go. */
   watch(): WatchPorts;
   follow: FollowPorts;

@@ -5,7 +5,7 @@ import { plural } from '../nodepool/plural.ts';
 import { inResourceOrder, usualResources } from '../nodepool/resource-names.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { Demand } from './demand-port.ts';
+import type { Demand } from './pods-port.ts';
 
 /** By name, every one that there is any of, or cpu, memory, pods and accelerators. */
 export type Choice = readonly string[] | 'all' | 'usual';

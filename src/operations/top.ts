@@ -10,8 +10,9 @@ import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import type { Demand, DemandPort, Usage } from './demand-port.ts';
 import { poolNotFound } from './not-found.ts';
+import type { Demand, PodsPort, Usage } from './pods-port.ts';
+import type { Connection } from './ports.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
@@ -31,7 +32,8 @@ export interface TopOptions {
 
 export interface TopDeps {
   cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
-  demand: DemandPort;
+  pods: Pick<PodsPort, 'demand'>;
+  nodeUsage: Connection['nodeUsage'];
   clock: Clock;
 }
 
@@ -74,10 +76,10 @@ const USAGE_WAIT_MS = 5_000;
 export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   checkSortKey(options.sortBy, options.resources, options.pods);
   const noUsage = new AbortController();
-  const usageAsked = options.pods ? deps.demand.nodeUsage(noUsage.signal) : undefined;
+  const usageAsked = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
   const isAll = options.names.length === 0 && options.selector === undefined;
   const meant = meantPools(options, deps);
-  const demandOf = async () => deps.demand.podDemand(isAll ? undefined : membersOf(await meant));
+  const demandOf = async () => deps.pods.demand(isAll ? undefined : membersOf(await meant));
   const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
   const usage = await usageAsked;

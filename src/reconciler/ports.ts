@@ -1,4 +1,4 @@
-/** What the reconciler asks of a cluster. src/kube implements it; expected refusals are values, everything else throws. */
+/** What the reconciler asks of a cluster, resource by resource. */
 import type { NodePatch } from '../nodepool/plan.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
@@ -18,29 +18,35 @@ export interface PoolEvent {
   note: string;
 }
 
-export interface ClusterPort {
-  listPools(): Promise<NodePool[]>;
-  /** Every node, as the server has them now; never from a possibly stale cache. */
-  listNodes(): Promise<Node[]>;
-  /** Every RuntimeClass. */
-  listRuntimeClasses(): Promise<RuntimeClass[]>;
-
+export interface NodesPort {
+  /**
+   * Nodes as the server has them now, by name; never from a possibly stale cache.
+   * @param labelSelector as the server takes it; without one, every node
+   */
+  listNodes(labelSelector?: string): Promise<Node[]>;
   getNode(name: string): Promise<Node | undefined>;
   /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
   nodeFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** @param options `dryRun`: the server checks it and keeps nothing, also where other writes are kept */
   patchNode(name: string, patch: NodePatch, options?: { dryRun: true }): Promise<NodeWrite>;
+}
 
-  /** The same of a pool. */
-  poolFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
+export interface NodePoolsPort {
+  listPools(): Promise<NodePool[]>;
   getPool(name: string): Promise<NodePool | undefined>;
+  /** As nodeFieldManager(). */
+  poolFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
   setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
   /** Sets one annotation, guarded by the pool's resourceVersion. */
   annotatePool(pool: NodePool, key: string, value: string): Promise<PoolWrite>;
   /** Replaces the status, guarded by the pool's resourceVersion and fields of its spec. `gone`, too, where no status subresource is served. */
   patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
+}
 
+export interface RuntimeClassesPort {
+  /** Every RuntimeClass. */
+  listRuntimeClasses(): Promise<RuntimeClass[]>;
   getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;
   createRuntimeClass(
     runtimeClass: RuntimeClass,
@@ -52,6 +58,9 @@ export interface ClusterPort {
   ): Promise<{ kind: 'written'; runtimeClass: RuntimeClass } | { kind: 'conflict' } | { kind: 'gone' }>;
   /** Guarded by the UID: never deletes another object of that name. `marked`: finalizers of others hold it. */
   deleteRuntimeClass(current: RuntimeClass): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
+}
 
+/** What the reconciler asks of a cluster. src/kube implements it; expected refusals are values, everything else throws. */
+export interface ClusterPort extends NodesPort, NodePoolsPort, RuntimeClassesPort {
   createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
 }

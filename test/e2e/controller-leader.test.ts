@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import { LeaderElector } from '../../src/controller/leader-election.ts';
+import { Api } from '../../src/kube/resources/api.ts';
 import { leasePort } from '../../src/kube/resources/leases.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
@@ -20,7 +21,7 @@ describe('leader election on a Lease', () => {
   /** `cut` is the loss of the network: no request is answered any more. */
   function candidate(identity: string, lease: string) {
     const transport = openTransport(cluster());
-    const port = leasePort(transport, 'kube-system', lease, () => new Date());
+    const port = leasePort(new Api(transport, () => new Date()), transport, 'kube-system', lease);
     let [cut, asked] = [false, 0];
     const silent = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
       return async (...args: A) => {

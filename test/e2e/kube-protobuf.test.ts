@@ -191,10 +191,10 @@ describe('nodes in protobuf and in JSON', () => {
       const spec = { containers: [container], ...(nodeName === undefined ? {} : { nodeName }) };
       await client.expect('POST', '/api/v1/namespaces/default/pods', { metadata: { name: `p${index}` }, spec });
     }
-    const counts = await (await open(t, cluster().server)).countPods();
+    const counts = await (await open(t, cluster().server)).pods.countByNode();
     assert.deepEqual(Object.fromEntries(counts), { plain: 2, bare: 1 });
     const json = await relay(t, cluster(), { accept: () => 'application/json' });
-    assert.deepEqual(await (await open(t, json.server)).countPods(), counts);
+    assert.deepEqual(await (await open(t, json.server)).pods.countByNode(), counts);
     const list = (await client.expect('GET', '/api/v1/pods?fieldSelector=spec.nodeName!=')) as { items: object[] };
     assert.deepEqual(list.items.map(toPlace).length, 3);
   });

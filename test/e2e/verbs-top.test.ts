@@ -118,7 +118,7 @@ test('pods in protobuf and in JSON give the same sums', async () => {
   const { items } = (await raw(cluster()).expect('GET', '/api/v1/pods')) as { items: WirePod[] };
   const fromJson = demandSums();
   for (const pod of items) if (!/Succeeded|Failed/.test(pod.status?.phase ?? '')) fromJson.add(pod);
-  const { byNode, problems } = await (await world.connection()).demand.podDemand();
+  const { byNode, problems } = await (await world.connection()).pods.demand();
   assert.deepEqual(problems, []);
   assert.deepEqual(byNode, fromJson.byNode);
   assert.equal(byNode.get('a')?.pods, STEADY.length - 2 + RESIZED.length);

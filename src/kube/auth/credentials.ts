@@ -1,5 +1,7 @@
 /**
- * What proves who we are: TLS material and headers, and when they are to be loaded again.
+ * The door of this folder, after kubeconfig.ts, which says what cluster and user are meant: TLS material and headers that
+ * prove who we are, and when they are to be loaded again. Not guaranteed: that the server takes them. Whoever is refused
+ * loads them again (Renewal).
  *
  * Certificates, tokens and passwords are read here. Exec plugins and auth-providers have modules of their own, which a
  * verb loads only for them.

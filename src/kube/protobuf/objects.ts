@@ -1,5 +1,9 @@
 /**
- * The API's objects in protobuf. The numbers of the fields are those of the generated.proto files of k8s.io/api/core/v1
+ * The door of this folder: the API's objects in protobuf. What comes out is what JSON.parse gives of the same object, less
+ * the fields that nobody here uses. What is written back whole, as a taint, throws UnknownFieldError where it has a field
+ * that would be lost. What only few verbs read of an object has a decoder, and a file, of its own.
+ *
+ * The numbers of the fields are those of the generated.proto files of k8s.io/api/core/v1
  * and k8s.io/apimachinery (meta/v1, runtime), which never give a number a second meaning.
  */
 import type { V1Node, V1Pod } from '@kubernetes/client-node';

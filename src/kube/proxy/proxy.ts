@@ -1,4 +1,7 @@
-/** Which proxy leads to a server: the kubeconfig's `proxy-url`, else the environment's, read as Go reads it. */
+/**
+ * The door of this folder: which proxy leads to a server, by the kubeconfig's `proxy-url`, else the environment's, read as
+ * Go reads it. proxy-agent.ts makes the agent that leads through it. Neither connects before the first request.
+ */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { NodepoolError } from '../../nodepool/errors.ts';
 

@@ -1,4 +1,7 @@
-/** Verbs on resources over the transport: answers that the caller names are values, all others throw NodepoolError. */
+/**
+ * The door of this folder: verbs on resources over the transport. Answers that the caller names are values, all others throw
+ * NodepoolError. On it stands a client for each resource, a file each, which connect.ts puts together.
+ */
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
@@ -16,12 +19,13 @@ import {
   parseStatus,
   refusal,
 } from './errors.ts';
+import { FIELD_MANAGER } from './field-manager.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
-export const APPLY_PATCH = 'application/apply-patch+yaml';
+const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /** Items of one page of a list: 500 nodes are about 5 MB. */
 const PAGE_SIZE = '500';
@@ -131,6 +135,12 @@ export class Api {
     return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
   }
 
+  /** Server-side apply that takes fields over from other managers. As patch(). */
+  apply<T>(resource: Resource, name: string, body: unknown, dryRun: boolean): Promise<Patched<T>> {
+    const query = { ...dryRunQuery(dryRun), fieldManager: FIELD_MANAGER, force: 'true', fieldValidation: 'Strict' };
+    return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
+  }
+
   /** Guarded by the UID, when there is one. `marked`: it stays while it has finalizers. */
   async delete(
     resource: Resource,
@@ -175,6 +185,12 @@ export class Api {
     const answer = await this.#transport.request({ path: '/version' });
     const { gitVersion } = await this.#body<{ gitVersion: string }>({ verb: 'get', resource: VERSION_INFO }, answer);
     return gitVersion;
+  }
+
+  /** What is thrown for an answer that is no value of the port. */
+  async refusal(asked: Asked, answer: Answer): Promise<NodepoolError> {
+    const ends = await this.#transport.certificateEnds();
+    return refusal(asked, answer, this.#transport.access, ends, this.#now());
   }
 
   /** What answers 200 with something else than an object is no API server: a login page, a proxy, a wrong port. */
@@ -227,8 +243,7 @@ export class Api {
       // What stands between may have made another status of it.
       status = typeof body.code === 'number' ? body.code : 500;
     }
-    const ends = await this.#transport.certificateEnds();
-    throw refusal(asked, { ...answer, status }, this.#transport.access, ends, this.#now());
+    throw await this.refusal(asked, { ...answer, status });
   }
 }
 

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { CrdPort } from '../../operations/ports.ts';
 import type { Wire } from '../wire.ts';
-import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
+import type { Api } from './api.ts';
 import { CRDS, NODE_POOLS, qualifiedName } from './resource.ts';
 
 type WireCrd = Wire<V1CustomResourceDefinition>;
@@ -19,12 +19,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
     get: () => api.get<Record<string, unknown>>(CRDS, NAME),
     async apply(crd, { dryRun }) {
       const before = await read();
-      const write = await api.patch<WireCrd>(CRDS, NAME, {
-        contentType: APPLY_PATCH,
-        body: crd,
-        query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
-        replayable: true,
-      });
+      const write = await api.apply<WireCrd>(CRDS, NAME, crd, dryRun);
       if (write.kind !== 'written') {
         throw new NodepoolError(
           'cluster',

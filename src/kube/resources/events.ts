@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/types.ts';
 import type { EventsPort, PoolEventRecord } from '../../operations/ports.ts';
-import type { PoolEvent } from '../../reconciler/ports.ts';
+import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
 import type { Api } from './api.ts';
 import { eventBody, type WireEvent } from './event-body.ts';
@@ -51,9 +51,13 @@ export function toRecord(event: WireEvent): PoolEventRecord {
   };
 }
 
-/** Writes one. A name of its own makes a second sending harmless. */
-export async function createEvent(api: Api, event: WireEvent, query: Query): Promise<void> {
-  await api.create(EVENTS, event, event.metadata?.name ?? '', query, true);
+/** @param writeQuery goes with every write */
+export function eventWriter(api: Api, source: EventSource, writeQuery: Query): ClusterPort['createEvent'] {
+  return async (pool, recorded) => {
+    const event = toEvent(pool, recorded, source);
+    // A name of its own makes a second sending harmless.
+    await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery, true);
+  };
 }
 
 export function eventsPort(api: Api): EventsPort {

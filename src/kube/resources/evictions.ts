@@ -10,7 +10,7 @@ import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
-import { type Asked, missingObject, parseStatus, reasonOf, refusal, type Status } from './errors.ts';
+import { missingObject, parseStatus, reasonOf, type Status } from './errors.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
 
@@ -22,10 +22,7 @@ const BUDGETS: Resource = {
   kind: 'PodDisruptionBudget',
 };
 
-/** @param now the wall clock, for certificates */
-export function drainPort(api: Api, transport: Transport, now: () => Date): DrainPort {
-  const refuse = async (asked: Asked, answer: Answer) =>
-    refusal(asked, answer, transport.access, await transport.certificateEnds(), now());
+export function drainPort(api: Api, transport: Transport): DrainPort {
   return {
     podsOn: (node, podSelector) => podsOnNode(api, node, podSelector),
 
@@ -51,7 +48,7 @@ export function drainPort(api: Api, transport: Transport, now: () => Date): Drai
       const outcome = evictionOf(answer);
       if (outcome === 'many budgets') throw manyBudgets(pod, await budgetsOf(api, pod).catch(() => []));
       if (outcome !== undefined) return outcome;
-      throw await refuse({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
+      throw await api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
     },
 
     async delete(pod, removal) {
@@ -62,7 +59,7 @@ export function drainPort(api: Api, transport: Transport, now: () => Date): Drai
       const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
       const outcome = commonOutcome(answer, parseStatus(answer.text));
       if (outcome !== undefined) return outcome;
-      throw await refuse({ verb: 'delete', resource, name }, answer);
+      throw await api.refusal({ verb: 'delete', resource, name }, answer);
     },
   };
 }

@@ -4,7 +4,8 @@ import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../../controller
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
-import { isMissingObject, refusal } from './errors.ts';
+import { type Api, MERGE_PATCH } from './api.ts';
+import { isMissingObject } from './errors.ts';
 import { pathOf, type Resource } from './resource.ts';
 
 /** Half of the time in which a leader must have renewed its lease: a second try, on another connection, is in time. */
@@ -12,8 +13,7 @@ const DEADLINE_MS = 5_000;
 
 type WireLease = Wire<V1Lease>;
 
-/** @param now the wall clock, for certificates */
-export function leasePort(transport: Transport, namespace: string, name: string, now: () => Date): LeasePort {
+export function leasePort(api: Api, transport: Transport, namespace: string, name: string): LeasePort {
   const resource: Resource = {
     group: 'coordination.k8s.io',
     version: 'v1',
@@ -23,7 +23,7 @@ export function leasePort(transport: Transport, namespace: string, name: string,
   };
   const read = async (verb: string, answer: Answer): Promise<Lease> => {
     if (answer.status < 300) return toLease(JSON.parse(answer.text));
-    throw refusal({ verb, resource, name }, answer, transport.access, await transport.certificateEnds(), now());
+    throw await api.refusal({ verb, resource, name }, answer);
   };
   /** A PATCH that carries the resourceVersion: the fields that others put there stay. */
   const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
@@ -33,7 +33,7 @@ export function leasePort(transport: Transport, namespace: string, name: string,
       body,
       urgent: true,
       deadlineMs: DEADLINE_MS,
-      ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
+      ...(method === 'PATCH' ? { contentType: MERGE_PATCH } : {}),
     });
     // A patch of one that was deleted meets nothing: it is as with one that somebody else has changed.
     if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))

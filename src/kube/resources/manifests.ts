@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { resourceOf } from '../../nodepool/plural.ts';
 import type { ManifestObject, ManifestsPort } from '../../operations/ports.ts';
-import { APPLY_PATCH, type Api, dryRunQuery } from './api.ts';
+import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
 
 export function manifestsPort(api: Api): ManifestsPort {
@@ -13,12 +13,7 @@ export function manifestsPort(api: Api): ManifestsPort {
     get: read,
     async apply(object, { dryRun }) {
       const before = await read(object);
-      const write = await api.patch<ManifestObject>(toResource(object), object.metadata.name, {
-        contentType: APPLY_PATCH,
-        body: object,
-        query: { ...dryRunQuery(dryRun), fieldManager: 'kubectl-nodepool', force: 'true', fieldValidation: 'Strict' },
-        replayable: true,
-      });
+      const write = await api.apply<ManifestObject>(toResource(object), object.metadata.name, object, dryRun);
       if (write.kind === 'gone') return 'no namespace';
       if (write.kind === 'conflict') {
         const name = `${object.kind} ${object.metadata.name}`;

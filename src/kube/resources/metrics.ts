@@ -2,7 +2,7 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
-import type { Usage } from '../../operations/demand-port.ts';
+import type { Usage } from '../../operations/pods-port.ts';
 import { decodeNodeMetrics, type NodeMetrics } from '../protobuf/node-metrics.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';

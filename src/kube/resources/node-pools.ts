@@ -1,81 +1,66 @@
 /** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
 import { coercePool } from '../../nodepool/coerce.ts';
-import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import type { NodePool } from '../../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../../operations/ports.ts';
-import type { PoolWrite } from '../../reconciler/ports.ts';
+import type { NodePoolsPort, PoolWrite } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
-import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH, type Patched } from './api.ts';
-import { managerOf } from './field-manager.ts';
+import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH } from './api.ts';
+import { FIELD_MANAGER, managerOf } from './field-manager.ts';
 import { NODE_POOLS } from './resource.ts';
 
 /** Fields of the spec that an earlier CRD drops. */
 const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
 
-/** What the reconciler writes of a pool: status, finalizers, an annotation. */
-export class NodePools {
-  readonly #api: Api;
-  readonly #writeQuery: Query;
-
-  constructor(api: Api, writeQuery: Query) {
-    this.#api = api;
-    this.#writeQuery = writeQuery;
-  }
-
-  list(): Promise<NodePool[]> {
-    return this.#api.list(NODE_POOLS, coercePool<NodePool>);
-  }
-
-  async get(name: string): Promise<NodePool | undefined> {
-    const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
-    return pool === undefined ? undefined : coercePool(pool);
-  }
-
-  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
-    const pool = await this.#api.get<NodePool>(NODE_POOLS, name);
-    return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
-  }
-
-  setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite> {
-    return this.#patch(pool, { op: 'add', path: '/metadata/finalizers', value: finalizers });
-  }
-
-  annotate(pool: NodePool, key: string, value: string): Promise<PoolWrite> {
-    const { annotations } = pool.metadata;
-    const path = `/metadata/annotations`;
-    return annotations === undefined
-      ? this.#patch(pool, { op: 'add', path, value: { [key]: value } })
-      : this.#patch(pool, { op: 'add', path: `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, value });
-  }
-
-  /** Replaces it whole: a merge patch would keep keys of maps that are gone. */
-  patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite> {
-    return this.#patch(pool, { op: 'add', path: '/status', value: status }, 'status');
-  }
-
+/** What the reconciler asks for: pools as it reads them. @param writeQuery goes with every write */
+export function reconciledPools(api: Api, writeQuery: Query): NodePoolsPort {
   /**
    * The server compares the resourceVersion, and the fields of the spec that an earlier CRD drops: with such a CRD it reads
    * less of the spec than is known here, and would store what it reads. Of an unreadable one, what is known here is not
    * what the server has.
    */
-  async #patch({ metadata, spec, unreadable }: NodePool, change: object, subresource?: 'status'): Promise<PoolWrite> {
+  const patch = async (
+    { metadata, spec, unreadable }: NodePool,
+    change: object,
+    subresource?: 'status',
+  ): Promise<PoolWrite> => {
     const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
-    return poolWrite(
-      await this.#api.patch<NodePool>(NODE_POOLS, metadata.name, {
-        contentType: JSON_PATCH,
-        body: [
-          { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
-          ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
-          change,
-        ],
-        query: this.#writeQuery,
-        ...(subresource === undefined ? {} : { subresource }),
-        replayable: true,
-      }),
-    );
-  }
+    const write = await api.patch<NodePool>(NODE_POOLS, metadata.name, {
+      contentType: JSON_PATCH,
+      body: [
+        { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+        ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
+        change,
+      ],
+      query: writeQuery,
+      ...(subresource === undefined ? {} : { subresource }),
+      replayable: true,
+    });
+    return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
+  };
+
+  return {
+    listPools: () => api.list(NODE_POOLS, coercePool<NodePool>),
+    async getPool(name) {
+      const pool = await api.get<NodePool>(NODE_POOLS, name);
+      return pool === undefined ? undefined : coercePool(pool);
+    },
+    async poolFieldManager(name, path) {
+      const pool = await api.get<NodePool>(NODE_POOLS, name);
+      return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
+    },
+    setFinalizers: (pool, finalizers) => patch(pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }),
+    annotatePool(pool, key, value) {
+      const path = '/metadata/annotations';
+      if (pool.metadata.annotations === undefined) return patch(pool, { op: 'add', path, value: { [key]: value } });
+      const token = key.replaceAll('~', '~0').replaceAll('/', '~1');
+      return patch(pool, { op: 'add', path: `${path}/${token}`, value });
+    },
+    /** Replaces it whole: a merge patch would keep keys of maps that are gone. */
+    patchStatus: (pool, status) => patch(pool, { op: 'add', path: '/status', value: status }, 'status'),
+  };
 }
 
-/** What the use cases ask for. */
+/** What the use cases ask for: pools as the server has them. */
 export function poolsPort(api: Api): PoolsPort {
   return {
     list: ({ labelSelector, fieldSelector } = {}) =>
@@ -118,9 +103,5 @@ export function withoutManagedFields<T extends { metadata: object }>(object: T):
 }
 
 function strictQuery(dryRun: boolean): Query {
-  return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: 'kubectl-nodepool' };
-}
-
-function poolWrite(write: Patched<NodePool>): PoolWrite {
-  return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
+  return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: FIELD_MANAGER };
 }

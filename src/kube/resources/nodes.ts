@@ -3,10 +3,10 @@ import type { V1Node } from '@kubernetes/client-node';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
-import type { NodePatch, NodeWrite } from '../../reconciler/ports.ts';
+import type { NodePatch, NodesPort } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
-import { type Api, MERGE_PATCH } from './api.ts';
+import { type Api, dryRunQuery, MERGE_PATCH } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import { inJson, NODES } from './resource.ts';
 
@@ -48,36 +48,26 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
   };
 }
 
-export class Nodes {
-  readonly #api: Api;
-  readonly #writeQuery: Query;
-
-  constructor(api: Api, writeQuery: Query) {
-    this.#api = api;
-    this.#writeQuery = writeQuery;
-  }
-
-  list(): Promise<Node[]> {
-    return this.#api.list(NODES, toNode);
-  }
-
-  async get(name: string): Promise<Node | undefined> {
-    const node = await this.#api.get<WireNode>(NODES, name);
-    return node && toNode(node);
-  }
-
-  async manager(name: string, path: readonly string[]): Promise<string | undefined> {
-    const node = await this.#api.get<WireNode>(inJson(NODES), name);
-    return managerOf(node?.metadata?.managedFields, path);
-  }
-
-  async patch(name: string, patch: NodePatch, query: Query = {}): Promise<NodeWrite> {
-    const write = await this.#api.patch<WireNode>(NODES, name, {
-      contentType: MERGE_PATCH,
-      body: nodePatchBody(patch),
-      query: { ...this.#writeQuery, ...query },
-      replayable: true,
-    });
-    return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;
-  }
+/** @param writeQuery goes with every write */
+export function nodesPort(api: Api, writeQuery: Query): NodesPort {
+  return {
+    listNodes: labelSelector => api.list(NODES, toNode, { labelSelector }),
+    async getNode(name) {
+      const node = await api.get<WireNode>(NODES, name);
+      return node && toNode(node);
+    },
+    async nodeFieldManager(name, path) {
+      const node = await api.get<WireNode>(inJson(NODES), name);
+      return managerOf(node?.metadata?.managedFields, path);
+    },
+    async patchNode(name, patch, options) {
+      const write = await api.patch<WireNode>(NODES, name, {
+        contentType: MERGE_PATCH,
+        body: nodePatchBody(patch),
+        query: { ...writeQuery, ...dryRunQuery(options?.dryRun ?? false) },
+        replayable: true,
+      });
+      return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** The pods on some nodes, with what decides whether a taint evicts them. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Toleration } from '../../nodepool/types.ts';
-import type { PlacedPod } from '../../operations/node-access-port.ts';
+import type { PlacedPod } from '../../operations/pods-port.ts';
 import { decodeToleratingPod } from '../protobuf/tolerating-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';

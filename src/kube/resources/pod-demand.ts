@@ -4,7 +4,7 @@ import { addAmounts, quantityReader } from '../../nodepool/amounts.ts';
 import type { NodeLoad } from '../../nodepool/capacity.ts';
 import { podLimits, podRequests } from '../../nodepool/pod-resources.ts';
 import { QuantityError } from '../../nodepool/quantity.ts';
-import type { Demand } from '../../operations/demand-port.ts';
+import type { Demand } from '../../operations/pods-port.ts';
 import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';

@@ -15,17 +15,14 @@ import { newAgent } from '../proxy/proxy-agent.ts';
 /** The same object as long as its credentials are the same. */
 export interface Session {
   readonly credentials: Credentials;
+  /** Opens a connection for whoever finds none idle: how many requests are in flight is the transport's to bound. */
   readonly agent: http.Agent;
-  /** For watches, which last and would take the places of requests, and for what is urgent. */
-  readonly streams: http.Agent;
 }
 
 export interface SessionOptions {
   cluster: ClusterEntry;
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
-  /** Sockets for requests. */
-  concurrency: number;
   env: Record<string, string | undefined>;
   clock: Clock;
 }
@@ -105,13 +102,13 @@ export class Sessions {
     ) {
       return before;
     }
-    const { agent, streams } = keepsSockets ? before : this.#newAgents(credentials);
-    this.#session = { credentials, agent, streams };
+    const agent = keepsSockets ? before.agent : this.#newAgent(credentials);
+    this.#session = { credentials, agent };
     return this.#session;
   }
 
-  #newAgents({ secureContext }: Credentials): Pick<Session, 'agent' | 'streams'> {
-    const { cluster, concurrency, env } = this.#options;
+  #newAgent({ secureContext }: Credentials): http.Agent {
+    const { cluster, env } = this.#options;
     const target = new URL(cluster.server);
     const proxy = proxyOf(cluster, env);
     const { tlsServerName, skipTlsVerify } = cluster;
@@ -123,15 +120,13 @@ export class Sessions {
             rejectUnauthorized: !skipTlsVerify,
             ...(tlsServerName === undefined ? {} : asNamed(tlsServerName)),
           };
-    const [agent, streams] = [concurrency, Number.POSITIVE_INFINITY].map(maxSockets =>
-      newAgent(target, proxy, { keepAlive: true, maxSockets, ...tls }),
-    ) as [http.Agent, http.Agent];
+    const agent = newAgent(target, proxy, { keepAlive: true, ...tls });
     for (const old of this.#agents) {
       old.maxFreeSockets = 0;
       endIdleSockets(old);
     }
-    this.#agents = [...this.#agents.filter(isInUse), agent, streams];
-    return { agent, streams };
+    this.#agents = [...this.#agents.filter(isInUse), agent];
+    return agent;
   }
 }
 
@@ -142,12 +137,6 @@ function asNamed(name: string): Pick<ConnectionOptions, 'servername' | 'checkSer
 }
 
 /** The next request, or watch, opens a new connection. */
-export function endIdleSocketsOf({ agent, streams }: Session): void {
-  endIdleSockets(agent);
-  endIdleSockets(streams);
-}
-
-/** The next request opens a new connection. */
 export function endIdleSockets(agent: http.Agent): void {
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
 }

@@ -1,5 +1,6 @@
 /**
- * The one way to the API server: a keep-alive agent, deadlines, retries where they are safe, and `-v` logs.
+ * The door of this folder, and the one way to the API server: a keep-alive agent, a limit of requests in flight, deadlines,
+ * retries where they are safe, and `-v` logs. Every HTTP answer is a value; what it means, resources/ say.
  *
  * What is sent again, and why that is safe:
  * - 429 and 503 with Retry-After: the server says it did nothing. At most 10 times, as client-go. Who asks may keep the
@@ -28,12 +29,12 @@ import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import type { Request } from './request.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
-import { endIdleSockets, endIdleSocketsOf, type Session, Sessions } from './session.ts';
+import { endIdleSockets, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
 
 /** A request that has no answer after this long has failed, unless --request-timeout says otherwise. */
 export const DEFAULT_DEADLINE_MS = 30_000;
-/** Sockets, and so requests in flight, unless the caller says otherwise. */
+/** Requests in flight, unless the caller says otherwise. */
 export const DEFAULT_CONCURRENCY = 32;
 /** client-go's bound (`maxRetries` of its rest.Request). */
 const MOST_RETRIES = 10;
@@ -43,6 +44,7 @@ export interface TransportOptions {
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   userAgent: string;
+  /** Requests in flight at most, but urgent ones. Watches do not count. */
   concurrency?: number;
   /** Milliseconds for a request with its retries and a login; 0 waits for ever. The default does not count the login. */
   deadlineMs?: number;
@@ -70,7 +72,7 @@ export class Transport {
     this.access = options.access;
     this.#base = options.access.cluster.server.replace(/(?<!\/)\/+$/, '');
     const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
-    this.#sessions = new Sessions({ cluster: access.cluster, credentials, concurrency, env, clock });
+    this.#sessions = new Sessions({ cluster: access.cluster, credentials, env, clock });
     this.#limit = createLimiter(concurrency);
   }
 
@@ -95,7 +97,7 @@ export class Transport {
         if (isTimeout(signal)) this.#distrust(session);
       };
       logRequest(this.#options.log, headers, undefined);
-      const opening = openStream({ url, headers, agent: session.streams, signal });
+      const opening = openStream({ url, headers, agent: session.agent, signal });
       this.#count(
         'GET',
         url,
@@ -142,7 +144,7 @@ export class Transport {
       } catch (error) {
         const isStale = error instanceof StaleSocketError;
         // The others lie idle since the same time and may be as dead: what comes next gets a new connection.
-        if (isStale || error instanceof DeadlineError) endIdleSockets(agentOf(request, session));
+        if (isStale || error instanceof DeadlineError) endIdleSockets(session.agent);
         const isLate = request.signal !== undefined && isTimeout(request.signal);
         if (isLate || (error instanceof DeadlineError && error.isSilent)) this.#distrust(session);
         if (!isStale || replayed || !replayable) throw this.#explain(error, deadlineMs, isWrite(request));
@@ -194,7 +196,7 @@ export class Transport {
 
   async #send(request: Request, session: Session, ends: number, mayReplay: boolean): Promise<Answer> {
     const { access, clock, log } = this.#options;
-    const agent = agentOf(request, session);
+    const { agent } = session;
     const method = request.method ?? 'GET';
     const url = this.#url(request);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
@@ -225,7 +227,7 @@ export class Transport {
 
   /** The server, or the way to it, has not said a word on one connection for too long. */
   #distrust(session: Session): void {
-    endIdleSocketsOf(session);
+    endIdleSockets(session.agent);
     for (const giveUp of [...this.#unanswered]) giveUp();
   }
 
@@ -270,9 +272,4 @@ function isWrite({ method = 'GET', path, query, body }: Request): boolean {
 /** Whether it was aborted because the time for it was over: more than time enough, where it is a watch. */
 function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError';
-}
-
-/** What is urgent does not wait for a socket either. */
-function agentOf({ urgent }: Request, { agent, streams }: Session): http.Agent {
-  return urgent ? streams : agent;
 }

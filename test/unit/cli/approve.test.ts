@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { approver } from '../../../src/cli/approve.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { agree, NO_CHANGE, type Proposal } from '../../../src/operations/consent.ts';
-import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
+import type { PlacedPod } from '../../../src/operations/pods-port.ts';
 import { aNode, taint } from '../nodepool/fixtures.ts';
 import { testIo } from './test-io.ts';
 
@@ -17,7 +17,7 @@ const pod = (name: string, replicaSet = name): PlacedPod => ({
   hasEnded: false,
   controller: { kind: 'ReplicaSet', name: replicaSet },
 });
-const access = { podsOn: async () => [pod('web')] };
+const access = { placedOn: async () => [pod('web')] };
 const plan = {
   ...NO_CHANGE,
   nodes: [
@@ -62,7 +62,7 @@ test('a script ends unless it says --yes; a dry run is shown alone', async () =>
 test('what cannot be read ends it, or with --yes is a warning', async () => {
   const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const noPods = {
-    async podsOn(): Promise<PlacedPod[]> {
+    async placedOn(): Promise<PlacedPod[]> {
       throw forbidden;
     },
   };
@@ -84,7 +84,7 @@ test('what cannot be read ends it, or with --yes is a warning', async () => {
 
 test('when no pod would be evicted it says nothing', async () => {
   const io = testIo();
-  const none = { podsOn: async () => [] };
+  const none = { placedOn: async () => [] };
   assert.equal(await approver({ yes: false, dryRun: false }, io, none)({ plan }), 'clear');
   assert.equal(await approver({ yes: false, dryRun: false }, io, access)({ plan: NO_CHANGE }), 'clear');
   assert.equal(io.stderrText(), '');
@@ -93,7 +93,7 @@ test('when no pod would be evicted it says nothing', async () => {
 test('after a yes it asks only about evictions that are new', async () => {
   const io = onTerminal('y', 'y');
   let pods = [pod('web')];
-  const approve = approver({ yes: false, dryRun: false }, io, { podsOn: async () => pods });
+  const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
   assert.equal(await approve({ plan }), 'asked');
   assert.equal(await approve({ plan }), 'clear');
   pods = [];
@@ -106,7 +106,7 @@ test('after a yes it asks only about evictions that are new', async () => {
 test('a pod that another of its controller has replaced is not asked about again; one more is', async () => {
   const io = onTerminal('y', 'y', 'y');
   let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
-  const approve = approver({ yes: false, dryRun: false }, io, { podsOn: async () => pods });
+  const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
   assert.equal(await approve({ plan }), 'asked');
   pods = [pod('web-3', 'web'), pod('web-4', 'web')];
   assert.equal(await approve({ plan }), 'clear', 'replaced');

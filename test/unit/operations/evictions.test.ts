@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolSpec, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { mayEvict, previewEvictions } from '../../../src/operations/evictions.ts';
-import type { PlacedPod } from '../../../src/operations/node-access-port.ts';
+import type { PlacedPod } from '../../../src/operations/pods-port.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 
 const pod = (name: string, node: string, more: Partial<PlacedPod> = {}): PlacedPod => ({
@@ -24,7 +24,7 @@ function planned(name: string, before: string[], after: string[]) {
 test('pods are read only when a taint arrives, and only of its nodes', async () => {
   const asked: (readonly string[])[] = [];
   const access = {
-    async podsOn(nodes: readonly string[]) {
+    async placedOn(nodes: readonly string[]) {
       asked.push(nodes);
       return [];
     },
@@ -59,7 +59,7 @@ test('what goes at once and what later, and of what kind; not what goes anyway',
     planned('n1', [], ['x=1:NoExecute']),
     planned('n3', [], ['x=1:NoExecute']),
   ];
-  assert.deepEqual(await previewEvictions(plans, { podsOn: async () => pods }), {
+  assert.deepEqual(await previewEvictions(plans, { placedOn: async () => pods }), {
     nodes: [
       {
         node: 'n1',

@@ -1,6 +1,5 @@
 /** A server that keeps what it is sent, where a test needs its answers at a moment's choice. */
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
-import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
@@ -56,6 +55,5 @@ export function server(pools: NodePool[], nodes: Node[]) {
       writes.push(`event ${metadata.name} ${reason}`);
     },
   } as unknown as ClusterPort;
-  const nodeAccess: NodeAccess = { select: async () => [...live.values()], podsOn: async () => [] };
-  return { cluster, nodeAccess, live, known, writes };
+  return { cluster, live, known, writes };
 }

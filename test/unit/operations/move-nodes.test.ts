@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { systemClock } from '../../../src/controller/clock.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { moveNodes } from '../../../src/operations/move-nodes.ts';
-import type { NodeAccess } from '../../../src/operations/node-access-port.ts';
 import { type MoveOptions, planMoves } from '../../../src/operations/plan-moves.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { aNode, recordOf } from '../nodepool/fixtures.ts';
@@ -22,36 +21,33 @@ const deps = (cluster: ClusterPort) => ({
 const run = { concurrency: 4, dryRun: false };
 
 test('a move writes each node once, then the status of both pools, and of no other', async () => {
-  const { cluster, nodeAccess, writes } = server(
+  const { cluster, writes } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})],
     [member('n1', 'a', 'a'), member('n2', 'a', 'a')],
   );
-  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
+  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
   const { results: _results, ...result } = await moveNodes(planned, run, deps(cluster));
   assert.deepEqual(result, { moved: [{ node: 'n1', from: 'a', to: 'b' }], failures: [], warnings: [] });
   assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
 });
 
 test('a node that is refused fails once, though both its pools tried it', async () => {
-  const { cluster, nodeAccess } = server(
-    [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
-    [member('n1', 'a', 'a')],
-  );
+  const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' })], [member('n1', 'a', 'a')]);
   cluster.patchNode = async name => {
     throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
   };
-  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
+  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
   const { moved, failures } = await moveNodes(planned, run, deps(cluster));
   const message = 'cannot patch Node "n1": a policy denied the request';
   assert.deepEqual([moved, failures.map(failure => failure.message)], [[], [message]]);
 });
 
 test('a pool deleted meanwhile lets go of what it was given, and of all else', async () => {
-  const { cluster, nodeAccess, known, live, writes } = server(
+  const { cluster, known, live, writes } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
     [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
   );
-  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster, nodeAccess });
+  const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
   const before = known.get('b') ?? assert.fail();
   known.set('b', {
     ...before,
@@ -75,11 +71,11 @@ test('a pool deleted meanwhile lets go of what it was given, and of all else', a
 });
 
 test("a node that is gone, or became somebody else's, fails alone and is no failure of the pool", async () => {
-  const { cluster, nodeAccess, live, known } = server(
+  const { cluster, live, known } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
     ['n1', 'n2', 'n3'].map(name => member(name, 'a', 'a')),
   );
-  const planned = await planMoves({ ...moving, nodes: ['n1', 'n2', 'n3'] }, { cluster, nodeAccess });
+  const planned = await planMoves({ ...moving, nodes: ['n1', 'n2', 'n3'] }, { cluster });
   live.delete('n1');
   const n2 = live.get('n2') ?? assert.fail();
   live.set('n2', { ...n2, resourceVersion: '9', labels: { ...n2.labels, 'node-role.kubernetes.io/b': 'other' } });
@@ -107,19 +103,19 @@ test('a removal that another pool would undo is refused', async () => {
     labels: { ...role('giver'), grade: 'y' },
     record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
   });
-  const { cluster, nodeAccess } = server([giver, taker], [node]);
+  const { cluster } = server([giver, taker], [node]);
   const asked = { ...moving, kind: 'remove', pool: 'taker' } as const;
-  await assert.rejects(planMoves({ ...asked, nodes: ['n1'] }, { cluster, nodeAccess }), {
+  await assert.rejects(planMoves({ ...asked, nodes: ['n1'] }, { cluster }), {
     message: 'node n1 would match pool taker again at once: pool giver gives it the labels for that',
   });
 });
 
 test('what a selector finds: of a pool that loses nodes, only its own', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
-  const { cluster, nodeAccess } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})], nodes);
+  const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})], nodes);
   const planned = async (options: Partial<MoveOptions>) => {
     const asked = { ...moving, nodes: [], selector: 'any', ...options };
-    const { plan, unchanged } = await planMoves(asked, { cluster, nodeAccess });
+    const { plan, unchanged } = await planMoves(asked, { cluster });
     return [plan.nodes.map(({ node }) => node.name), unchanged];
   };
   assert.deepEqual(await planned({ pool: 'c', from: 'a' }), [['n1'], []]);
@@ -132,12 +128,11 @@ test('what a selector finds: of a pool that loses nodes, only its own', async ()
 test('an empty selector, which the server takes for every node, is refused before anything is read', async () => {
   const never = () => assert.fail('it asked the server');
   const cluster = { listPools: never, listNodes: never, listRuntimeClasses: never } as unknown as ClusterPort;
-  const nodeAccess: NodeAccess = { select: never, podsOn: never };
   for (const [selector, from] of [
     ['', undefined],
     [' ', 'a'],
   ] as const) {
-    await assert.rejects(planMoves({ ...moving, nodes: [], selector, from }, { cluster, nodeAccess }), {
+    await assert.rejects(planMoves({ ...moving, nodes: [], selector, from }, { cluster }), {
       kind: 'usage',
       message: '-l: the selector is empty',
     });
@@ -146,14 +141,14 @@ test('an empty selector, which the server takes for every node, is refused befor
 
 test('a node that has left the pool by its labels is cleaned by its removal', async () => {
   const left = { ...member('n1', 'a', 'a'), labels: { tier: 'a' } };
-  const { cluster, nodeAccess, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
+  const { cluster, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
   const asked: MoveOptions = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] };
-  const planned = await planMoves(asked, { cluster, nodeAccess });
+  const planned = await planMoves(asked, { cluster });
   const { results: _results, ...result } = await moveNodes(planned, run, deps(cluster));
   assert.deepEqual(result, { moved: [{ node: 'n1', from: undefined, to: undefined }], failures: [], warnings: [] });
   const { labels, record } = live.get('n1') ?? assert.fail();
   assert.deepEqual([labels, record], [{}, undefined]);
   assert.deepEqual(writes, ['node n1', 'status a 200 1', 'event a NodeLeft']);
-  const again = await planMoves(asked, { cluster, nodeAccess });
+  const again = await planMoves(asked, { cluster });
   assert.deepEqual([again.plan.nodes, again.unchanged], [[], ['n1']]);
 });

@@ -10,11 +10,8 @@ const POOLS = [aPool({ labels: { tier: 'a' } }, { name: 'a' }), aPool({}, { name
 const ALL: NodesOptions = { pools: [], unassigned: false, selector: undefined };
 
 function list(nodes: Node[], options: Partial<NodesOptions> = {}) {
-  const cluster = { listPools: async () => POOLS } as unknown as ClusterPort;
-  return listNodes(
-    { ...ALL, ...options },
-    { cluster, nodeAccess: { select: async () => nodes, podsOn: async () => [] } },
-  );
+  const cluster = { listPools: async () => POOLS, listNodes: async () => nodes } as unknown as ClusterPort;
+  return listNodes({ ...ALL, ...options }, { cluster });
 }
 
 const applied = {

@@ -13,9 +13,9 @@ export const A = pool('a', { tier: 'a' });
 export const B = pool('b', { tier: 'b' });
 
 export async function planned(pools: NodePool[], nodes: Node[], options: Partial<MoveOptions>, selected?: Node[]) {
-  const { cluster, nodeAccess, writes } = server(pools, nodes);
-  const select = async () => selected ?? nodes;
-  const result = await planMoves({ ...MOVE, ...options }, { cluster, nodeAccess: { ...nodeAccess, select } });
+  const { cluster, writes } = server(pools, nodes);
+  const listNodes = async (labelSelector?: string) => (labelSelector === undefined ? nodes : (selected ?? nodes));
+  const result = await planMoves({ ...MOVE, ...options }, { cluster: { ...cluster, listNodes } });
   assert.deepEqual(writes, []);
   return { ...result, names: result.plan.nodes.map(({ node }) => node.name) };
 }

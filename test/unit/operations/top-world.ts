@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/controller/clock.ts';
 import type { NodeLoad } from '../../../src/nodepool/capacity.ts';
 import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
-import type { Usage } from '../../../src/operations/demand-port.ts';
+import type { Usage } from '../../../src/operations/pods-port.ts';
 import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -52,10 +52,8 @@ export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
 export function depsOf({ pools, nodes, demand, usage }: TopWorld): TopDeps {
   return {
     cluster: { listPools: async () => pools, listNodes: async () => nodes },
-    demand: {
-      podDemand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }),
-      nodeUsage: async () => usage,
-    },
+    pods: { demand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }) },
+    nodeUsage: async () => usage,
     clock: systemClock,
   };
 }

@@ -40,7 +40,7 @@ describe('sums', () => {
   test('without pods only what is allocatable is known, and pods are not asked for', async () => {
     const deps = depsOf(topWorld());
     const never = () => Promise.reject(new Error('asked'));
-    const found = await top({ ...PLAIN, pods: false }, { ...deps, demand: { podDemand: never, nodeUsage: never } });
+    const found = await top({ ...PLAIN, pods: false }, { ...deps, pods: { demand: never }, nodeUsage: never });
     assert.equal(said(found.total, 'cpu'), '47640m - - - -');
     assert.equal(found.usage, undefined);
   });
@@ -211,9 +211,9 @@ describe('order', () => {
 });
 
 test('a pool that is not there is told before all pods are read', { timeout: 10_000 }, async () => {
-  const { demand, ...deps } = depsOf(topWorld());
-  const endless = { ...demand, podDemand: () => new Promise<never>(() => {}) };
-  const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, demand: endless });
+  const deps = depsOf(topWorld());
+  const endless = { demand: () => new Promise<never>(() => {}) };
+  const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, pods: endless });
   await assert.rejects(found, { message: 'nodepool "gqu" not found' });
 });
 
@@ -230,10 +230,10 @@ test('a key that is none anywhere is told before anything is read', async () => 
 });
 
 test('a hundred thousand pods that cannot be read', async () => {
-  const { demand, ...deps } = depsOf(topWorld());
+  const { pods, ...deps } = depsOf(topWorld());
   const problems = Array.from({ length: 200_000 }, (_, index) => `pod ${index}`);
-  const podDemand = async () => ({ ...(await demand.podDemand()), problems });
-  const { warnings } = await top(PLAIN, { ...deps, demand: { ...demand, podDemand } });
+  const demand = async () => ({ ...(await pods.demand()), problems });
+  const { warnings } = await top(PLAIN, { ...deps, pods: { demand } });
   assert.equal(warnings.length, problems.length);
 });
 
@@ -247,7 +247,7 @@ test('usage is waited for 5 s longer than for the rest, and no more', async () =
       signal.addEventListener('abort', () => resolve({ kind: 'failed', reason: 'late' }));
     });
   };
-  const found = top(PLAIN, { ...deps, clock, demand: { ...deps.demand, nodeUsage } });
+  const found = top(PLAIN, { ...deps, clock, nodeUsage });
   await new Promise(resolve => setImmediate(resolve));
   await clock.advance(4_999);
   assert.equal(asked?.aborted, false);

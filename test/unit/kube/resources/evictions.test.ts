@@ -88,7 +88,7 @@ test('a dry run is one for the registry and for webhooks; every removal is bound
     asked.push(given);
     return { status: 201, headers: {}, text: '' };
   };
-  const port = drainPort({} as Api, { request } as unknown as Transport, () => new Date(0));
+  const port = drainPort({} as Api, { request } as unknown as Transport);
   const pod = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', isMirror: false, hasEmptyDir: false };
   const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
     asked.length = 0;

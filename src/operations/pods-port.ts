@@ -1,0 +1,38 @@
+/** What the use cases ask of a cluster about pods and usage. src/kube implements it. */
+import type { NodeLoad } from '../nodepool/capacity.ts';
+import type { ResourceList, Toleration } from '../nodepool/types.ts';
+
+/** A pod that has a node and is not on its way out. */
+export interface PlacedPod {
+  namespace: string;
+  name: string;
+  uid: string;
+  node: string;
+  tolerations: Toleration[];
+  /** It has run to its end, well or badly, and is still there. */
+  hasEnded: boolean;
+  /** What would make it anew, as a ReplicaSet or DaemonSet of its namespace; undefined when there is none. */
+  controller: { kind: string; name: string } | undefined;
+}
+
+export interface Demand {
+  /** By the node's name; a node without pods has none. */
+  byNode: ReadonlyMap<string, NodeLoad>;
+  /** Pods that are counted and whose amounts cannot be read, each a sentence. */
+  problems: string[];
+}
+
+/** `absent`: the cluster has no metrics API. `failed`: it has one that gave no answer we could use. */
+export type Usage =
+  | { kind: 'served'; byNode: ReadonlyMap<string, ResourceList> }
+  | { kind: 'absent' }
+  | { kind: 'failed'; reason: string };
+
+export interface PodsPort {
+  /** How many pods are on each node and have not ended. Reads every one of them. */
+  countByNode(): Promise<ReadonlyMap<string, number>>;
+  /** Those on these nodes. */
+  placedOn(nodes: readonly string[]): Promise<PlacedPod[]>;
+  /** Reads every pod that is on a node, and keeps sums. @param nodes those that are wanted; default: all */
+  demand(nodes?: readonly string[]): Promise<Demand>;
+}
