@@ -1,9 +1,9 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { parsePace } from '../cli/drain-pace.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, nameArg, yesFlag } from '../cli/flags.ts';
-import { parsePace } from '../nodepool/drain-places.ts';
 
 const PODS = { helpGroup: 'PODS' };
 

@@ -4,7 +4,7 @@ import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { someNamesArg } from '../cli/flags.ts';
 import { EXIT } from '../cli/report-error.ts';
-import { parseWaitCondition } from '../nodepool/wait-condition.ts';
+import { parseWaitCondition } from '../cli/wait-condition.ts';
 
 /** What kubectl wait makes of a negative --timeout. */
 const WEEK_MS = 7 * 24 * 3_600_000;
