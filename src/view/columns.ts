@@ -1,6 +1,6 @@
 /** The columns of the lists: what a row shows in each, by what it sorts, and which ones go first when there is no room. */
 import { plural } from '../nodepool/plural.ts';
-import { statusCell } from '../render/cells.ts';
+import { nodeStatusText, statusCell } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
 import type { Cell } from '../render/table.ts';
@@ -78,9 +78,9 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<Node
     {
       title: 'STATUS',
       letter: 'S',
-      cell: ({ node: { ready, unschedulable } }) => {
-        const text = `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
-        return { text, paint: ready ? (unschedulable ? style.yellow : style.green) : style.red };
+      cell: ({ node }) => {
+        const paint = node.ready ? (node.unschedulable ? style.yellow : style.green) : style.red;
+        return { text: nodeStatusText(node), paint };
       },
       value: ({ node: { ready, unschedulable } }) => Number(ready) * 2 - Number(unschedulable),
       rank: 0,

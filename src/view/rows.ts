@@ -1,6 +1,7 @@
 /** The rows of the lists: pools, a pool's nodes, events. What a row shows is made when it is on the screen. */
 import { own } from '../nodepool/json.ts';
 import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from '../nodepool/quantity.ts';
+import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
@@ -100,10 +101,10 @@ export function amount(list: ResourceList, resource: string): number {
   }
 }
 
-/** The resource that stands for GPUs: the first extended one whose name says so. */
+/** The resource that stands for GPUs: the first accelerator that there is any of. */
 export function gpuOf(list: ResourceList): string | undefined {
   return Object.keys(list)
-    .filter(name => name.includes('/') && /gpu|\/mig-/.test(name))
+    .filter(isAccelerator)
     .sort()
     .find(name => amount(list, name) > 0);
 }

@@ -5,7 +5,7 @@ import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { NONE, pairs } from '../render/cells.ts';
+import { NONE, nodeStatusText, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
@@ -22,7 +22,6 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
   const changes = planOf(clusterState, node.name)?.changes ?? [];
-  const status = `${node.ready ? 'Ready' : 'NotReady'}${node.unschedulable ? ',SchedulingDisabled' : ''}`;
   const isFine = node.ready && !node.unschedulable;
   const resources = Object.entries(node.allocatable).map(
     ([name, quantity]) => `${name}: ${displayQuantity(name, quantity)}`,
@@ -36,7 +35,7 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
     ...(ownership !== undefined && ownership.conflicting.length > 0
       ? [['Matches too', ownership.conflicting.join(', ')] as Field]
       : []),
-    ['Status', { text: status, paint: isFine ? style.green : style.yellow }],
+    ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
     ['Taints', lines(node.taints.map(formatTaint))],
