@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseWaitCondition } from '../../../src/cli/wait-condition.ts';
+import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { isMet } from '../../../src/nodepool/wait-condition.ts';
 

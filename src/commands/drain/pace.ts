@@ -1,6 +1,6 @@
 /** What `drain --parallel` and `drain --max-unavailable` take. */
-import type { DrainPace } from '../nodepool/drain-places.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import type { DrainPace } from '../../nodepool/drain-places.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 
 /**
  * Reads `--parallel N` and `--max-unavailable N|P%`; a percentage is of the members, rounded down, and one at least.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parsePace } from '../../../src/cli/drain-pace.ts';
+import { parsePace } from '../../../../src/commands/drain/pace.ts';
 
 describe('the pace', () => {
   test('is one node at a time unless told', () => {

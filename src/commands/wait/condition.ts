@@ -1,6 +1,6 @@
 /** What `wait --for` takes. */
-import { NodepoolError } from '../nodepool/errors.ts';
-import type { WaitCondition } from '../nodepool/wait-condition.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { WaitCondition } from '../../nodepool/wait-condition.ts';
 
 /** Reads `status=N`, `nodes=N`, `ready=N` or `delete`. */
 export function parseWaitCondition(text: string): WaitCondition {

@@ -1,22 +1,22 @@
 /** `drain`: plans, asks, drains and tells how far it came, also when Ctrl-C ends it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../controller/clock.ts';
-import { plural } from '../nodepool/plural.ts';
-import { agree, NO_CHANGE, type Question } from '../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../operations/drain.ts';
-import type { NodeDrain } from '../operations/drain-node.ts';
-import type { DryRun } from '../operations/ports.ts';
-import { drainLine, drainProgress, renderDrains } from '../render/drain.ts';
-import { makeStyle } from '../render/style.ts';
-import { approver } from './approve.ts';
-import { errorLine, warningLine } from './error-line.ts';
-import type { Connection, Deps } from './factory.ts';
-import { dryRunSuffix } from './flags.ts';
-import { printLine } from './print-line.ts';
-import { SILENT } from './progress.ts';
-import { EXIT } from './report-error.ts';
-import { onStopSignal } from './signals.ts';
+import { approver } from '../../cli/approve.ts';
+import { errorLine, warningLine } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import { printLine } from '../../cli/print-line.ts';
+import { SILENT } from '../../cli/progress.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { onStopSignal } from '../../cli/signals.ts';
+import { systemClock } from '../../controller/clock.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
+import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../../operations/drain.ts';
+import type { NodeDrain } from '../../operations/drain-node.ts';
+import type { DryRun } from '../../operations/ports.ts';
+import { drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { makeStyle } from '../../render/style.ts';
 
 export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
   pool: string;
