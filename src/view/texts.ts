@@ -9,7 +9,7 @@ import { NONE, nodeStatusText, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import type { Cell } from '../render/table.ts';
+import { type Cell, paintAs } from '../render/table.ts';
 import { formatTimeAndAge } from '../render/time.ts';
 import { fit, wrap } from './fit.ts';
 
@@ -63,8 +63,7 @@ export function fieldLines(fields: readonly Field[], width: number): string[] {
   return fields.flatMap(([title, values]) => {
     const texts = [values].flat().flatMap(value => {
       const text = typeof value === 'string' ? value : value.text;
-      const paint = typeof value === 'string' ? (line: string) => line : value.paint;
-      return wrap(text, Math.max(width - label, 1)).map(line => paint(line));
+      return wrap(text, Math.max(width - label, 1)).map(line => paintAs(value, line));
     });
     return texts.map((text, i) => fit(i === 0 ? `${title}:` : '', label) + text);
   });
