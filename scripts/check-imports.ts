@@ -32,11 +32,11 @@ const ROOMS: Record<string, Room> = {
     rule: 'view/ draws what operations/ and render/ give; it knows neither the command line nor the Kubernetes client',
   },
   cli: {
-    rooms: ['view', 'operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    rooms: ['operations', 'reconciler', 'controller', 'render', 'nodepool'],
     rule: 'cli/ does not import commands/, and kube/ only by await import() in its factory',
   },
   commands: {
-    rooms: ['cli', 'operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    rooms: ['cli', 'view', 'operations', 'reconciler', 'controller', 'render', 'nodepool'],
     rule: 'commands/ reach kube/ through deps.connect() alone',
   },
   main: { rooms: ['cli', 'commands', 'nodepool'], rule: 'main.ts joins cli/ and commands/' },

@@ -34,10 +34,18 @@ export async function start(root: string): Promise<void> {
     return;
   }
   const { reportError } = await import('./cli/report-error.ts');
+  const { readCommandLine } = await import('./cli/command-line.ts');
   // What nobody awaited has failed all the same.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      process.exit(reportError(error, { io, argv, version: pjson.version, command: 'kubectl nodepool', flags: [] }));
+      const context = {
+        io,
+        line: readCommandLine(argv),
+        version: pjson.version,
+        command: 'kubectl nodepool',
+        flags: [],
+      };
+      process.exit(reportError(error, context));
     });
   }
   process.exitCode = await main(argv, io, root);

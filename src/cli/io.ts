@@ -79,14 +79,8 @@ export function processIo(process: NodeJS.Process): Io {
   });
 }
 
-/** `--color` goes before environment and terminal. Read from the words themselves: help and errors follow it, too. */
-export function withColorFlag(io: Io, argv: string[]): Io {
-  const end = argv.indexOf('--');
-  const words = end < 0 ? argv : argv.slice(0, end);
-  const values = words.flatMap(
-    (word, i) => (word === '--color' ? words[i + 1] : /^--color=(.*)$/s.exec(word)?.[1]) ?? [],
-  );
-  const chosen = values.at(-1);
+/** `--color` goes before environment and terminal. */
+export function withColorFlag(io: Io, chosen: string | undefined): Io {
   if (chosen !== 'always' && chosen !== 'never') return io;
   const color = chosen === 'always';
   return withWriters({ ...io, color, errorColor: color });

@@ -4,6 +4,7 @@ import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
+import type { CommandLine } from './command-line.ts';
 import { errorLine, type Shown } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
@@ -17,7 +18,7 @@ export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no differenc
 
 export interface Context {
   io: Io;
-  argv: string[];
+  line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
   /** This program's version. */
   version: string;
   /** What precedes --help in the hint: `kubectl nodepool create`. */
@@ -38,13 +39,13 @@ interface Report extends Shown {
  * With `--log-format json` it is an entry of that log.
  */
 export function reportError(error: unknown, context: Context): number {
-  const { io, argv, command, errorExit = EXIT.error } = context;
+  const { io, line, command, errorExit = EXIT.error } = context;
   const { usage, ...shown } = reportOf(error, context);
   const { message, next } = shown;
   const isInterrupted = error instanceof NodepoolError && error.kind === 'interrupted';
   const exit = usage ? EXIT.usage : isInterrupted ? EXIT.interrupted : errorExit;
-  const stack = verbosityOf(argv) >= 9 && error instanceof Error ? stackOf(error) : undefined;
-  if (wantsJsonLog(argv)) {
+  const stack = line.verbosity >= 9 && error instanceof Error ? stackOf(error) : undefined;
+  if (line.jsonLog) {
     const help = usage ? `see '${command} --help'` : undefined;
     createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
     return exit;
@@ -102,16 +103,4 @@ function didYouMean(word: string, known: string[]): string {
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-/** Read from the words themselves: the error may be that they do not parse. */
-export function verbosityOf(argv: string[]): number {
-  const words = argv.join(' ');
-  const found = /(?:^| )(?:-v|--v|--verbosity)[ =]?(\d+)(?= |$)/.exec(words);
-  return Number(found?.[1] ?? 0);
-}
-
-/** As the verbosity. Machines read stderr then, and every line of it. */
-function wantsJsonLog(argv: string[]): boolean {
-  return / --log-format[ =]json(?= |$)/.test(argv.join(' '));
 }

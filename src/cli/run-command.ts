@@ -4,18 +4,18 @@ import { run } from '@oclif/core/run';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { own } from '../nodepool/json.ts';
 import { suggest } from '../nodepool/suggest.ts';
-import { helpSubject } from './help-subject.ts';
+import { readCommandLine } from './command-line.ts';
 import { type Io, withColorFlag } from './io.ts';
 import { createConfig, type Program } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
 
 /** Returns the exit code. Never throws; only a watch that was cut off exits by itself. */
 export async function runCommand(argv: string[], given: Io, program: Program): Promise<number> {
-  const io = withColorFlag(given, argv);
+  const line = readCommandLine(argv);
+  const { words, help: subject } = line;
+  const io = withColorFlag(given, line.color);
   const { verbs } = program;
   const config = await createConfig(program, io);
-  const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;
-  const subject = helpSubject(words);
   const verb = subject ?? words[0] ?? '';
   const command = config.findCommand(verb);
   try {
@@ -30,7 +30,7 @@ export async function runCommand(argv: string[], given: Io, program: Program): P
   } catch (error) {
     return reportError(error, {
       io,
-      argv: words,
+      line,
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),

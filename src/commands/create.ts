@@ -12,13 +12,13 @@ import {
   repeatedFlag,
 } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
-import { warnOfKubelets } from '../cli/membership-warnings.ts';
+import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
-import { poolsToCreate, splitNames, unmanagedWarning } from '../cli/pools-to-create.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Approve } from '../operations/consent.ts';
+import { poolsToCreate, splitNames } from './create/pools.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools, from flags or from files.';

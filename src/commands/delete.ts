@@ -6,11 +6,11 @@ import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg, yesFlag } from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
-import { deletionLine, reportDeletion } from '../cli/report-deletion.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
+import { deletionLine, reportDeletion } from './delete/report.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';

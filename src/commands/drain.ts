@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, nameArg, yesFlag } from '../cli/flags.ts';
-import { parsePace } from '../nodepool/drain-places.ts';
+import { parsePace } from './drain/pace.ts';
 
 const PODS = { helpGroup: 'PODS' };
 
@@ -63,7 +63,7 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   };
 
   protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {
-    const { showDrain } = await import('../cli/show-drain.ts');
+    const { showDrain } = await import('./drain/show-drain.ts');
     const grace = flags['grace-period'];
     const { parallel, 'max-unavailable': maxUnavailable } = flags;
     return showDrain(

@@ -2,9 +2,8 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
-import { warnOfKubelets } from '../cli/membership-warnings.ts';
+import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
-import { unmanagedWarning } from '../cli/pools-to-create.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
 

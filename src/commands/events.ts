@@ -27,7 +27,7 @@ export default class Events extends BaseCommand<typeof Events> {
     const found = (await connection.events.list(args.name)).toSorted(oldestFirst);
     if (found.length === 0) await connection.pools.assertServed();
     if (flags.watch) {
-      const { showEventChanges } = await import('../cli/show-changes.ts');
+      const { showEventChanges } = await import('./events/watch.ts');
       const { 'no-headers': noHeaders, verbosity } = flags;
       return showEventChanges({ pool: args.name, headers: !noHeaders, verbosity }, io, connection);
     }

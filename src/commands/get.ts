@@ -2,10 +2,10 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
-import { outputOf, printPools } from '../cli/pool-output.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
+import { outputOf, printPools } from './get/output.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools: status, nodes, allocatable resources, taints.';
@@ -84,7 +84,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
     if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {
-      const { showPoolChanges } = await import('../cli/show-changes.ts');
+      const { showPoolChanges } = await import('./get/watch.ts');
       if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };

@@ -1,7 +1,20 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg, parseResources } from '../cli/flags.ts';
+import { EXIT } from '../cli/report-error.ts';
+import type { Top as Figures, TopOptions } from '../operations/top.ts';
+
+/** Warnings shown: thousands of pods can be wrong alike. */
+const MOST_WARNINGS = 10;
+
+interface Shown {
+  options: TopOptions;
+  /** Undefined: a table. */
+  output: 'json' | 'csv' | undefined;
+  headers: boolean;
+}
 
 export default class Top extends BaseCommand<typeof Top> {
   static override summary = 'Show what pools have, what pods ask for and use, and what is free.';
@@ -41,10 +54,45 @@ export default class Top extends BaseCommand<typeof Top> {
   };
 
   protected async execute(flags: FlagsOf<typeof Top>, args: ArgsOf<typeof Top>, deps: Deps): Promise<number> {
-    const { showTop } = await import('../cli/show-top.ts');
     const { nodes, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
     const resources = flags.resources === undefined ? ('usual' as const) : parseResources(flags.resources);
     const options = { names: args.name ?? [], selector, pods: !noPods, nodes, resources, sortBy };
-    return showTop({ options, output, headers: !flags['no-headers'] }, deps);
+    const found = await read(options, deps);
+    return show(found, { options, output, headers: !flags['no-headers'] }, deps);
   }
+}
+
+/** Warnings go to stderr. */
+async function read(options: TopOptions, { io, connect, progress }: Deps): Promise<Figures> {
+  const { systemClock } = await import('../controller/clock.ts');
+  const { top } = await import('../operations/top.ts');
+  const connection = await connect();
+  // Nodes alone are there before a spinner is.
+  const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
+  const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
+  const { warnings, usage } = found;
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) io.err(warningLine(warning));
+  if (warnings.length > MOST_WARNINGS) io.err(warningLine(`and ${warnings.length - MOST_WARNINGS} more`));
+  if (usage?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${usage.reason}`));
+  return found;
+}
+
+async function show(found: Figures, { options, output, headers }: Shown, { io }: Deps): Promise<number> {
+  const withNodes = options.nodes;
+  if (output !== undefined) {
+    const { topCsv, topJson } = await import('../render/top-data.ts');
+    io.out(output === 'json' ? topJson(found, withNodes) : topCsv(found, { withNodes, headers }));
+    return EXIT.done;
+  }
+  if (found.pools.length === 0 || (withNodes && found.nodes.length === 0)) {
+    io.err(found.pools.length === 0 ? 'No pools found.' : 'No nodes found.');
+    return EXIT.done;
+  }
+  const { renderTopNodes, renderTopPools } = await import('../render/top.ts');
+  const { makeStyle } = await import('../render/style.ts');
+  const { barGlyphs } = await import('../render/bar.ts');
+  const bars = io.stdoutIsTTY ? { columns: io.columns, glyphs: barGlyphs(io.env) } : undefined;
+  const table = { headers, everyResource: Array.isArray(options.resources), bars };
+  io.out((withNodes ? renderTopNodes : renderTopPools)(found, table, makeStyle(io.color)));
+  return EXIT.done;
 }

@@ -7,9 +7,9 @@ import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '
 import { interruptible } from '../cli/interruptible.ts';
 import { readController, readPolicies } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
-import { removeController } from '../cli/remove-controller.ts';
 import { plural } from '../nodepool/plural.ts';
 import { type Leftovers, uninstall } from '../operations/uninstall.ts';
+import { removeController } from './uninstall/remove-controller.ts';
 
 /** As kubectl writes it of what it deletes. */
 const DELETED_DEFINITION = DEFINITION.replace(/\/(.*)/, ' "$1"');

@@ -1,7 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { showView } from '../cli/show-view.ts';
+import { createLog } from '../cli/log.ts';
+import { EXIT } from '../cli/report-error.ts';
+import { leaveSoon, onStopSignal } from '../cli/signals.ts';
+import { systemClock } from '../controller/clock.ts';
+import type { Log } from '../controller/log.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { cordonNode } from '../operations/cordon.ts';
+import type { PoolsPort } from '../operations/ports.ts';
+import { createLiveView, type LiveView } from '../operations/view.ts';
+import { makeStyle } from '../render/style.ts';
+import type { Running } from '../view/run.ts';
 
 export default class View extends BaseCommand<typeof View> {
   static override summary = 'Watch pools, nodes and events on a full screen, live.';
@@ -16,4 +27,70 @@ export default class View extends BaseCommand<typeof View> {
     }
     return showView(flags.verbosity, deps);
   }
+}
+
+/**
+ * Runs until q, Ctrl-C or a signal. Returns the exit code.
+ * @param verbosity of the log, which is written only where stderr is not the terminal
+ */
+async function showView(verbosity: number, { io, connect, progress }: Deps): Promise<number> {
+  let running: Running | undefined;
+  const write = createLog(io, 'text', verbosity);
+  // A line would tear the screen, whose title says what is wrong.
+  const log: Log = (level, text) => {
+    if (!io.stderrIsTTY) write(level, text);
+    else if (running === undefined && level === 'warning') io.err(warningLine(text));
+  };
+  const isTerminalTaken = () => running !== undefined;
+  const { cluster, pools, watch, follow, clusterName } = await connect({ log, isTerminalTaken });
+  const spinner = await progress('Reading pools and nodes');
+  const live = createLiveView({
+    watch: watch(),
+    follow,
+    clock: systemClock,
+    now: io.now,
+    random: Math.random,
+    log,
+    onChange: () => running?.changed(),
+  });
+  try {
+    const { runView } = await started(pools, live).finally(() => spinner.stop());
+    running = runView({
+      stdin: io.stdin,
+      stdout: io.stdout,
+      live,
+      clusterName,
+      clock: systemClock,
+      now: io.now,
+      style: makeStyle(io.color),
+      cordon: ({ node, unschedulable }) =>
+        cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) }),
+    });
+    const end = untilStopped(running);
+    await running.ended.finally(end);
+    return EXIT.done;
+  } finally {
+    leaveSoon();
+    await live.stop();
+  }
+}
+
+/** What draws the screen, once there is something to show. */
+async function started(pools: Pick<PoolsPort, 'list'>, live: LiveView): Promise<typeof import('../view/run.ts')> {
+  // Reflectors try for ever: what a person has to mend (no access, no definition) is said at once instead.
+  await pools.list();
+  const [run] = await Promise.all([import('../view/run.ts'), live.start()]);
+  return run;
+}
+
+/** Signals end it; what nobody caught is told on the screen that was there before. Returns what takes that back. */
+function untilStopped(running: Running): () => void {
+  const stop = () => running.stop();
+  const failures = ['uncaughtException', 'unhandledRejection'] as const;
+  for (const failure of failures) process.prependListener(failure, stop);
+  const end = onStopSignal(stop);
+  return () => {
+    end();
+    for (const failure of failures) process.off(failure, stop);
+  };
 }

@@ -1,10 +1,12 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
+import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { someNamesArg } from '../cli/flags.ts';
 import { EXIT } from '../cli/report-error.ts';
-import { parseWaitCondition } from '../nodepool/wait-condition.ts';
+import { sanitizeLine } from '../render/sanitize.ts';
+import { parseWaitCondition } from './wait/condition.ts';
 
 /** What kubectl wait makes of a negative --timeout. */
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -47,7 +49,24 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     const isEndless = timeout.startsWith('-');
     const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
     const timeoutMs = isEndless ? WEEK_MS : limitMs;
-    const { showWait } = await import('../cli/show-wait.ts');
-    return (await showWait({ names: args.name, condition, timeoutMs }, io, await connect())) ? EXIT.done : EXIT.error;
+    const { systemClock } = await import('../controller/clock.ts');
+    const { waitForPools } = await import('../operations/wait.ts');
+    const { pools, follow } = await connect();
+    const errors = await waitForPools(
+      { names: args.name, condition, timeoutMs },
+      {
+        pools,
+        follow,
+        clock: systemClock,
+        random: Math.random,
+        log: (level, message) => {
+          if (level === 'warning') io.err(warningLine(message));
+          if (level === 'error') io.err(errorLine({ message }));
+        },
+        onMet: name => io.out(`nodepool.nodes.lailin.xyz/${sanitizeLine(name)} condition met`),
+      },
+    );
+    for (const error of errors) io.err(errorLine(error));
+    return errors.length === 0 ? EXIT.done : EXIT.error;
   }
 }

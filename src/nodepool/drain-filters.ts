@@ -2,6 +2,7 @@
  * Which pods a drain takes off a node, which it leaves, and which it will not touch without a flag that says so. The
  * rules are those of kubectl drain (k8s.io/kubectl/pkg/drain, filters.go); of a pod that breaks several, all are told.
  */
+import { firstFew } from './plural.ts';
 
 /** What is kept of a pod. */
 export interface DrainPod {
@@ -99,8 +100,5 @@ export function groupByFate(fates: readonly { what: string; pod: string }[]): st
     if (names === undefined) pods.set(what, [pod]);
     else names.push(pod);
   }
-  return [...pods].map(([what, names]) => {
-    const more = names.length - MOST_NAMED;
-    return `${what}: ${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  });
+  return [...pods].map(([what, names]) => `${what}: ${firstFew(names, MOST_NAMED)}`);
 }

@@ -1,33 +1,8 @@
 /** How many nodes of a pool are drained at a time, and in which order. */
-import { NodepoolError } from './errors.ts';
-
 export type DrainPace =
   | { kind: 'parallel'; nodes: number }
   /** Members that may be unavailable; a node that was not Ready when the drain began takes a place until it is drained. */
   | { kind: 'max unavailable'; nodes: number };
-
-/**
- * Reads `--parallel N` and `--max-unavailable N|P%`; a percentage is of the members, rounded down, and one at least.
- * Neither: one at a time, as kubectl drain.
- */
-export function parsePace(
-  parallel: number | undefined,
-  maxUnavailable: string | undefined,
-  members: number,
-): DrainPace {
-  if (maxUnavailable === undefined) return { kind: 'parallel', nodes: parallel ?? 1 };
-  const [, digits = '', percent] = /^(\d{1,9})(%?)$/.exec(maxUnavailable) ?? [];
-  const value = Number(digits);
-  if (value === 0 || (percent === '%' && value > 100)) {
-    throw new NodepoolError(
-      'usage',
-      `--max-unavailable: "${maxUnavailable}" is neither a number of nodes nor a percentage`,
-      'write it like 2 or 25%',
-    );
-  }
-  const nodes = percent === '%' ? Math.max(1, Math.floor((members * value) / 100)) : value;
-  return { kind: 'max unavailable', nodes };
-}
 
 /** The order: with a budget those first that are unavailable already, as draining them costs none of it; then by name. */
 export function drainOrder<T extends { name: string; ready: boolean }>(nodes: readonly T[], pace: DrainPace): T[] {

@@ -4,7 +4,7 @@ import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { type LabelPatch, labelsToJoin } from '../nodepool/member-labels.ts';
-import { plural } from '../nodepool/plural.ts';
+import { firstFew, plural } from '../nodepool/plural.ts';
 import { parseRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { isSubdomain } from '../nodepool/syntax.ts';
@@ -163,9 +163,8 @@ function interrupted(
   next = 'run the command again for the pools that are left',
   nodes: string[] = [],
 ): NodepoolError {
-  const named = nodes.length === 0 ? '' : `: ${nodes.slice(0, MOST_NAMED).join(', ')}`;
-  const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
-  return new NodepoolError('interrupted', `interrupted: ${what}${named}${more}`, next);
+  const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MOST_NAMED)}`;
+  return new NodepoolError('interrupted', `interrupted: ${what}${named}`, next);
 }
 
 /** The labels that make the node a member. Throws where one is not ours to set: a cloud's zone is not overwritten. */

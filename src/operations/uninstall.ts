@@ -1,6 +1,6 @@
 /** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { plural } from '../nodepool/plural.ts';
+import { firstFew, plural } from '../nodepool/plural.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { summarized } from '../reconciler/failure.ts';
@@ -11,6 +11,9 @@ import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
 import { findPools } from './propose-deletion.ts';
+
+/** Pools that are named in one sentence. */
+const MOST_NAMED = 5;
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -165,11 +168,11 @@ function stillUsed({ pools, orphans }: Leftovers): NodepoolError {
   const names = orphans.map(({ pool }) => pool);
   const what = [
     ...(pools.length > 0
-      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${few(pools)}`]
+      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MOST_NAMED)}`]
       : []),
     ...(nodes > 0
       ? [
-          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${few(names)}`,
+          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${firstFew(names, MOST_NAMED)}`,
         ]
       : []),
   ];
@@ -178,10 +181,6 @@ function stillUsed({ pools, orphans }: Leftovers): NodepoolError {
       ? 'delete them first, or add --cascade, which releases their nodes and deletes them'
       : 'release them with `kubectl nodepool reconcile`, or add --cascade, which does so';
   return new NodepoolError('input', what.join('; '), next);
-}
-
-function few(names: string[]): string {
-  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
 function notReleased(pools: string[]): NodepoolError {

@@ -1,5 +1,5 @@
 /** What stands in a pool's way, in sentences that name both sides. */
-import { noun } from '../nodepool/plural.ts';
+import { firstFew, noun } from '../nodepool/plural.ts';
 import type { Observation } from '../nodepool/status.ts';
 import { taintId } from '../nodepool/taint.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
@@ -35,10 +35,8 @@ export function keysOf({ spec }: NodePool): string[] {
 }
 
 function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
-  const named = nodes.slice(0, MOST_NAMED).join(', ');
-  const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
   const verb = nodes.length === 1 ? 'belongs' : 'belong';
   const keys = keysOf(pool);
   const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
-  return `${noun(nodes.length, 'node')} ${named}${more} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
+  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MOST_NAMED)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
 }

@@ -1,8 +1,10 @@
 /** What several screens show alike: a pool's status, its taints and labels in short. */
 import { own } from '../nodepool/json.ts';
+import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
+import type { DescribedNode } from '../operations/describe.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
@@ -38,6 +40,19 @@ export function betweenPools(circle: readonly string[]): string {
 /** `Ready`, `NotReady,SchedulingDisabled`: as the first words of it in `kubectl get nodes`. */
 export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
   return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
+}
+
+/** `in sync`, or what keeps a node of a pool from that. */
+export function stateCell(membership: DescribedNode['membership'], changes: number, style: Style): Cell {
+  switch (membership.kind) {
+    case 'conflict':
+      return { text: `held by ${membership.owner}`, paint: style.red };
+    case 'leaving':
+      return { text: 'to be cleaned', paint: style.yellow };
+    case 'member':
+      if (changes === 0) return { text: 'in sync', paint: style.green };
+      return { text: `${plural(changes, 'change')} due`, paint: style.yellow };
+  }
 }
 
 /** Characters of a reason that are shown, and of a message: ours are far shorter, another writer's may have a megabyte. */

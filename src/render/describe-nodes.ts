@@ -1,9 +1,8 @@
 /** The members of a pool, as `describe` shows them: those that need somebody's eye first when there are many. */
-import { plural } from '../nodepool/plural.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
-import { betweenPools, labelsText, nodeStatusText, resourceCell } from './cells.ts';
+import { betweenPools, labelsText, nodeStatusText, resourceCell, stateCell } from './cells.ts';
 import { renderGrid } from './grid.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
@@ -56,21 +55,9 @@ function row({ node, changes, circle, membership }: DescribedNode, now: Date, st
     resourceCell(node.allocatable, 'cpu'),
     resourceCell(node.allocatable, 'memory'),
     resourceCell(node.allocatable, 'pods'),
-    circle ? { text: betweenPools(circle), paint: style.red } : stateCell(changes.length, membership, style),
+    circle ? { text: betweenPools(circle), paint: style.red } : stateCell(membership, changes.length, style),
     formatAge(node.creationTimestamp, now),
   ];
-}
-
-function stateCell(changes: number, membership: DescribedNode['membership'], style: Style): Cell {
-  switch (membership.kind) {
-    case 'conflict':
-      return { text: `held by ${membership.owner}`, paint: style.red };
-    case 'leaving':
-      return { text: 'to be cleaned', paint: style.yellow };
-    case 'member':
-      if (changes === 0) return { text: 'in sync', paint: style.green };
-      return { text: `${plural(changes, 'change')} due`, paint: style.yellow };
-  }
 }
 
 function urgency({ node, changes, circle, membership }: DescribedNode): number {

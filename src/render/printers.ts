@@ -1,6 +1,7 @@
 /** Objects as `kubectl get -o json|yaml|name` prints them, to the byte; managedFields are left out where it does so. */
-import { checkDepth } from '../nodepool/depth.ts';
+
 import { GROUP } from '../nodepool/types.ts';
+import { checkDepth } from './depth.ts';
 import { sanitizeJson, sanitizeLine } from './sanitize.ts';
 import { toYaml } from './yaml.ts';
 

@@ -2,10 +2,7 @@
  * Text with tabs laid out as kubectl does it, with elastic tab stops: cells that stand under each other, line after line,
  * are a column, and what comes after the last tab is in none. Column widths never shrink.
  */
-
-/** The width has the gap in it. */
-const MIN_WIDTH = 6;
-const GAP = 3;
+import { GET } from './table.ts';
 
 interface Line {
   cells: string[];
@@ -26,8 +23,8 @@ export function tabWriter(widthOf: (text: string) => number): (text: string) => 
       let to = from;
       while (hasColumn(lines[to])) to++;
       const block = lines.slice(from, to);
-      const least = Math.max(MIN_WIDTH, remembered[column] ?? 0);
-      const width = block.reduce((most, { cells }) => Math.max(most, widthOf(cells[column] ?? '') + GAP), least);
+      const least = Math.max(GET.minWidth, remembered[column] ?? 0);
+      const width = block.reduce((most, { cells }) => Math.max(most, widthOf(cells[column] ?? '') + GET.gap), least);
       remembered[column] = width;
       for (const line of block) line.widths[column] = width;
       measure(block, column + 1);

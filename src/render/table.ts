@@ -20,7 +20,7 @@ export interface TableOptions {
 }
 
 /** As kubectl sets up Go's tabwriter; the width has the gap in it. */
-const GET = { gap: 3, minWidth: 6 };
+export const GET = { gap: 3, minWidth: 6 };
 const DESCRIBE = { gap: 2, minWidth: 0 };
 
 /** Lines joined by newlines, without one at the end. Without headers and rows: the empty string. */
@@ -56,8 +56,18 @@ export function printable(cell: Cell): string {
 
 function printed(cell: Cell): Printed {
   if (typeof cell === 'string' && PLAIN.test(cell)) return cell;
-  const text = sanitizeLine(typeof cell === 'string' ? cell : cell.text);
-  return { text: typeof cell === 'string' ? text : cell.paint(text), width: widthOf(text) };
+  const text = safeText(cell);
+  return { text: paintAs(cell, text), width: widthOf(text) };
+}
+
+/** What the cell says, escaped and without its colour. */
+export function safeText(cell: Cell): string {
+  return sanitizeLine(typeof cell === 'string' ? cell : cell.text);
+}
+
+/** The text in the colour of the cell, of which it is a part. */
+export function paintAs(cell: Cell, text: string): string {
+  return typeof cell === 'string' ? text : cell.paint(text);
 }
 
 function textOf(cell: Printed): string {

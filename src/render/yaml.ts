@@ -3,8 +3,9 @@
  *
  * Not guaranteed: the notation of numbers that are no integers; the Kubernetes API avoids them.
  */
-import { checkDepth } from '../nodepool/depth.ts';
+
 import { isObject } from '../nodepool/json.ts';
+import { checkDepth } from './depth.ts';
 import { yamlKey, yamlScalar } from './yaml-scalar.ts';
 
 /** Go's writer puts longer keys behind a `? `. */

@@ -1,9 +1,8 @@
 /** The columns of the lists: what a row shows in each, by what it sorts, and which ones go first when there is no room. */
-import { plural } from '../nodepool/plural.ts';
-import { statusCell } from '../render/cells.ts';
+import { nodeStatusText, stateCell, statusCell } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import type { Cell } from '../render/table.ts';
+import { type Cell, safeText } from '../render/table.ts';
 import { formatAge } from '../render/time.ts';
 import { nodesBar } from './bar.ts';
 import { amount, type EventRow, gpuOf, type NodeRow, type PoolRow } from './rows.ts';
@@ -78,9 +77,9 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<Node
     {
       title: 'STATUS',
       letter: 'S',
-      cell: ({ node: { ready, unschedulable } }) => {
-        const text = `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
-        return { text, paint: ready ? (unschedulable ? style.yellow : style.green) : style.red };
+      cell: ({ node }) => {
+        const paint = node.ready ? (node.unschedulable ? style.yellow : style.green) : style.red;
+        return { text: nodeStatusText(node), paint };
       },
       value: ({ node: { ready, unschedulable } }) => Number(ready) * 2 - Number(unschedulable),
       rank: 0,
@@ -88,8 +87,12 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<Node
     {
       title: 'STATE',
       letter: 'T',
-      cell: row => standingCell(row, style),
-      value: ({ standing }) => standing.kind + (standing.kind === 'member' ? standing.changes : ''),
+      cell: ({ membership, changes }) => {
+        const cell = stateCell(membership, changes, style);
+        // Most are: on a screen that stays, colour is for the others.
+        return membership.kind === 'member' && changes === 0 ? safeText(cell) : cell;
+      },
+      value: ({ membership: { kind }, changes }) => kind + (kind === 'member' ? changes : ''),
       rank: 2,
     },
     ...resources<NodeRow>(rows, ({ node }) => node.allocatable),
@@ -131,19 +134,6 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
       gives: true,
     },
   ];
-}
-
-/** `in sync`, or what keeps it from that. */
-export function standingCell({ standing }: NodeRow, style: Style): Cell {
-  switch (standing.kind) {
-    case 'held':
-      return { text: `held by ${standing.owner}`, paint: style.red };
-    case 'leaving':
-      return { text: 'to be cleaned', paint: style.yellow };
-    case 'member':
-      if (standing.changes === 0) return 'in sync';
-      return { text: `${plural(standing.changes, 'change')} due`, paint: style.yellow };
-  }
 }
 
 function name<Row>(of: (row: Row) => string): Column<Row> {

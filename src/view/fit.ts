@@ -1,6 +1,6 @@
 /** Text in so many columns of a terminal: never wider, escapes of a cluster made harmless first. */
 import { sanitizeLine } from '../render/sanitize.ts';
-import type { Cell } from '../render/table.ts';
+import { type Cell, paintAs, safeText } from '../render/table.ts';
 import { widthOf } from '../render/width.ts';
 
 const graphemes = new Intl.Segmenter();
@@ -15,9 +15,9 @@ export function cut(text: string, width: number): string {
 
 /** The cell in exactly so many columns: escaped, cut, filled up, then painted. */
 export function fit(cell: Cell, width: number, align: 'left' | 'right' = 'left'): string {
-  const shown = cut(sanitizeLine(typeof cell === 'string' ? cell : cell.text), width);
+  const shown = cut(safeText(cell), width);
   const room = ' '.repeat(Math.max(width - widthOf(shown), 0));
-  const painted = typeof cell === 'string' ? shown : cell.paint(shown);
+  const painted = paintAs(cell, shown);
   return align === 'right' ? room + painted : painted + room;
 }
 

@@ -1,7 +1,6 @@
 /** A list on the screen: sorted, filtered, and as many of its columns as the width has room for. */
-import { sanitizeLine } from '../render/sanitize.ts';
 import type { Style } from '../render/style.ts';
-import type { Cell } from '../render/table.ts';
+import { type Cell, safeText } from '../render/table.ts';
 import { widthOf } from '../render/width.ts';
 import type { Column } from './columns.ts';
 import { cut, fit } from './fit.ts';
@@ -36,7 +35,8 @@ export function select<Row extends Keyed>(
   const isInverse = filter.startsWith('!');
   const wanted = filter.slice(isInverse ? 1 : 0).toLowerCase();
   const isShown = (row: Row) =>
-    wanted === '' || columns.some(column => textOf(column.cell(row, now)).toLowerCase().includes(wanted)) !== isInverse;
+    wanted === '' ||
+    columns.some(column => safeText(column.cell(row, now)).toLowerCase().includes(wanted)) !== isInverse;
   const by = columns.find(({ letter }) => letter === sort.by) ?? columns[0];
   const found = rows.filter(isShown).map(row => ({ row, value: by?.value(row) ?? 0 }));
   const sign = sort.descending ? -1 : 1;
@@ -56,7 +56,7 @@ export function listLines<Row extends Keyed>(
   });
   const cells = rows.map(row => columns.map(column => column.cell(row, now)));
   const natural = columns.map(({ title }, column) =>
-    cells.reduce((most, line) => Math.max(most, widthOf(textOf(line[column] ?? ''))), title.length),
+    cells.reduce((most, line) => Math.max(most, widthOf(safeText(line[column] ?? ''))), title.length),
   );
   const widths = fitWidths(
     columns,
@@ -76,7 +76,7 @@ export function listLines<Row extends Keyed>(
     lines: rows.map((row, i) => {
       const texts = cells[i] ?? [];
       // What is inverted has no colours of its own.
-      if (row.key === selected) return style.inverse(style.bold(fit(line(MARK, texts.map(textOf)), width)));
+      if (row.key === selected) return style.inverse(style.bold(fit(line(MARK, texts.map(safeText)), width)));
       return line(NO_MARK, texts);
     }),
   };
@@ -108,10 +108,6 @@ function fitWidths(
   for (const { i } of byRank) if (i !== gives) shrink(i, 1);
   shrink(gives, 1);
   return taken() > width ? columns.map((_, i) => (i === gives ? Math.max(width, 0) : undefined)) : widths;
-}
-
-function textOf(cell: Cell): string {
-  return sanitizeLine(typeof cell === 'string' ? cell : cell.text);
 }
 
 function order(a: string | number, b: string | number): number {

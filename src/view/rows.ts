@@ -1,7 +1,9 @@
 /** The rows of the lists: pools, a pool's nodes, events. What a row shows is made when it is on the screen. */
 import { own } from '../nodepool/json.ts';
 import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from '../nodepool/quantity.ts';
+import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
+import type { DescribedNode } from '../operations/describe.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
@@ -25,8 +27,10 @@ export interface PoolRow {
 export interface NodeRow {
   key: string;
   node: Node;
-  /** Changes that the next reconcile makes on it; `leaving` and `held` as in `describe`. */
-  standing: { kind: 'member'; changes: number } | { kind: 'leaving' } | { kind: 'held'; owner: string };
+  /** As in `describe`. */
+  membership: DescribedNode['membership'];
+  /** How many the next reconcile makes on it. */
+  changes: number;
 }
 
 export interface EventRow {
@@ -56,12 +60,12 @@ export function poolRows(clusterState: ClusterState): PoolRow[] {
 export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
   const rows = clusterState.held(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
-      return { key: node.name, node, standing: { kind: 'leaving' } };
+      return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
     const changes = planOf(clusterState, node.name)?.changes.length ?? 0;
-    return { key: node.name, node, standing: { kind: 'member', changes } };
+    return { key: node.name, node, membership: { kind: 'member' }, changes };
   });
   const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {
-    return { key: node.name, node, standing: { kind: 'held', owner: owner.metadata.name } };
+    return { key: node.name, node, membership: { kind: 'conflict', owner: owner.metadata.name }, changes: 0 };
   });
   return [...rows, ...lost];
 }
@@ -100,10 +104,10 @@ export function amount(list: ResourceList, resource: string): number {
   }
 }
 
-/** The resource that stands for GPUs: the first extended one whose name says so. */
+/** The resource that stands for GPUs: the first accelerator that there is any of. */
 export function gpuOf(list: ResourceList): string | undefined {
   return Object.keys(list)
-    .filter(name => name.includes('/') && /gpu|\/mig-/.test(name))
+    .filter(isAccelerator)
     .sort()
     .find(name => amount(list, name) > 0);
 }

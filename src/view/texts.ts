@@ -5,11 +5,11 @@ import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { NONE, pairs } from '../render/cells.ts';
+import { NONE, nodeStatusText, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import type { Cell } from '../render/table.ts';
+import { type Cell, paintAs } from '../render/table.ts';
 import { formatTimeAndAge } from '../render/time.ts';
 import { fit, wrap } from './fit.ts';
 
@@ -22,7 +22,6 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
   const changes = planOf(clusterState, node.name)?.changes ?? [];
-  const status = `${node.ready ? 'Ready' : 'NotReady'}${node.unschedulable ? ',SchedulingDisabled' : ''}`;
   const isFine = node.ready && !node.unschedulable;
   const resources = Object.entries(node.allocatable).map(
     ([name, quantity]) => `${name}: ${displayQuantity(name, quantity)}`,
@@ -36,7 +35,7 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
     ...(ownership !== undefined && ownership.conflicting.length > 0
       ? [['Matches too', ownership.conflicting.join(', ')] as Field]
       : []),
-    ['Status', { text: status, paint: isFine ? style.green : style.yellow }],
+    ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
     ['Taints', lines(node.taints.map(formatTaint))],
@@ -64,8 +63,7 @@ export function fieldLines(fields: readonly Field[], width: number): string[] {
   return fields.flatMap(([title, values]) => {
     const texts = [values].flat().flatMap(value => {
       const text = typeof value === 'string' ? value : value.text;
-      const paint = typeof value === 'string' ? (line: string) => line : value.paint;
-      return wrap(text, Math.max(width - label, 1)).map(line => paint(line));
+      return wrap(text, Math.max(width - label, 1)).map(line => paintAs(value, line));
     });
     return texts.map((text, i) => fit(i === 0 ? `${title}:` : '', label) + text);
   });

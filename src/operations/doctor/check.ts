@@ -1,5 +1,7 @@
 /** What a check comes to, and the words that checks share. */
+
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { firstFew } from '../../nodepool/plural.ts';
 
 /** `skipped`: what it needs was not there; an earlier check says why. */
 export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
@@ -91,7 +93,5 @@ const MOST_NAMED = 10;
 
 /** `a, b, c`, or the first ten and how many more. */
 export function named(names: readonly string[]): string {
-  const sorted = names.toSorted();
-  const more = sorted.length - MOST_NAMED;
-  return sorted.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return firstFew(names.toSorted(), MOST_NAMED);
 }

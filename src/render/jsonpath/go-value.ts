@@ -1,6 +1,7 @@
 /** JSON values as Go prints them with `%v`, and its names of their types: what kubectl's columns and messages show. */
-import { checkDepth } from '../../nodepool/depth.ts';
+
 import { isObject } from '../../nodepool/json.ts';
+import { checkDepth } from '../depth.ts';
 
 /** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined is no value at all. Throws NodepoolError of what is nested too deep */
 export function goText(value: unknown): string {

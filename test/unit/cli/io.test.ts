@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readCommandLine } from '../../../src/cli/command-line.ts';
 import { dropUnusedColors, wantsColor, withColorFlag } from '../../../src/cli/io.ts';
 import { testIo } from './test-io.ts';
 
@@ -55,7 +56,10 @@ test('--color goes before the environment and the terminal; the last one counts,
     [['get', '--', '--color=always'], false, false],
   ];
   for (const [argv, before, expected] of cases) {
-    const { color, errorColor } = withColorFlag(testIo({ color: before, errorColor: before }), argv);
+    const { color, errorColor } = withColorFlag(
+      testIo({ color: before, errorColor: before }),
+      readCommandLine(argv).color,
+    );
     assert.deepEqual({ color, errorColor }, { color: expected, errorColor: expected }, argv.join(' '));
   }
 });

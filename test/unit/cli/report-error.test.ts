@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { reportError, verbosityOf } from '../../../src/cli/report-error.ts';
+import { readCommandLine } from '../../../src/cli/command-line.ts';
+import { reportError } from '../../../src/cli/report-error.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { testIo } from './test-io.ts';
 
@@ -8,7 +9,7 @@ function report(error: unknown, argv: string[] = [], errorExit?: number) {
   const io = testIo();
   const code = reportError(error, {
     io,
-    argv,
+    line: readCommandLine(argv),
     version: '1.2.3',
     command: 'kubectl nodepool get',
     flags: [],
@@ -86,19 +87,4 @@ describe('reportError', () => {
   test('text of the cluster cannot steer the terminal', () => {
     assert.doesNotMatch(report(new NodepoolError('cluster', 'a\u001b[31mb')).text, /\u001b/);
   });
-});
-
-describe('verbosityOf', () => {
-  const cases: [argv: string[], expected: number][] = [
-    [[], 0],
-    [['get', '-v', '9'], 9],
-    [['get', '-v9'], 9],
-    [['get', '-v=6'], 6],
-    [['get', '--v=8'], 8],
-    [['get', '--verbosity', '7', 'x'], 7],
-    [['get', '-v', 'x'], 0],
-  ];
-  for (const [argv, expected] of cases) {
-    test(JSON.stringify(argv), () => assert.equal(verbosityOf(argv), expected));
-  }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { noun, plural, resourceOf } from '../../../src/nodepool/plural.ts';
+import { firstFew, noun, plural, resourceOf } from '../../../src/nodepool/plural.ts';
 
 test('what is counted', () => {
   assert.deepEqual(
@@ -13,6 +13,13 @@ test('what is counted', () => {
     ['2 RuntimeClasses', '1 policy', 'policies'],
   );
   assert.equal(noun(2, 'constructor'), 'constructors');
+});
+
+test('the first few names, and how many more', () => {
+  assert.deepEqual(
+    [[], ['a', 'b'], ['a', 'b', 'c', 'd']].map(names => firstFew(names, 2)),
+    ['', 'a, b', 'a, b and 2 more'],
+  );
 });
 
 test('the resource of a kind', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseWaitCondition } from '../../../src/nodepool/wait-condition.ts';
+import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
 import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
 import { type WaitDeps, waitForPools } from '../../../src/operations/wait.ts';
 import { FakeClock, flushPromises } from '../controller/fake-clock.ts';

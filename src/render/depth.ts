@@ -2,8 +2,8 @@
  * How deep the data may be that is printed. The API server takes 10,000 levels where a schema preserves unknown fields,
  * and each level takes a part of the stack of what goes through it.
  */
-import { NodepoolError } from './errors.ts';
-import { isObject } from './json.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { isObject } from '../nodepool/json.ts';
 
 /** Levels of objects and lists. YAML that is read has 200 at most. */
 const DEEPEST = 500;

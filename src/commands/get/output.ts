@@ -1,9 +1,15 @@
 /** What `get` prints: which format its flags ask for, and the pools in it. */
-import { NodepoolError } from '../nodepool/errors.ts';
-import type { RawPool } from '../operations/ports.ts';
-import { parseResources } from './flags.ts';
-import type { Io } from './io.ts';
-import type { PoolOutput } from './show-changes.ts';
+
+import { parseResources } from '../../cli/flags.ts';
+import type { Io } from '../../cli/io.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { RawPool } from '../../operations/ports.ts';
+import type { ObjectTemplate } from '../../render/object-template.ts';
+import type { PoolsTableOptions } from '../../render/pools.ts';
+import type { ObjectFormat } from '../../render/printers.ts';
+
+/** Columns, a format of objects, or a template. */
+export type PoolOutput = Omit<PoolsTableOptions, 'now'> | ObjectFormat | ObjectTemplate;
 
 export interface OutputFlags {
   output: string | undefined;
@@ -33,22 +39,22 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
     if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
   }
   if (output === 'json' || output === 'yaml' || output === 'name') return output;
-  const { readTemplate } = await import('../cli/output-template.ts');
+  const { readTemplate } = await import('./template.ts');
   return readTemplate(output, { headers, isTerminal });
 }
 
 /** @param asList a list, also of a single one */
 export async function printPools(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
   if (typeof output === 'function') {
-    const { listOrObject } = await import('../render/printers.ts');
+    const { listOrObject } = await import('../../render/printers.ts');
     io.write(output()([listOrObject(pools, asList)]));
   } else if (typeof output === 'string') {
-    const { printObjects } = await import('../render/printers.ts');
+    const { printObjects } = await import('../../render/printers.ts');
     const text = printObjects(pools, output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
-    const { renderPools } = await import('../render/pools.ts');
-    const { makeStyle } = await import('../render/style.ts');
+    const { renderPools } = await import('../../render/pools.ts');
+    const { makeStyle } = await import('../../render/style.ts');
     io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
   }
 }

@@ -1,9 +1,10 @@
 /** What `create` is to create, and on which nodes. */
-import { NodepoolError } from '../nodepool/errors.ts';
-import { API_VERSION, type NodePool } from '../nodepool/types.ts';
-import type { Deps } from './factory.ts';
-import { withoutKind } from './flags.ts';
-import { hasPoolFlags, type PoolFlags, specFromFlags } from './pool-flags.ts';
+
+import type { Deps } from '../../cli/factory.ts';
+import { withoutKind } from '../../cli/flags.ts';
+import { hasPoolFlags, type PoolFlags, specFromFlags } from '../../cli/pool-flags.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
 
 /**
  * Those that the flags describe, or that the files hold. Throws where neither is said, or both.
@@ -24,8 +25,8 @@ export async function poolsToCreate(
       '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
     );
   }
-  const { readInput } = await import('./input.ts');
-  const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
+  const { readInput } = await import('../../cli/input.ts');
+  const { decodePool, withoutServerFields } = await import('../../nodepool/decode.ts');
   const documents = await readInput(flags.filename, io, requestTimeoutMs);
   return documents.map(({ value, source, placeOf }) => withoutServerFields(decodePool(value, source, placeOf)));
 }
@@ -41,9 +42,4 @@ export function splitNames(list: string | undefined): string[] {
     throw new NodepoolError('usage', `--nodes: "${list}" names no node`, 'write it like --nodes a,b');
   }
   return names;
-}
-
-/** For pools that strip what they do not set. */
-export function unmanagedWarning(name: string): string {
-  return `warning: pool ${name} has unmanaged: Remove: reconciling it takes every label and taint off its members that it does not set and whose key does not contain "kubernetes", those of cloud, CNI and GPU software too`;
 }

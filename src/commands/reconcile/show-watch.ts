@@ -2,21 +2,21 @@
 
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { systemClock } from '../controller/clock.ts';
-import { healthAnswer } from '../controller/health.ts';
-import type { Log } from '../controller/log.ts';
-import type { Manager, ManagerEnd } from '../controller/manager.ts';
-import { METRICS_CONTENT_TYPE, Registry } from '../controller/metrics.ts';
-import { standardMetrics } from '../controller/standard-metrics.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { plural } from '../nodepool/plural.ts';
-import { LEASE } from '../nodepool/types.ts';
-import { candidateIdentity, createWatch, type WatchState } from '../operations/watch.ts';
-import type { Deps } from './factory.ts';
-import { createLog } from './log.ts';
-import { EXIT } from './report-error.ts';
-import { type Page, type Server, serve } from './serve.ts';
-import { leaveSoon, onStopSignal } from './signals.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { createLog } from '../../cli/log.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { type Page, type Server, serve } from '../../cli/serve.ts';
+import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
+import { systemClock } from '../../controller/clock.ts';
+import { healthAnswer } from '../../controller/health.ts';
+import type { Log } from '../../controller/log.ts';
+import type { Manager, ManagerEnd } from '../../controller/manager.ts';
+import { METRICS_CONTENT_TYPE, Registry } from '../../controller/metrics.ts';
+import { standardMetrics } from '../../controller/standard-metrics.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { LEASE } from '../../nodepool/types.ts';
+import { candidateIdentity, createWatch, type WatchState } from '../../operations/watch.ts';
 
 export interface WatchFlags {
   concurrency: number;

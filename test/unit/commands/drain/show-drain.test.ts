@@ -1,14 +1,14 @@
 /** What a drain prints where, on streams in memory; the course of a drain is tried in test/unit/operations. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Connection, Deps } from '../../../src/cli/factory.ts';
-import type { Progress } from '../../../src/cli/progress.ts';
-import { SILENT } from '../../../src/cli/progress.ts';
-import { type DrainChoice, showDrain } from '../../../src/cli/show-drain.ts';
-import { parsePace } from '../../../src/nodepool/drain-places.ts';
-import type { Node } from '../../../src/nodepool/types.ts';
-import type { Removal } from '../../../src/operations/drain-port.ts';
-import { testIo } from './test-io.ts';
+import type { Connection, Deps } from '../../../../src/cli/factory.ts';
+import type { Progress } from '../../../../src/cli/progress.ts';
+import { SILENT } from '../../../../src/cli/progress.ts';
+import { parsePace } from '../../../../src/commands/drain/pace.ts';
+import { type DrainChoice, showDrain } from '../../../../src/commands/drain/show-drain.ts';
+import type { Node } from '../../../../src/nodepool/types.ts';
+import type { Removal } from '../../../../src/operations/drain-port.ts';
+import { testIo } from '../../cli/test-io.ts';
 
 const pool = { apiVersion: '', kind: '', metadata: { name: 'worker' }, spec: { nodeSelector: { in: 'worker' } } };
 const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };

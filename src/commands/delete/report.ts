@@ -1,9 +1,10 @@
 /** What became of a pool that was to be deleted. */
-import { plural } from '../nodepool/plural.ts';
-import type { DeleteResult } from '../operations/delete.ts';
-import { errorLine, warningLine } from './error-line.ts';
-import type { Deps } from './factory.ts';
-import { failureLines } from './failure-lines.ts';
+
+import { errorLine, warningLine } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { failureLines } from '../../cli/failure-lines.ts';
+import { plural } from '../../nodepool/plural.ts';
+import type { DeleteResult } from '../../operations/delete.ts';
 
 /** Prints what became of one pool; returns the exit code it stands for. */
 export function reportDeletion(

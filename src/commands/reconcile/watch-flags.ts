@@ -1,10 +1,10 @@
 /** The flags of `reconcile --watch`, and what they come to. */
 import * as Flags from '@oclif/core/flags';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { dnsLabelProblem } from '../nodepool/syntax.ts';
-import { LEASE_NAMESPACE } from '../nodepool/types.ts';
-import { parseDuration } from './duration.ts';
-import type { Deps } from './factory.ts';
+import { parseDuration } from '../../cli/duration.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { dnsLabelProblem } from '../../nodepool/syntax.ts';
+import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 
 /** The flags of a process that stays. Their defaults are not oclif's: without --watch each of them is refused. */
 const WATCH = { helpGroup: 'WATCH' };

@@ -1,21 +1,22 @@
 /** `drain`: plans, asks, drains and tells how far it came, also when Ctrl-C ends it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../controller/clock.ts';
-import { plural } from '../nodepool/plural.ts';
-import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../operations/drain.ts';
-import type { NodeDrain } from '../operations/drain-node.ts';
-import type { DryRun } from '../operations/ports.ts';
-import { drainLine, drainProgress, renderDrains } from '../render/drain.ts';
-import { makeStyle } from '../render/style.ts';
-import { canAsk, confirm } from './confirm.ts';
-import { errorLine, warningLine } from './error-line.ts';
-import type { Connection, Deps } from './factory.ts';
-import { dryRunSuffix } from './flags.ts';
-import { printLine } from './print-line.ts';
-import { SILENT } from './progress.ts';
-import { EXIT } from './report-error.ts';
-import { onStopSignal } from './signals.ts';
+import { approver } from '../../cli/approve.ts';
+import { errorLine, warningLine } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import { printLine } from '../../cli/print-line.ts';
+import { SILENT } from '../../cli/progress.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { onStopSignal } from '../../cli/signals.ts';
+import { systemClock } from '../../controller/clock.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
+import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../../operations/drain.ts';
+import type { NodeDrain } from '../../operations/drain-node.ts';
+import type { DryRun } from '../../operations/ports.ts';
+import { drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { makeStyle } from '../../render/style.ts';
 
 export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
   pool: string;
@@ -36,17 +37,25 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun === 'server' });
   const surroundings = await surroundingsOf(connection, dryRun, deps);
-  const first = await planDrain(pool, choice, surroundings);
-  if (first.nodes.length === 0) {
-    io.err(`No nodes found in nodepool ${pool}.`);
-    return EXIT.done;
-  }
-  for (const warning of first.warnings) io.err(warningLine(warning));
-  const asks = dryRun === 'none' && !choice.yes && canAsk(io);
-  const plan = asks ? await agreeOn(first, choice, () => planDrain(pool, choice, surroundings), io) : first;
-  if (plan === undefined) {
+  let warned = false;
+  const propose = async () => {
+    const drainPlan = await planDrain(pool, choice, surroundings);
+    for (const warning of warned ? [] : drainPlan.warnings) io.err(warningLine(warning));
+    warned = true;
+    return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
+  };
+  const agreed = await agree(
+    propose,
+    approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
+  );
+  if (agreed === undefined) {
     io.err('nothing was drained');
     return EXIT.error;
+  }
+  const plan = agreed.proposal.drainPlan;
+  if (plan.nodes.length === 0) {
+    io.err(`No nodes found in nodepool ${pool}.`);
+    return EXIT.done;
   }
   const options = { ...choice, pace: choice.pace(plan.nodes.length) };
   const { drains, interrupted } = await watchedDrain(plan, options, surroundings, deps);
@@ -57,34 +66,14 @@ async function surroundingsOf({ cluster, drain }: Connection, dryRun: DryRun, { 
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
-/** Asks about the plan, plans anew after a yes, and asks again while that has more. Undefined after a no. */
-async function agreeOn(
-  first: DrainPlan,
-  choice: DrainChoice,
-  planAnew: () => Promise<DrainPlan>,
-  io: Deps['io'],
-): Promise<DrainPlan | undefined> {
-  for (let plan = first; await confirm(io, question(plan, choice)); ) {
-    const agreed = plan;
-    plan = await planAnew();
-    if (!hasGrown(agreed, plan)) return plan;
-    io.err('The cluster has changed meanwhile:');
-  }
-  return undefined;
-}
-
-function hasGrown(agreed: DrainPlan, plan: DrainPlan): boolean {
-  const names = new Set(agreed.nodes.map(({ node }) => node.name));
-  return podCount(plan) > podCount(agreed) || plan.nodes.some(({ node }) => !names.has(node.name));
-}
-
-function podCount({ nodes }: DrainPlan): number {
-  return nodes.reduce((sum, { pods }) => sum + pods.length, 0);
-}
-
-function question(plan: DrainPlan, { disableEviction }: DrainChoice): string {
-  const what = `${disableEviction ? 'delete' : 'evict'} ${plural(podCount(plan), 'pod')}`;
-  return `Drain pool ${plan.pool}: cordon ${plural(plan.nodes.length, 'node')} and ${what}?`;
+/** A yes covers the nodes, and as many pods as are counted in it: which ones they are changes by the minute. */
+function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): Question {
+  const pods = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
+  const what = `${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}`;
+  return {
+    text: `Drain pool ${pool}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
+    covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
+  };
 }
 
 /** Ctrl-C ends it where it is; a second one does not wait for the requests under way. */

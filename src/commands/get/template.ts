@@ -1,10 +1,10 @@
 /** `-o` with a template: jsonpath and custom-columns, from the command line or from a file. */
 import { readFile } from 'node:fs/promises';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { parseColumns, parseColumnsFile } from '../render/jsonpath/columns.ts';
-import { parseTemplate } from '../render/jsonpath/parse.ts';
-import { JsonPathError } from '../render/jsonpath/template.ts';
-import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../render/object-template.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { parseColumns, parseColumnsFile } from '../../render/jsonpath/columns.ts';
+import { parseTemplate } from '../../render/jsonpath/parse.ts';
+import { JsonPathError } from '../../render/jsonpath/template.ts';
+import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../../render/object-template.ts';
 
 /** As the help and the errors name them. */
 const FORMATS =

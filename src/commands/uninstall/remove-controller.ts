@@ -1,10 +1,11 @@
 /** `uninstall --controller`: asks, removes the controller from the cluster, and says what is gone. */
-import type { DryRun, ManifestObject } from '../operations/ports.ts';
-import { uninstallController } from '../operations/uninstall-controller.ts';
-import { confirm } from './confirm.ts';
-import type { Deps } from './factory.ts';
-import { dryRunSuffix } from './flags.ts';
-import { quotedNameOf } from './object-name.ts';
+
+import { confirm } from '../../cli/confirm.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import { quotedNameOf } from '../../cli/object-name.ts';
+import type { DryRun, ManifestObject } from '../../operations/ports.ts';
+import { uninstallController } from '../../operations/uninstall-controller.ts';
 
 export interface RemoveOptions {
   controller: ManifestObject[];

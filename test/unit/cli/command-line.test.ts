@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { helpSubject } from '../../../src/cli/help-subject.ts';
+import { readCommandLine } from '../../../src/cli/command-line.ts';
 
 describe('what help is asked for', () => {
   const cases: [argv: string[], expected: string | undefined][] = [
@@ -18,6 +18,21 @@ describe('what help is asked for', () => {
     [['get'], undefined],
   ];
   for (const [argv, expected] of cases) {
-    test(JSON.stringify(argv), () => assert.equal(helpSubject(argv), expected));
+    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).help, expected));
+  }
+});
+
+describe('the verbosity', () => {
+  const cases: [argv: string[], expected: number][] = [
+    [[], 0],
+    [['get', '-v', '9'], 9],
+    [['get', '-v9'], 9],
+    [['get', '-v=6'], 6],
+    [['get', '--v=8'], 8],
+    [['get', '--verbosity', '7', 'x'], 7],
+    [['get', '-v', 'x'], 0],
+  ];
+  for (const [argv, expected] of cases) {
+    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).verbosity, expected));
   }
 });

@@ -1,0 +1,26 @@
+/** What `drain --parallel` and `drain --max-unavailable` take. */
+import type { DrainPace } from '../../nodepool/drain-places.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+
+/**
+ * Reads `--parallel N` and `--max-unavailable N|P%`; a percentage is of the members, rounded down, and one at least.
+ * Neither: one at a time, as kubectl drain.
+ */
+export function parsePace(
+  parallel: number | undefined,
+  maxUnavailable: string | undefined,
+  members: number,
+): DrainPace {
+  if (maxUnavailable === undefined) return { kind: 'parallel', nodes: parallel ?? 1 };
+  const [, digits = '', percent] = /^(\d{1,9})(%?)$/.exec(maxUnavailable) ?? [];
+  const value = Number(digits);
+  if (value === 0 || (percent === '%' && value > 100)) {
+    throw new NodepoolError(
+      'usage',
+      `--max-unavailable: "${maxUnavailable}" is neither a number of nodes nor a percentage`,
+      'write it like 2 or 25%',
+    );
+  }
+  const nodes = percent === '%' ? Math.max(1, Math.floor((members * value) / 100)) : value;
+  return { kind: 'max unavailable', nodes };
+}

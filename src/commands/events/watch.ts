@@ -1,0 +1,40 @@
+/** `events --watch`: prints the events that there are, then each that comes or repeats. */
+import type { Connection } from '../../cli/factory.ts';
+import type { Io } from '../../cli/io.ts';
+import { showChanges } from '../../cli/show-changes.ts';
+import { oldestFirst } from '../../operations/event-order.ts';
+import type { PoolEventRecord } from '../../operations/ports.ts';
+import { growingEvents } from '../../render/events.ts';
+import { sanitizeLine } from '../../render/sanitize.ts';
+import { makeStyle } from '../../render/style.ts';
+
+export interface EventChanges {
+  pool: string | undefined;
+  headers: boolean;
+  verbosity: number;
+}
+
+/** Returns the exit code. */
+export function showEventChanges(
+  { pool, headers, verbosity }: EventChanges,
+  io: Io,
+  connection: Connection,
+): Promise<number> {
+  const render = growingEvents({ headers }, makeStyle(io.color));
+  const print = (events: PoolEventRecord[]) => io.out(render(events, io.now()));
+  return showChanges<PoolEventRecord>(
+    {
+      resource: 'events.events.k8s.io',
+      watched: connection.follow.events(pool),
+      onStart(events) {
+        if (events.length > 0) print(events.toSorted(oldestFirst));
+        else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);
+      },
+      onChanged: event => print([event]),
+      // The server forgets events after an hour.
+      onDeleted() {},
+    },
+    verbosity,
+    io,
+  );
+}

@@ -1,0 +1,61 @@
+/** `get --watch`: prints the pools that there are, then each that changes. */
+import type { Connection } from '../../cli/factory.ts';
+import type { Io } from '../../cli/io.ts';
+import { showChanges } from '../../cli/show-changes.ts';
+import type { ChangeType } from '../../operations/follow.ts';
+import type { RawPool } from '../../operations/ports.ts';
+import { objectStream } from '../../render/object-stream.ts';
+import { growingPools } from '../../render/pools.ts';
+import { makeStyle } from '../../render/style.ts';
+import type { PoolOutput } from './output.ts';
+
+export interface PoolChanges {
+  names: string[];
+  selector: string | undefined;
+  fieldSelector: string | undefined;
+  output: PoolOutput;
+  /** Each pool with what happened to it. */
+  asEvents: boolean;
+  /** What there is at first is not shown. */
+  changesOnly: boolean;
+  /** Puts what there is at first in order. */
+  sort: (pools: RawPool[]) => RawPool[];
+  verbosity: number;
+}
+
+/** Returns the exit code. */
+export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connection): Promise<number> {
+  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, verbosity } = changes;
+  const byNames = (a: RawPool, b: RawPool) =>
+    names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
+  const render = poolRenderer(changes, io);
+  const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
+  return showChanges<RawPool>(
+    {
+      resource: 'nodepools.nodes.lailin.xyz',
+      watched: connection.follow.pools({ names, labelSelector, fieldSelector }),
+      onStart(pools) {
+        if (changesOnly) return;
+        if (pools.length > 0) print(sort(pools.toSorted(byNames)), 'ADDED');
+        else if (typeof output === 'object') io.err('No pools found; waiting for one.');
+      },
+      onChanged: (pool, type) => print([pool], type),
+      onDeleted: pool => print([pool], 'DELETED'),
+    },
+    verbosity,
+    io,
+  );
+}
+
+function poolRenderer({ output, asEvents }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
+  if (typeof output === 'object') {
+    const render = growingPools(output, makeStyle(io.color));
+    return (pools, type) => `${render(pools, io.now(), asEvents ? type : undefined)}\n`;
+  }
+  if (typeof output === 'string') {
+    const render = objectStream(output, asEvents);
+    return (pools, type) => pools.map(pool => `${render(pool, type)}\n`).join('');
+  }
+  const print = output();
+  return (pools, type) => print(asEvents ? pools.map(object => ({ type, object })) : pools);
+}
