@@ -44,10 +44,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     warned = true;
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
-  const agreed = await agree(
-    propose,
-    approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.nodeAccess),
-  );
+  const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
   if (agreed === undefined) {
     io.err('nothing was drained');
     return EXIT.error;

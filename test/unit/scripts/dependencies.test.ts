@@ -109,13 +109,14 @@ test('every action is pinned to a commit, with the version that it is', () => {
 test('a workflow may read alone; what may write needs an approval, and runs nothing of the dependencies', () => {
   assert.deepEqual(
     workflows.map(({ file }) => file.replace(/^.*\//, '')),
-    ['advisories.yml', 'release.yml'],
+    ['advisories.yml', 'pull-request.yml', 'release.yml'],
   );
-  for (const { file, on, permissions, jobs } of workflows) {
+  for (const { file, source, on, permissions, jobs } of workflows) {
     assert.deepEqual(permissions, { contents: 'read' }, file);
-    // What others push or write starts none of them.
+    // Not pull_request_target, nor what others write: those run with this repository's token.
     for (const trigger of Object.keys(on))
-      assert.ok(['push', 'schedule', 'workflow_dispatch'].includes(trigger), trigger);
+      assert.ok(['pull_request', 'push', 'schedule', 'workflow_dispatch'].includes(trigger), trigger);
+    if ('pull_request' in on) assert.doesNotMatch(source, /secrets\./, file);
     for (const [name, { permissions: own = {}, environment, steps }] of Object.entries(jobs)) {
       const writes = Object.values(own).includes('write');
       assert.equal(environment, writes ? 'release' : undefined, `${file}: ${name}`);
