@@ -24,7 +24,7 @@ interface List {
 }
 
 describe('client-node as the source of a reflector', () => {
-  const cluster = useCluster({}, started =>
+  const cluster = useCluster({ own: true }, started =>
     createNodes(
       started,
       NAMES.map(name => ({ name })),

@@ -27,7 +27,7 @@ interface Deployment {
 }
 
 describe('the example memcached', () => {
-  const cluster = useCluster({}, async started => {
+  const cluster = useCluster({ own: true }, async started => {
     // Here, and not in the test, where making them would take longer than it may.
     await ensureBinaries(CONTROLLER_BINARIES);
     await createNodes(started, [{ name: 'node-1' }, { name: 'node-2' }]);
