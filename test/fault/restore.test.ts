@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { productCommand } from '../cluster/product.ts';
 import { start } from '../e2e/following.ts';
 import { eventually } from '../e2e/watching.ts';
@@ -14,6 +15,8 @@ import { converged, startChild, useFaults } from './world.ts';
 
 const FAULT = 'etcd restored from a backup';
 const RESTORED = /etcd was restored from a backup/;
+/** A shorter stop may be a busy machine (src/controller/resync.ts), and no etcd is restored in less. */
+const NOTICED_MS = 8_000;
 const world = useFaults({ own: true });
 
 /** Gives what puts the cluster back to where it is now, and the model of it. */
@@ -127,9 +130,11 @@ row(
     await converged(model, proxy);
 
     child.signal('SIGSTOP');
+    const stoppedAt = performance.now();
     const before = await restore();
     for (let change = 0; change < 300; change++) await before.label('stays', { change: String(change) });
     await before.drift('drifts', { tier: 'drifted' });
+    await sleep(Math.max(0, stoppedAt + NOTICED_MS - performance.now()));
     const mark = await auditMark(world.cluster());
     child.signal('SIGCONT');
     await eventually('it notices', () => child.lines(/all that was known is dropped/).length > 0, 60_000);
