@@ -83,7 +83,7 @@ async function started(pools: Pick<PoolsPort, 'list'>, live: LiveView): Promise<
   return run;
 }
 
-/** Signals end it; what nobody caught is told on the screen that was there before. Returns what takes that back. */
+/** Ends it on a signal, and reports an uncaught error on the screen that was there before. Returns what undoes that. */
 function untilStopped(running: Running): () => void {
   const stop = () => running.stop();
   const failures = ['uncaughtException', 'unhandledRejection'] as const;

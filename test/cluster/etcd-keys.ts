@@ -28,7 +28,7 @@ const MOST_AT_ONCE = 100;
 
 /** @param etcd http://HOST:PORT */
 export async function readKeys(etcd: string): Promise<Keys> {
-  const { kvs = [] } = (await ask(etcd, 'range', ALL)) as { kvs?: KeyValue[] };
+  const { kvs = [] } = (await askEtcd(etcd, 'range', ALL)) as { kvs?: KeyValue[] };
   return new Map(kvs.map(({ key, mod_revision: revision, value = '' }) => [key, { revision, value }]));
 }
 
@@ -37,7 +37,7 @@ export async function readKeys(etcd: string): Promise<Keys> {
  * False, with nothing done, when CRDs have changed: the API server may serve for a while what was before.
  */
 export async function restoreKeys(etcd: string, before: Keys): Promise<boolean> {
-  const { kvs = [] } = (await ask(etcd, 'range', { ...ALL, keys_only: true })) as { kvs?: KeyValue[] };
+  const { kvs = [] } = (await askEtcd(etcd, 'range', { ...ALL, keys_only: true })) as { kvs?: KeyValue[] };
   const isMeant = (key: string) => !ITS_OWN.test(decode(key));
   const now = new Map(kvs.map(({ key, mod_revision }) => [key, mod_revision]));
   const added = [...now.keys()].filter(key => isMeant(key) && !before.has(key));
@@ -48,11 +48,12 @@ export async function restoreKeys(etcd: string, before: Keys): Promise<boolean> 
     ...changed.map(([key, { value }]) => ({ request_put: { key, value } })),
   ];
   for (let at = 0; at < operations.length; at += MOST_AT_ONCE)
-    await ask(etcd, 'txn', { success: operations.slice(at, at + MOST_AT_ONCE) });
+    await askEtcd(etcd, 'txn', { success: operations.slice(at, at + MOST_AT_ONCE) });
   return true;
 }
 
-async function ask(etcd: string, path: string, body: object): Promise<unknown> {
+/** The answer to a call of `/v3/kv/`; throws with what etcd says of one that it refuses. @param etcd http://HOST:PORT */
+export async function askEtcd(etcd: string, path: string, body: object): Promise<unknown> {
   const response = await fetch(`${etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
   return response.json();

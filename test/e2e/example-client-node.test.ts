@@ -118,11 +118,11 @@ describe('client-node as the source of a reflector', () => {
   });
 
   test('what the server refuses is a value with its words; a call of an API class throws them', async () => {
-    const connection = connect(await kubeconfigFor(cluster(), 'stranger'));
+    const connection = connect(await kubeconfigFor(cluster(), 'nobody'));
     const refused = await list(connection);
     const { kind, status, message } = refused as { kind: string; status: number; message: string };
     assert.deepEqual([kind, status], ['refused', 403]);
-    assert.match(message, /^nodes is forbidden: User "stranger" cannot list resource "nodes"/);
+    assert.match(message, /^nodes is forbidden: User "nobody" cannot list resource "nodes"/);
     assert.partialDeepStrictEqual(await watch({ resourceVersion: '1' }, connection).end, { kind, status });
     const read = connection.client(CoreV1Api).readNode({ name: 'node-1' });
     await assert.rejects(read, /^Error: the server answered 403: nodes "node-1" is forbidden: [^\n]*$/);

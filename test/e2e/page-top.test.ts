@@ -53,7 +53,7 @@ async function populate(): Promise<void> {
 
 test('every command prints what the page says', { timeout: MOST_MS }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
-  for (const verb of ['create gpu', 'create worker']) await allowed(sh, `kubectl nodepool ${verb}`);
+  for (const command of ['create gpu', 'create worker']) await allowed(sh, `kubectl nodepool ${command}`);
   await populate();
   metrics = await startMetricsServer(cluster(), USAGE);
   await followPage(PAGE, sh);
