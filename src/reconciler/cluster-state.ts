@@ -107,11 +107,6 @@ export class ClusterState {
     return this.#ownerships.poolsOf(node);
   }
 
-  /** The pool, and those that share a node with it. */
-  neighbours(pool: string): Set<string> {
-    return this.#ownerships.neighbours(pool);
-  }
-
   /** Nodes that carry the pool's membership labels, whoever owns them. */
   matching(pool: NodePool): Node[] {
     const selector = membershipSelector(pool);
@@ -144,14 +139,14 @@ export class ClusterState {
     if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
     // A new status or finalizer moves no node: without this, every pool's status write would compute all ownerships anew.
     const moves = before === undefined || !sameOwnership(before, pool);
-    const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
+    const neighbours = moves && this.#observer !== undefined ? this.#ownerships.neighbours(name) : [];
     this.#pools.set(name, pool);
     if (moves) this.#ownerships.poolsChanged();
     if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
     const expected = this.#expected.get(name);
     if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
     this.#observer.concerned(neighbours);
-    this.#observer.concerned(moves ? this.neighbours(name) : [name]);
+    this.#observer.concerned(moves ? this.#ownerships.neighbours(name) : [name]);
   }
 
   /**
@@ -166,11 +161,11 @@ export class ClusterState {
   removePool(name: string, uid: string | undefined): void {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
     this.#expected.delete(name);
-    const neighbours = this.#observer === undefined ? [] : this.neighbours(name);
+    const neighbours = this.#observer === undefined ? [] : this.#ownerships.neighbours(name);
     this.#pools.delete(name);
     this.#ownerships.poolsChanged();
     this.#observer?.concerned(neighbours);
-    if (this.#observer !== undefined) this.#observer.concerned(this.neighbours(name));
+    if (this.#observer !== undefined) this.#observer.concerned(this.#ownerships.neighbours(name));
   }
 
   /** @param asked as of setPool() */
