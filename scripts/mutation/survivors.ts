@@ -235,7 +235,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'if (false || ownership === undefined) return undefined;',
         'if (node === undefined || false) return undefined;',
         'const owner = false ? undefined : state.pool(ownership.owner);',
-        'const frozen = true && state.specErrors(ownership.owner).length > 0;',
+        'const frozen = true && state.poolIndex.errors(ownership.owner).length > 0;',
         'let last = steps.at(+1) ?? steps[0];',
         'if (true) patch.labels = { ...patch.labels, ...labels };',
         `const byKey = Map.groupBy(changes, ({ kind, key, effect = "Stryker was here!" }) => \`\${kind} \${key}:\${effect}\`);`,

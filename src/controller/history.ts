@@ -4,6 +4,9 @@
  *
  * What is concluded rests on consistent reads (resourceVersion unset), which are of etcd's newest state. An API server
  * that is cut off from etcd, and serves what its cache had, fails them: it is never taken for a restored one.
+ *
+ * This is the one place where the versions of lists and events are compared: no object in the store is newer than the
+ * newest version that was seen, and nothing older than that gets into it, unless the server was restored.
  */
 import { attempt } from './attempt.ts';
 import type { Clock } from './clock.ts';
@@ -32,8 +35,6 @@ export class History<T> {
   #version: string | undefined;
   #isUnsure = false;
   #isConfirmed = true;
-  /** From when a restore was noticed until the list after it is there. */
-  #isRestored = false;
 
   constructor(options: HistoryOptions<T>) {
     this.#options = options;
@@ -109,9 +110,8 @@ export class History<T> {
       const foreign = this.#foreign(items);
       if (foreign !== undefined) this.#restored(`${foreign.key} is back at resourceVersion ${foreign.resourceVersion}`);
     }
-    const events = this.#isRestored ? store.reset(items) : store.replace(items);
+    const events = store.replace(items);
     this.#version = resourceVersion;
-    this.#isRestored = false;
     this.#isUnsure = false;
     this.#isConfirmed = true;
     return { kind: 'accepted', events };
@@ -135,7 +135,6 @@ export class History<T> {
     const { log, onRestored } = this.#options;
     log('warning', `the server's etcd was restored from a backup: ${evidence}. Everything is listed anew`);
     this.#version = undefined;
-    this.#isRestored = true;
     this.#isConfirmed = false;
     onRestored?.();
   }

@@ -1,13 +1,12 @@
 /**
  * The objects of one resource as last seen, by key and by named indices.
  * - Each object's events come in the order of its changes; `deleted` comes between two objects of one name (new UID).
- * - An object never goes back to an older resourceVersion, unless the server itself did (reset()).
  * - Events describe what is done already: in a listener, the store has the new state.
  *
  * Not guaranteed: an order between objects, that every state in between is seen, that what is read is what the server
- * has now. Objects are shared, not copied: nobody may change them.
+ * has now. The store compares no resourceVersions: the reflector passes on nothing older (history.ts). Objects are
+ * shared, not copied: nobody may change them.
  */
-import { isOlder } from './resource-version.ts';
 
 export interface Item<T> {
   /** `namespace/name`, or `name` of what has no namespace. */
@@ -64,7 +63,7 @@ export class Store<T> {
     return [...keys].flatMap(key => this.#items.get(key) ?? []);
   }
 
-  /** An object was seen to exist. No event when it is the same state again, or an older one. */
+  /** An object was seen to exist. No event when it is the same state again. */
   set(item: Item<T>): StoreEvent<T>[] {
     const old = this.#items.get(item.key);
     if (old === undefined) {
@@ -72,10 +71,6 @@ export class Store<T> {
       return [{ type: 'added', item }];
     }
     if (item.resourceVersion === old.resourceVersion && item.uid === old.uid) return [];
-    return isOlder(item.resourceVersion, old.resourceVersion) ? [] : this.#change(old, item);
-  }
-
-  #change(old: Item<T>, item: Item<T>): StoreEvent<T>[] {
     this.#put(item);
     if (item.uid === old.uid) return [{ type: 'updated', old, item }];
     return [
@@ -94,19 +89,6 @@ export class Store<T> {
 
   /** A whole list was seen: what is not in it is gone. */
   replace(items: Iterable<Item<T>>): StoreEvent<T>[] {
-    return this.#replace(items, item => this.set(item));
-  }
-
-  /** The same, of a server whose history is another one: what is older than before is believed too. */
-  reset(items: Iterable<Item<T>>): StoreEvent<T>[] {
-    return this.#replace(items, item => {
-      const old = this.#items.get(item.key);
-      const isSame = old?.uid === item.uid && old.resourceVersion === item.resourceVersion;
-      return old === undefined || isSame ? this.set(item) : this.#change(old, item);
-    });
-  }
-
-  #replace(items: Iterable<Item<T>>, set: (item: Item<T>) => StoreEvent<T>[]): StoreEvent<T>[] {
     const listed = new Map([...items].map(item => [item.key, item]));
     const events: StoreEvent<T>[] = [];
     for (const old of [...this.#items.values()]) {
@@ -114,7 +96,7 @@ export class Store<T> {
       this.#drop(old);
       events.push({ type: 'deleted', tombstone: { kind: 'unknown', item: old } });
     }
-    for (const item of listed.values()) events.push(...set(item));
+    for (const item of listed.values()) events.push(...this.set(item));
     return events;
   }
 

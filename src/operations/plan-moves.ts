@@ -162,7 +162,7 @@ function labelsFor({ kind, pool: name, from }: MoveOptions, state: ClusterState)
 function checkEnd(state: ClusterState, name: string, patch: NodePatch | undefined, { kind, pool }: MoveOptions): void {
   const node = state.node(name);
   if (node === undefined) return;
-  const ownership = state.ownershipOf(patch === undefined ? node : patchedNode(node, patch));
+  const ownership = state.poolIndex.ownership(patch === undefined ? node : patchedNode(node, patch));
   const isOwner = ownership.owner === pool;
   const isMatching = isOwner || ownership.conflicting.includes(pool);
   if (kind === 'remove' ? !isMatching : isOwner) return;

@@ -1,5 +1,5 @@
 import { type Explanation, explain } from '../nodepool/explain.ts';
-import { ClusterState } from '../reconciler/cluster-state.ts';
+import { PoolIndex } from '../nodepool/membership.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { nodesNotFound } from './not-found.ts';
 
@@ -10,6 +10,6 @@ export async function whyNode(
 ): Promise<Explanation> {
   const [pools, node] = await Promise.all([cluster.listPools(), cluster.getNode(name)]);
   if (node === undefined) throw nodesNotFound([name]);
-  const state = new ClusterState(pools, [node], []);
-  return explain(node, pools, state.ownershipOf(node), pool => state.specErrors(pool));
+  const index = new PoolIndex(pools, [node]);
+  return explain(node, pools, index.ownership(node), pool => index.errors(pool));
 }

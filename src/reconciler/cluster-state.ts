@@ -11,7 +11,7 @@
  * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
 import { isOlder } from '../controller/resource-version.ts';
-import { type Ownership, sameOwnership } from '../nodepool/membership.ts';
+import { type Ownership, type PoolIndex, sameOwnership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
@@ -35,7 +35,7 @@ export class ClusterState {
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ClusterStateObserver | undefined;
-  /** OwnershipIndex on nodes that need no write. A ownership is made anew when its node or any pool's spec changes. */
+  /** Ownerships of nodes that need no write. One is made anew when its node or any pool's spec changes. */
   readonly upToDate = new WeakSet<Ownership>();
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
@@ -54,14 +54,9 @@ export class ClusterState {
     return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   }
 
-  /** See PoolIndex.isInherited(). */
-  isInherited(name: string): boolean {
-    return this.#ownerships.index.isInherited(name);
-  }
-
-  /** What is wrong with the pool's spec. */
-  specErrors(name: string) {
-    return this.#ownerships.index.errors(name);
+  /** What follows from the pools as they are: errors of their specs, and who would own a node that is not put in. */
+  get poolIndex(): PoolIndex {
+    return this.#ownerships.index;
   }
 
   /** The pools, and the names of pools that are gone but left records on nodes. */
@@ -75,16 +70,6 @@ export class ClusterState {
 
   ownership(node: string): Ownership | undefined {
     return this.#ownerships.get(node);
-  }
-
-  /** The same of a node as it may become. */
-  ownershipOf(node: Node): Ownership {
-    return this.#ownerships.index.ownership(node);
-  }
-
-  /** See PoolIndex.affectsMembership(). */
-  affectsMembership(labels: Record<string, unknown>): boolean {
-    return this.#ownerships.index.affectsMembership(labels);
   }
 
   /** Every node. */
@@ -122,11 +107,6 @@ export class ClusterState {
     return this.#ownerships.poolsOf(node);
   }
 
-  /** The pool, and those that share a node with it. */
-  neighbours(pool: string): Set<string> {
-    return this.#ownerships.neighbours(pool);
-  }
-
   /** Nodes that carry the pool's membership labels, whoever owns them. */
   matching(pool: NodePool): Node[] {
     const selector = membershipSelector(pool);
@@ -157,16 +137,16 @@ export class ClusterState {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
     if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
-    // A new status or finalizer moves no node: without this, every pool's status write would ownership all nodes anew.
+    // A new status or finalizer moves no node: without this, every pool's status write would compute all ownerships anew.
     const moves = before === undefined || !sameOwnership(before, pool);
-    const neighbours = moves && this.#observer !== undefined ? this.neighbours(name) : [];
+    const neighbours = moves && this.#observer !== undefined ? this.#ownerships.neighbours(name) : [];
     this.#pools.set(name, pool);
     if (moves) this.#ownerships.poolsChanged();
     if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
     const expected = this.#expected.get(name);
     if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
     this.#observer.concerned(neighbours);
-    this.#observer.concerned(moves ? this.neighbours(name) : [name]);
+    this.#observer.concerned(moves ? this.#ownerships.neighbours(name) : [name]);
   }
 
   /**
@@ -181,11 +161,11 @@ export class ClusterState {
   removePool(name: string, uid: string | undefined): void {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
     this.#expected.delete(name);
-    const neighbours = this.#observer === undefined ? [] : this.neighbours(name);
+    const neighbours = this.#observer === undefined ? [] : this.#ownerships.neighbours(name);
     this.#pools.delete(name);
     this.#ownerships.poolsChanged();
     this.#observer?.concerned(neighbours);
-    if (this.#observer !== undefined) this.#observer.concerned(this.neighbours(name));
+    if (this.#observer !== undefined) this.#observer.concerned(this.#ownerships.neighbours(name));
   }
 
   /** @param asked as of setPool() */

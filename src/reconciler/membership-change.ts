@@ -44,7 +44,7 @@ export function planMembershipChange(
     labels: patchedLabels(node.labels, labels),
     ...(record === undefined ? {} : { record }),
   };
-  const found = state.ownershipOf(relabelled);
+  const found = state.poolIndex.ownership(relabelled);
   // What is on a node that joins is its own, whatever an inherited pool holds on those that it has.
   const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
@@ -73,7 +73,7 @@ export function able(state: ClusterState, name: string): NodePool {
     throw new NodepoolError('input', `nodepool ${name} is being deleted`, 'choose another pool');
   }
   assertWhole(pool);
-  const [wrong] = state.specErrors(name);
+  const [wrong] = state.poolIndex.errors(name);
   if (wrong === undefined) return pool;
   throw new NodepoolError(
     'input',

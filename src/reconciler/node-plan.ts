@@ -38,7 +38,7 @@ export function planStep(state: ClusterState, node: Node, ownership: Ownership):
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
   const plan = planNode(node, ownership.record, owner, rivals);
   // A pool whose spec is invalid keeps its nodes as they are until it is mended.
-  const frozen = ownership.owner !== undefined && state.specErrors(ownership.owner).length > 0;
+  const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
   return frozen ? { ...plan, changes: [], patch: undefined } : plan;
 }
 
@@ -50,9 +50,9 @@ export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]):
   const all = [...steps];
   let last = steps.at(-1) ?? steps[0];
   // Mostly nobody selects by what is set, and there is nothing to follow.
-  while (last.patch?.labels !== undefined && state.affectsMembership(last.patch.labels)) {
+  while (last.patch?.labels !== undefined && state.poolIndex.affectsMembership(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
-    last = planStep(state, node, state.ownershipOf(node));
+    last = planStep(state, node, state.poolIndex.ownership(node));
     // One that cannot be written refuses them all: without it the node would be left between two pools.
     if (last.patch === undefined && !last.isOversized) break;
     all.push(last);

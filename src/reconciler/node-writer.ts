@@ -165,8 +165,8 @@ export class NodeWriter {
   ): void {
     const { state } = this.#deps;
     const next = () => planOf(state, plan.node.name);
-    const givesAway = state.ownershipOf(answer).owner !== plan.owner;
-    const decides = (label: string) => givesAway && state.affectsMembership({ [label]: true });
+    const givesAway = state.poolIndex.ownership(answer).owner !== plan.owner;
+    const decides = (label: string) => givesAway && state.poolIndex.affectsMembership({ [label]: true });
     const altered = alteredSlots(plan, answer, next, decides);
     if (altered.length === 0) {
       this.#pace.unaltered(uid);

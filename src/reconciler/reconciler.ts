@@ -109,7 +109,7 @@ export class Reconciler {
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
-    if (state.specErrors(name).length > 0) return this.#reconcilePool(pool, false);
+    if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
     const held = await limit(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
       throw error;
@@ -166,7 +166,7 @@ export class Reconciler {
     const members = state.members(name);
     const observed: Observation = {
       members,
-      specErrors: state.specErrors(name),
+      specErrors: state.poolIndex.errors(name),
       conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
       failures: [...new Set(messagesOf(unmet))],
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),

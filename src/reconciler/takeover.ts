@@ -18,15 +18,16 @@ const FIELD: MetadataField = {
 /** Whether nodes may be written for the pool. */
 export function isPrepared(pool: NodePool, state: ClusterState): boolean {
   const { finalizers = [], name } = pool.metadata;
-  return finalizers.includes(FINALIZER) && (!state.isInherited(name) || takeoverOf(pool) !== undefined);
+  return finalizers.includes(FINALIZER) && (!state.poolIndex.isInherited(name) || takeoverOf(pool) !== undefined);
 }
 
 /** As addFinalizer(), with the mark that a pool of the earlier operator needs. */
 export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
   const { name } = pool.metadata;
-  const isInherited = deps.state.isInherited(name);
+  const isInherited = deps.state.poolIndex.isInherited(name);
   const held = await addFinalizer(pool, deps);
-  if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.state.isInherited(name)) return held;
+  if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.state.poolIndex.isInherited(name))
+    return held;
   // One that had no finalizer before was not that operator's, even if its status looks so.
   return mark(held, isInherited ? 'started' : 'finished', deps);
 }

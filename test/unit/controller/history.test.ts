@@ -5,6 +5,7 @@ import { Reflector } from '../../../src/controller/reflector.ts';
 import { Store } from '../../../src/controller/store.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 import { added, BROKEN, bookmark, deleted, ENDED, FakeSource, initialEnd, modified, refused } from './fake-source.ts';
+import { seeded } from './random.ts';
 
 /** One that has synced with `a` at version 50 and `b` at 60, and watches from 100: that is watch 1. */
 async function create() {
@@ -151,4 +152,41 @@ test('what answers with an error is not away: the watch goes on where it was', a
   source.newest = '120';
   await clock.advance(1600);
   assert.deepEqual([last().options.resourceVersion, last().options.initialEvents], ['100', false]);
+});
+
+test('random events and lists of servers that are behind or restored: no object goes back unless etcd was restored', async () => {
+  let [grown, restores] = [0, 0];
+  for (let seed = 1; seed <= 100; seed++) {
+    const random = seeded(seed);
+    const upTo = (most: number) => 1 + Math.floor(random() * most);
+    const { clock, source, told, last } = await create();
+    const newest = new Map([
+      ['a', 50],
+      ['b', 60],
+    ]);
+    for (let step = 1; step <= 40; step++) {
+      const version = 110 + 5 * step - (random() < 0.4 ? upTo(100) : 0);
+      const key = random() < 0.5 ? 'a' : 'b';
+      if (random() < 0.7) last().send((random() < 0.8 ? modified : deleted)(key, version));
+      else {
+        source.newest = String(version + upTo(50));
+        last().end(refused(410));
+        await clock.advance(40_000);
+        last().send(added('a', upTo(version)), added('b', upTo(version)), initialEnd(version));
+        await clock.advance(40_000);
+      }
+      for (const line of told.splice(0)) {
+        const [, type, name = '', at] = /^(\w+)(?: (\w+)@(\d+))?$/.exec(line) ?? [];
+        if (type === 'restored') {
+          newest.clear();
+          restores += 1;
+        }
+        if (type !== 'added' && type !== 'updated') continue;
+        assert.ok(Number(at) > (newest.get(name) ?? 0), `seed ${seed}: ${line} after ${newest.get(name)}`);
+        newest.set(name, Number(at));
+        grown += 1;
+      }
+    }
+  }
+  assert.ok(grown > 500 && restores > 50, `${grown} changes, ${restores} restores`);
 });

@@ -36,12 +36,10 @@ describe('the store', () => {
     assert.equal(store.size, 0);
   });
 
-  test('the same state again, an older one and the deletion of what is not there are no news', () => {
+  test('the same state again and the deletion of what is not there are no news', () => {
     const store = create();
     store.set(item('a', 5));
     assert.deepEqual(store.set(item('a', 5)), []);
-    assert.deepEqual(store.set(item('a', 4)), []);
-    assert.equal(store.get('a')?.resourceVersion, '5');
     assert.deepEqual(store.delete(item('b', 6)), []);
     assert.deepEqual(store.delete(item('a', 6, 'another')), []);
     assert.equal(store.size, 1);
@@ -84,7 +82,7 @@ describe('the store', () => {
     assert.throws(() => store.byIndex('taste', 'sweet'), /no index taste/);
   });
 
-  test('random histories: the events lead a follower to the same state, indices equal a scan, versions only grow', () => {
+  test('random histories: the events lead a follower to the same state, indices equal a scan', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seeded(seed);
       const [store, follower] = [create(), new Map<string, Item<Fruit>>()];
@@ -122,7 +120,7 @@ function follow(copy: Map<string, Item<Fruit>>, event: StoreEvent<Fruit>): void 
   const { item: now } = event;
   const before = copy.get(now.key);
   assert.deepEqual(before, event.type === 'updated' ? event.old : undefined);
-  assert.ok(Number(now.resourceVersion) > Number(before?.resourceVersion ?? 0));
+  assert.notEqual(now.resourceVersion, before?.resourceVersion);
   copy.set(now.key, now);
 }
 
