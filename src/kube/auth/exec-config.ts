@@ -1,8 +1,10 @@
 /** An exec plugin's section of a kubeconfig, checked as kubectl checks it. */
+
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { Access } from './kubeconfig.ts';
-import { Fields, isSection, malformed } from './kubeconfig-fields.ts';
+import { Fields, malformed } from './kubeconfig-fields.ts';
 
 export const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
 export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
@@ -55,7 +57,7 @@ function environmentOf(list: unknown, where: string, file: string): Record<strin
   if (!Array.isArray(list)) throw malformed(file, `${where}.env is not a list`);
   const pairs = list.map((item: unknown, index): [string, string] => {
     const at = `${where}.env[${index}]`;
-    if (!isSection(item)) throw malformed(file, `${at} is not a mapping`);
+    if (!isObject(item)) throw malformed(file, `${at} is not a mapping`);
     const fields = new Fields(item, `${at}.`, file);
     const name = fields.text('name');
     if (name === undefined) throw malformed(file, `${at}.name is missing`);

@@ -4,8 +4,10 @@
  *
  * Not guaranteed here: that two callers at once share a run. Session and login see to that.
  */
+
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import { type ExecConfig, execConfigOf } from './exec-config.ts';
 import { execInfo } from './exec-info.ts';
@@ -13,7 +15,7 @@ import { type Found, lookPath } from './exec-path.ts';
 import { checkPolicy } from './exec-policy.ts';
 import { runPlugin } from './exec-run.ts';
 import type { Access } from './kubeconfig.ts';
-import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, isText, type Section } from './kubeconfig-fields.ts';
 import { readPluginPolicy } from './kuberc.ts';
 
 interface Kept {
@@ -98,7 +100,7 @@ export class ExecPlugin implements AuthInfoSource {
       throw this.#wrong(`it answered in ${answer.apiVersion}, and was asked in ${apiVersion}`);
     }
     const { status } = answer;
-    if (!isSection(status)) throw this.#wrong('its ExecCredential has no status');
+    if (!isObject(status)) throw this.#wrong('its ExecCredential has no status');
     const [token, cert, key] = ['token', 'clientCertificateData', 'clientKeyData'].map(name =>
       this.#text(status, name),
     );
@@ -145,7 +147,7 @@ function parse(text: string): Section | undefined {
   for (const read of [JSON.parse, (yaml: string) => documentsIn(yaml)[0]]) {
     try {
       const value: unknown = read(text);
-      return isSection(value) ? value : undefined;
+      return isObject(value) ? value : undefined;
     } catch {
       // Not in this form.
     }

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import { checkExpanded, checkLength } from '../../nodepool/text-limits.ts';
 
 /** With the merge key `<<`, which kubectl's parser has too. */
@@ -44,12 +45,12 @@ export class Fields {
   }
 
   lists(name: string): Record<string, string[]> | undefined {
-    const isLists = (value: unknown) => isSection(value) && Object.values(value).every(isTexts);
+    const isLists = (value: unknown) => isObject(value) && Object.values(value).every(isTexts);
     return this.#checked(name, 'a mapping of lists of strings', isLists) as Record<string, string[]> | undefined;
   }
 
   section(name: string): Section | undefined {
-    return this.#checked(name, 'a mapping', isSection) as Section | undefined;
+    return this.#checked(name, 'a mapping', isObject) as Section | undefined;
   }
 
   #checked(name: string, what: string, isRight: (value: unknown) => boolean): unknown {
@@ -77,10 +78,6 @@ export function malformed(file: string, problem: string, cause?: unknown): Nodep
     'correct the file or choose another with --kubeconfig',
     { cause },
   );
-}
-
-export function isSection(value: unknown): value is Section {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isText(value: unknown): value is string {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { YAMLException } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { defined } from '../../nodepool/json.ts';
-import { documentsIn, Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
+import { defined, isObject } from '../../nodepool/json.ts';
+import { documentsIn, Fields, isText, malformed, type Section } from './kubeconfig-fields.ts';
 
 export interface ClusterEntry {
   name: string;
@@ -156,7 +156,7 @@ function parseYaml(text: string, file: string): Section {
     throw malformed(file, mark === undefined ? reason : `line ${mark.line + 1}: ${reason}`, error);
   }
   if (root === null || root === undefined) return {};
-  if (!isSection(root)) throw malformed(file, 'it is not a mapping');
+  if (!isObject(root)) throw malformed(file, 'it is not a mapping');
   return root;
 }
 
@@ -167,12 +167,12 @@ function entries(root: Section, list: string, member: string, file: string) {
   const names = new Set<string>();
   return items.map((item: unknown, index) => {
     const where = `${list}[${index}]`;
-    if (!isSection(item)) throw malformed(file, `${where} is not a mapping`);
+    if (!isObject(item)) throw malformed(file, `${where} is not a mapping`);
     if (!isText(item.name)) throw malformed(file, `${where}.name is missing`);
     if (names.has(item.name)) throw malformed(file, `${list} has the name "${item.name}" twice`);
     names.add(item.name);
     const body = item[member] ?? {};
-    if (!isSection(body)) throw malformed(file, `${where}.${member} is not a mapping`);
+    if (!isObject(body)) throw malformed(file, `${where}.${member} is not a mapping`);
     return { name: item.name, fields: new Fields(body, `${where}.${member}.`, file) };
   });
 }
@@ -187,5 +187,5 @@ function withCommandIn(folder: string, exec: Section | undefined): Section | und
 /** Undefined when there is none of that name. */
 function extensionOf(extensions: unknown, name: string): unknown {
   if (!Array.isArray(extensions)) return undefined;
-  return extensions.filter(isSection).find(extension => extension.name === name)?.extension ?? undefined;
+  return extensions.filter(isObject).find(extension => extension.name === name)?.extension ?? undefined;
 }

@@ -1,9 +1,11 @@
 /** Which exec plugins may run, by kubectl's preferences: `credentialPluginPolicy` and its allowlist in the kuberc file. */
+
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, isText, type Section } from './kubeconfig-fields.ts';
 import { readProblem } from './kubeconfig-file.ts';
 
 export interface PluginPolicy {
@@ -73,7 +75,7 @@ function hasContent(document: string): boolean {
 }
 
 function isPreference(document: unknown): document is Section {
-  if (!isSection(document) || document.kind !== 'Preference') return false;
+  if (!isObject(document) || document.kind !== 'Preference') return false;
   return document.apiVersion === BETA || document.apiVersion === ALPHA;
 }
 
@@ -97,7 +99,7 @@ function policyOf(preference: Section, file: string): PluginPolicy | undefined {
 /** `name` is what `command` was called before 1.36. */
 function commandOf(entry: unknown, index: number, file: string): string {
   const where = `credentialPluginAllowlist[${index}]`;
-  const { command, name } = isSection(entry) ? entry : {};
+  const { command, name } = isObject(entry) ? entry : {};
   if (isText(command) && isText(name) && command !== name) {
     throw wrong(file, `${where} has both a command and a name, and they differ`);
   }

@@ -3,10 +3,11 @@
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import { isObject } from '../../nodepool/json.ts';
 import { proxyFromEnvironment } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { isText, type Section } from './kubeconfig-fields.ts';
 import { publicAuthorities, readText } from './tls-material.ts';
 
 /** By the names of the kubeconfig. */
@@ -141,7 +142,7 @@ function parsed({ body }: Answer, url: string): Section {
 function sectionIn(json: string): Section | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    return isSection(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,10 +1,12 @@
 /** Writes renewed tokens back to the kubeconfig they come from, as kubectl does: the whole file anew, so comments go. */
+
 import { randomUUID } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { open, realpath, rename, rm } from 'node:fs/promises';
 import { dump } from 'js-yaml';
 import { sleep, systemClock } from '../../controller/clock.ts';
-import { documentsIn, isSection } from './kubeconfig-fields.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { documentsIn } from './kubeconfig-fields.ts';
 import { openRegularFile } from './regular-file.ts';
 
 /** kubectl holds its lock for the time of a write. */
@@ -25,10 +27,10 @@ export async function persistTokens(file: string, user: string, config: Record<s
     const { text, stats } = read(target);
     const documents = documentsIn(text);
     const [root] = documents;
-    const users = isSection(root) && Array.isArray(root.users) ? root.users.filter(isSection) : [];
+    const users = isObject(root) && Array.isArray(root.users) ? root.users.filter(isObject) : [];
     const section = users.find(({ name }) => name === user)?.user;
-    const provider = isSection(section) ? section['auth-provider'] : undefined;
-    if (!isSection(provider)) return;
+    const provider = isObject(section) ? section['auth-provider'] : undefined;
+    if (!isObject(provider)) return;
     provider.config = config;
     await replace(target, documents.map(document => dump(document, { lineWidth: -1 })).join('---\n'), stats);
   } finally {

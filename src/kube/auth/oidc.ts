@@ -3,10 +3,12 @@
  * then the issuer gives another for the refresh-token, and both are written back to the kubeconfig. A token that the
  * server refuses before its time is not renewed: client-go does not either.
  */
+
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
-import { isSection, isText, malformed } from './kubeconfig-fields.ts';
+import { isText, malformed } from './kubeconfig-fields.ts';
 import { readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
 import { issuerRequest, type OidcConfig } from './oidc-issuer.ts';
 import { persistTokens } from './oidc-persist.ts';
@@ -32,7 +34,7 @@ export function authProviderOf(access: Access, surroundings: LoginSurroundings):
 function configOf({ name, authProvider }: UserEntry, file: string): OidcConfig {
   const where = `users["${name}"].user.auth-provider.config`;
   const config = authProvider?.config;
-  if (!isSection(config)) throw malformed(file, `${where} is not a mapping`);
+  if (!isObject(config)) throw malformed(file, `${where} is not a mapping`);
   for (const [key, value] of Object.entries(config)) {
     if (typeof value !== 'string') throw malformed(file, `${where}.${key} is not a string`);
   }
