@@ -4,13 +4,13 @@
  */
 import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from './errors.ts';
+import { type LabelQuery, matchesQuery } from './label-query.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
 

@@ -1,4 +1,4 @@
-import { own } from './json.ts';
+import { own } from '../../nodepool/json.ts';
 
 /** meta/v1 LabelSelector, as PodDisruptionBudgets have it. */
 export interface LabelQuery {
