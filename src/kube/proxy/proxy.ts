@@ -20,6 +20,18 @@ export interface ProxyAddress {
   source: string;
 }
 
+/** What a tunnel leads to. */
+export interface Target {
+  host: string;
+  port: number;
+}
+
+/** Both empty without one. */
+export interface Login {
+  username: string;
+  password: string;
+}
+
 /** Throws NodepoolError (input) of an address that is none, or a proxy of an unknown kind. */
 export function proxyOf({ name, server, proxyUrl }: ProxiedCluster, env: Env): ProxyAddress | undefined {
   if (proxyUrl === undefined) return proxyFromEnvironment(new URL(server), env);
