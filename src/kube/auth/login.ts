@@ -9,6 +9,7 @@ import type { Clock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from './credentials.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
+import { within } from './within.ts';
 
 /** Most plugins answer within a second or two. */
 const TOLD_AFTER_MS = 10_000;
@@ -36,7 +37,7 @@ export function watchedLogin(
     running ??= run(start).finally(() => {
       running = undefined;
     });
-    return isFirst || limitMs === undefined ? running : limited(running, limitMs);
+    return isFirst || limitMs === undefined ? running : within(clock, limitMs, running, () => late(limitMs));
   }
 
   async function run(start: () => Promise<Credentials>): Promise<Credentials> {
@@ -64,16 +65,10 @@ export function watchedLogin(
     return () => cancel();
   }
 
-  function limited(login: Promise<Credentials>, ms: number): Promise<Credentials> {
-    let cancel = () => {};
-    const late = new Promise<never>((_resolve, reject) => {
-      cancel = clock.after(ms, () => {
-        const problem = `${who} has not logged in user "${user.name}" within ${ms / 1000} s`;
-        const next = 'log in with it, or end it: while it runs no other is started';
-        reject(new NodepoolError('cluster', problem, next, { isGeneral: true }));
-      });
-    });
-    return Promise.race([login, late]).finally(() => cancel());
+  function late(ms: number): NodepoolError {
+    const problem = `${who} has not logged in user "${user.name}" within ${ms / 1000} s`;
+    const next = 'log in with it, or end it: while it runs no other is started';
+    return new NodepoolError('cluster', problem, next, { isGeneral: true });
   }
 
   return () => join(load);

@@ -10,18 +10,11 @@ import { UnknownFieldError } from '../protobuf/schema.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import {
-  type Asked,
-  isConflict,
-  isMissingNamespace,
-  isMissingObject,
-  noApiServer,
-  parseStatus,
-  refusal,
-} from './errors.ts';
+import { type Asked, noApiServer, refusal } from './errors.ts';
 import { FIELD_MANAGER } from './field-manager.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import { isConflict, isMissingNamespace, isMissingObject, parseStatus } from './status.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
@@ -188,9 +181,9 @@ export class Api {
   }
 
   /** What is thrown for an answer that is no value of the port. */
-  async refusal(asked: Asked, answer: Answer): Promise<NodepoolError> {
-    const ends = await this.#transport.certificateEnds();
-    return refusal(asked, answer, this.#transport.access, ends, this.#now());
+  refusal(asked: Asked, answer: Answer): NodepoolError {
+    const { access, certificateEnds } = this.#transport;
+    return refusal(asked, answer, access, certificateEnds, this.#now());
   }
 
   /** What answers 200 with something else than an object is no API server: a login page, a proxy, a wrong port. */
@@ -243,7 +236,7 @@ export class Api {
       // What stands between may have made another status of it.
       status = typeof body.code === 'number' ? body.code : 500;
     }
-    throw await this.refusal(asked, { ...answer, status });
+    throw this.refusal(asked, { ...answer, status });
   }
 }
 

@@ -4,10 +4,10 @@ import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { MERGE_PATCH } from './api.ts';
-import { missingObject, parseStatus, reasonOf } from './errors.ts';
 import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
 import { microTime } from './leases.ts';
 import { EVENTS, pathOf } from './resource.ts';
+import { missingObject, parseStatus, reasonOf } from './status.ts';
 
 /**
  * @param controller who reports, as `example.com/nodepool-controller`

@@ -9,10 +9,10 @@ import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
-import { missingObject, parseStatus, reasonOf, type Status } from './errors.ts';
 import { type LabelQuery, matchesQuery } from './label-query.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
+import { missingObject, parseStatus, reasonOf, type Status } from './status.ts';
 
 const DAEMON_SETS: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet' };
 const BUDGETS: Resource = {
@@ -48,7 +48,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
       const outcome = evictionOf(answer);
       if (outcome === 'many budgets') throw manyBudgets(pod, await budgetsOf(api, pod).catch(() => []));
       if (outcome !== undefined) return outcome;
-      throw await api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
+      throw api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
     },
 
     async delete(pod, removal) {
@@ -59,7 +59,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
       const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
       const outcome = commonOutcome(answer, parseStatus(answer.text));
       if (outcome !== undefined) return outcome;
-      throw await api.refusal({ verb: 'delete', resource, name }, answer);
+      throw api.refusal({ verb: 'delete', resource, name }, answer);
     },
   };
 }

@@ -5,8 +5,8 @@ import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
-import { isMissingObject } from './errors.ts';
 import { pathOf, type Resource } from './resource.ts';
+import { isMissingObject } from './status.ts';
 
 /** Half of the time in which a leader must have renewed its lease: a second try, on another connection, is in time. */
 const DEADLINE_MS = 5_000;
@@ -23,7 +23,7 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
   };
   const read = async (verb: string, answer: Answer): Promise<Lease> => {
     if (answer.status < 300) return toLease(JSON.parse(answer.text));
-    throw await api.refusal({ verb, resource, name }, answer);
+    throw api.refusal({ verb, resource, name }, answer);
   };
   /** A PATCH that carries the resourceVersion: the fields that others put there stay. */
   const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {

@@ -6,9 +6,9 @@ import type { Usage } from '../../operations/pods-port.ts';
 import { decodeNodeMetrics, type NodeMetrics } from '../protobuf/node-metrics.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
-import { parseStatus } from './errors.ts';
 import { requestPage, UnreadableError } from './page.ts';
 import type { Resource } from './resource.ts';
+import { parseStatus } from './status.ts';
 
 /** There are no pages of it. */
 const NODE_METRICS: Resource = {

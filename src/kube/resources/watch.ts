@@ -8,9 +8,9 @@ import type { Query } from '../transport/request.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import { readBody, readLines } from '../transport/stream.ts';
 import type { Transport } from '../transport/transport.ts';
-import { reasonOf } from './errors.ts';
 import { requestPage, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import { reasonOf } from './status.ts';
 
 /** @param query narrows every list and watch, as `{ fieldSelector }` does */
 export function listWatch(transport: Transport, asked: Resource, query: Query = {}): Source {

@@ -16,3 +16,8 @@ export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): voi
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort);
 }
+
+/** Whether it was aborted because the time for it was over: more than time enough, where it is a watch. */
+export function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
+}

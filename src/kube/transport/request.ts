@@ -1,4 +1,5 @@
-/** What is asked of the transport. */
+/** A request to the transport. */
+import { isObject } from '../../nodepool/json.ts';
 
 export type Query = Record<string, string | undefined>;
 
@@ -25,4 +26,19 @@ export interface Request {
   tooManyIsAnswer?: boolean;
   /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
   urgent?: boolean;
+}
+
+/** @param base the server's address, without a slash at its end */
+export function urlOf(base: string, { path, query = {} }: Pick<Request, 'path' | 'query'>): URL {
+  const url = new URL(base + path);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** Whether something may have changed. Dry runs and reviews, which ask a question, change nothing. */
+export function isWrite({ method = 'GET', path, query, body }: Request): boolean {
+  const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
+  return method !== 'GET' && !isDry && !path.endsWith('reviews');
 }

@@ -20,13 +20,14 @@ import type http from 'node:http';
 import { type Clock, sleep } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
+import { within } from '../auth/within.ts';
+import { isTimeout } from './abort.ts';
 import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';
 import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
-import type { Request } from './request.ts';
+import { isWrite, type Request, urlOf } from './request.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
 import { endIdleSockets, type Session, Sessions } from './session.ts';
@@ -91,7 +92,7 @@ export class Transport {
   ): Promise<http.IncomingMessage> {
     for (let refused: Session | undefined; ; ) {
       const session = await this.#session(refused);
-      const url = this.#url(request);
+      const url = urlOf(this.#base, request);
       const headers = this.#headers(request, session);
       const fellSilent = () => {
         if (isTimeout(signal)) this.#distrust(session);
@@ -115,7 +116,7 @@ export class Transport {
   }
 
   /** When the client certificate in use ends: what a 401 may be due to. */
-  async certificateEnds(): Promise<Date | undefined> {
+  get certificateEnds(): Date | undefined {
     return this.#sessions.certificateEnds;
   }
 
@@ -183,22 +184,19 @@ export class Transport {
     const { access, clock, deadlineMs } = this.#options;
     const session = this.#session(refused);
     if (!deadlineMs) return session;
-    let cancel = () => {};
-    const late = new Promise<never>((_resolve, reject) => {
-      cancel = clock.after(ends - clock.now(), () => {
-        const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
-        const next = 'log in with its plugin, or wait longer with --request-timeout';
-        reject(new NodepoolError('cluster', problem, next, { isGeneral: true }));
-      });
-    });
-    return Promise.race([session, late]).finally(() => cancel());
+    const late = () => {
+      const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
+      const next = 'log in with its plugin, or wait longer with --request-timeout';
+      return new NodepoolError('cluster', problem, next, { isGeneral: true });
+    };
+    return within(clock, ends - clock.now(), session, late);
   }
 
   async #send(request: Request, session: Session, ends: number, mayReplay: boolean): Promise<Answer> {
     const { access, clock, log } = this.#options;
     const { agent } = session;
     const method = request.method ?? 'GET';
-    const url = this.#url(request);
+    const url = urlOf(this.#base, request);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const headers = this.#headers(request, session);
     if (body !== undefined) {
@@ -240,14 +238,6 @@ export class Transport {
     );
   }
 
-  #url({ path, query }: Request): URL {
-    const url = new URL(this.#base + path);
-    for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, value);
-    }
-    return url;
-  }
-
   #headers({ accept = 'application/json' }: Request, { credentials }: Session): http.OutgoingHttpHeaders {
     return { ...credentials.headers, Accept: accept, 'User-Agent': this.#options.userAgent };
   }
@@ -261,15 +251,4 @@ export class Transport {
   #explain(error: unknown, deadlineMs: number, isWrite = false): NodepoolError {
     return connectionError(error, this.#options.access, deadlineMs, isWrite);
   }
-}
-
-/** Whether something may have changed. Dry runs and reviews, which ask a question, change nothing. */
-function isWrite({ method = 'GET', path, query, body }: Request): boolean {
-  const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
-  return method !== 'GET' && !isDry && !path.endsWith('reviews');
-}
-
-/** Whether it was aborted because the time for it was over: more than time enough, where it is a watch. */
-function isTimeout({ reason }: AbortSignal): boolean {
-  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }
