@@ -1,4 +1,4 @@
-/** An exec plugin's section of a kubeconfig, checked as kubectl checks it. */
+/** The `exec` section of a kubeconfig user, validated as kubectl does. */
 
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -12,12 +12,12 @@ export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 export interface ExecConfig {
   /** `client.authentication.k8s.io/v1` or `/v1beta1`. */
   apiVersion: string;
-  /** A path in its shortest form, which is what allowlists have, or a name to look up in PATH. */
+  /** A normalized path, as in allowlists, or a name to look up in PATH. */
   command: string;
   args: string[];
-  /** Added to our own environment. */
+  /** Added to the environment of this process. */
   env: Record<string, string>;
-  /** How to get the plugin, for who does not have it. */
+  /** How to install the plugin. */
   installHint: string | undefined;
   provideClusterInfo: boolean;
   interactiveMode: InteractiveMode;
@@ -66,7 +66,7 @@ function environmentOf(list: unknown, where: string, file: string): Record<strin
   return Object.fromEntries(pairs);
 }
 
-/** v1beta1 had no such field at first, so there it may be missing. */
+/** Optional in v1beta1, which had no such field at first. */
 function interactiveModeOf(mode: string | undefined, apiVersion: string, where: string, file: string): InteractiveMode {
   if (mode === undefined && apiVersion === `${GROUP}/v1beta1`) return 'IfAvailable';
   const known = INTERACTIVE_MODES.find(one => one === mode);

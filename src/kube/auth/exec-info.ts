@@ -1,8 +1,8 @@
-/** What an exec plugin is told, in KUBERNETES_EXEC_INFO: an ExecCredential without a status. */
+/** KUBERNETES_EXEC_INFO, the input of an exec plugin: an ExecCredential without a status. */
 import type { ExecConfig } from './exec-config.ts';
 import type { ClusterEntry } from './kubeconfig-file.ts';
 
-/** @param ca the content of the cluster's certificate-authority, if it has one */
+/** @param ca content of the cluster's certificate-authority */
 export function execInfo(
   { apiVersion, provideClusterInfo }: ExecConfig,
   cluster: ClusterEntry,
@@ -13,7 +13,10 @@ export function execInfo(
   return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
 }
 
-/** `client.authentication.k8s.io/v1` Cluster. proxy-url is the kubeconfig's alone, as for client-go. */
+/**
+ * `client.authentication.k8s.io/v1` Cluster. As client-go, only the proxy-url of the kubeconfig, not the environment's
+ * proxy.
+ */
 function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
   const { server, tlsServerName, skipTlsVerify, proxyUrl, disableCompression, execExtension } = cluster;
   return {

@@ -1,8 +1,8 @@
 /**
- * Credentials from an exec plugin, as client-go's plugin/pkg/client/auth/exec gets them: run once, kept until their
- * expirationTimestamp, run again when the server refuses them.
+ * Credentials from an exec plugin, as client-go's plugin/pkg/client/auth/exec: cached until their expirationTimestamp
+ * or a 401.
  *
- * Not guaranteed here: that two callers at once share a run. Session and login see to that.
+ * Not guaranteed: that concurrent callers share a run. Sessions and watchedLogin do that.
  */
 
 import path from 'node:path';
@@ -20,7 +20,7 @@ import { readPluginPolicy } from './kuberc.ts';
 
 interface Kept {
   authInfo: AuthInfo;
-  /** Milliseconds since 1970; for ever if the plugin names no time. */
+  /** Milliseconds since 1970; infinite without an expirationTimestamp. */
   until: number;
 }
 
@@ -32,8 +32,8 @@ export class ExecPlugin implements AuthInfoSource {
   #kept: Kept | undefined;
 
   /**
-   * Throws NodepoolError of a section that cannot be used.
-   * @param ca the content of the cluster's certificate-authority, if it has one
+   * Throws NodepoolError if the section is invalid.
+   * @param ca content of the cluster's certificate-authority
    */
   constructor(access: Access, ca: Buffer | undefined, surroundings: LoginSurroundings) {
     this.#access = access;
@@ -70,12 +70,12 @@ export class ExecPlugin implements AuthInfoSource {
       throw this.#error(problem, 'write its whole path in the kubeconfig if that is meant');
     }
     const where = path.basename(command) === command ? 'it is not in PATH' : 'there is no such program';
-    // Hints often have several lines, and an error of ours is one.
+    // Hints often have several lines; an error has one.
     const hint = installHint?.trim().replace(/\s+/g, ' ');
     throw this.#error(where, hint ?? 'install it, or correct its command in the kubeconfig');
   }
 
-  /** Whether it gets stdin: a person is there to answer, and it was not the input of `-f -`. */
+  /** Whether the plugin gets stdin: a terminal that was not read by `-f -`. */
   #isInteractive(): boolean {
     const { stdinIsTTY, stdinIsSpent } = this.#surroundings.terminal;
     switch (this.#config.interactiveMode) {
@@ -124,7 +124,7 @@ export class ExecPlugin implements AuthInfoSource {
 
   #expiry({ expirationTimestamp: time }: Section): number {
     if (time === undefined || time === null) return Number.POSITIVE_INFINITY;
-    // RFC 3339: without a zone it would be a time of ours.
+    // RFC 3339: Date.parse() would read a time without a zone as local time.
     const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(time);
     const until = isTime ? Date.parse(time) : Number.NaN;
     if (Number.isNaN(until))
@@ -142,14 +142,14 @@ export class ExecPlugin implements AuthInfoSource {
   }
 }
 
-/** JSON, or the YAML that client-go takes as well. */
+/** As client-go, accepts JSON and YAML. */
 function parse(text: string): Section | undefined {
   for (const read of [JSON.parse, (yaml: string) => documentsIn(yaml)[0]]) {
     try {
       const value: unknown = read(text);
       return isObject(value) ? value : undefined;
     } catch {
-      // Not in this form.
+      // Try the next format.
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * kubectl's own files: their YAML, and the members of a kubeconfig's sections. A value of another type is an error, not
- * ignored.
+ * Parsing of kubeconfig and kuberc: YAML, and typed fields of a kubeconfig's sections. A value of a wrong type is an
+ * error.
  */
 import path from 'node:path';
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
@@ -8,12 +8,12 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { checkExpanded, checkLength } from '../../nodepool/text-limits.ts';
 
-/** With the merge key `<<`, which kubectl's parser has too. */
+/** As kubectl's parser, with the merge key `<<`. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
 export type Section = Record<string, unknown>;
 
-/** The members of a section, each of the type that kubectl asks for. null, an empty text and an empty list are as good as absent. */
+/** Typed fields of a section. As for kubectl, null, an empty string and an empty list are absent. */
 export class Fields {
   readonly body: Section;
   readonly #where: string;
@@ -29,7 +29,7 @@ export class Fields {
     return this.#checked(name, 'a string', value => typeof value === 'string') as string | undefined;
   }
 
-  /** Absolute: relative to the file's folder. */
+  /** Resolved against the file's folder. */
   path(name: string, folder: string): string | undefined {
     const value = this.text(name);
     return value === undefined || path.isAbsolute(value) ? value : path.join(folder, value);
@@ -61,16 +61,15 @@ export class Fields {
   }
 }
 
-/** The documents of a text. Throws Error: limits of size, depth and aliases are not YAMLExceptions. */
+/** Throws YAMLException, and Error beyond the limits of size, depth and aliases. */
 export function documentsIn(text: string): unknown[] {
   checkLength(text);
   const documents = loadAll(text.replace(/^\uFEFF/, ''), { schema: SCHEMA });
-  // Every alias is written with it.
+  // Only aliases can expand.
   if (text.includes('*')) checkExpanded(documents);
   return documents;
 }
 
-/** What is wrong with a kubeconfig as a file. */
 export function malformed(file: string, problem: string, cause?: unknown): NodepoolError {
   return new NodepoolError(
     'input',

@@ -1,6 +1,6 @@
 import type { Clock } from '../../controller/clock.ts';
 
-/** The outcome of work, or `late()` as an error when that takes longer. The work goes on. */
+/** Settles as `work`, or rejects with `late()` after `ms`. The work is not cancelled. */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   let cancel = () => {};
   const limit = new Promise<never>((_resolve, reject) => {

@@ -1,13 +1,16 @@
-/** The CONNECT of HTTP (RFC 9110, 9.3.6), by node:http, on a socket that is connected to the proxy. */
+/** HTTP CONNECT (RFC 9110, 9.3.6) by node:http. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Login, Target } from './proxy.ts';
 
-/** Bytes of the answer's head. */
+/** Limit of the proxy's response head, in bytes. */
 const LONGEST_HEAD = 65_536;
 
-/** Afterwards the server itself answers on the socket. The proxy resolves the server's name. Throws Error. */
+/**
+ * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
+ * @param socket connected to the proxy
+ */
 export async function httpConnect(
   socket: Duplex,
   { username, password }: Login,
@@ -25,7 +28,7 @@ export async function httpConnect(
     createConnection: () => socket,
     maxHeaderSize: LONGEST_HEAD,
   });
-  // node:http would send `Connection: close`, but the tunnel stays open.
+  // node:http would send `Connection: close`; the tunnel stays open.
   asked.removeHeader('Connection');
   const answered = once(asked.end(), 'connect') as Promise<[IncomingMessage, Duplex, Buffer]>;
   const [{ statusCode = 0, statusMessage }, , rest] = await answered.catch((error: NodeJS.ErrnoException) => {
@@ -36,7 +39,7 @@ export async function httpConnect(
   if (rest.length > 0) socket.unshift(rest);
 }
 
-/** Parse errors and `socket hang up` of node:http, in words that follow the proxy's name. */
+/** Rewords parse errors and `socket hang up` of node:http to follow the proxy's name. */
 function problemOf(error: NodeJS.ErrnoException): Error {
   if (error.code?.startsWith('HPE_')) return new Error('it answered with something else than HTTP', { cause: error });
   return error.message === 'socket hang up' ? new Error('it closed the connection', { cause: error }) : error;

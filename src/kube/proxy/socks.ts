@@ -1,9 +1,9 @@
-/** SOCKS5 (RFC 1928, RFC 1929) by the package `socks`, its errors in words that follow the proxy's name. */
+/** SOCKS5 (RFC 1928, RFC 1929) by the package `socks`. */
 import type { Duplex } from 'node:stream';
 import { SocksClient } from 'socks';
 import type { Login, Target } from './proxy.ts';
 
-/** By the package's message: its errors have no codes. */
+/** Words that follow the proxy's name, by the package's message: its errors have no codes. */
 const PROBLEMS: Record<string, string> = {
   'An invalid destination host was provided.': "the server's name has more than 255 bytes",
   'Socket closed': 'it closed the connection',
@@ -25,20 +25,20 @@ const PROBLEMS: Record<string, string> = {
 };
 
 /**
- * Afterwards the server itself answers on the socket. The proxy resolves the server's name. Throws Error.
+ * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
  * @param socket connected to the proxy
  */
 export async function socksConnect(socket: Duplex, { username, password }: Login, target: Target): Promise<void> {
   if ([username, password].some(text => Buffer.byteLength(text) > 255))
     throw new Error('its name or password has more than 255 bytes');
   const login = username === '' ? {} : { userId: username, password };
-  // The package wants an address of the proxy, which it does not use for a socket that is connected.
+  // The package requires the proxy's address, and does not use it for a connected socket.
   const proxy = { type: 5 as const, host: '', port: 0, ...login };
   try {
     await SocksClient.createConnection({ command: 'connect', existing_socket: socket, proxy, destination: target });
   } catch (error) {
     const { message } = error as Error;
-    // Without the cause: it holds the password.
+    // The package's error holds the password, so it is not the cause.
     throw new Error(PROBLEMS[message] ?? message);
   }
 }

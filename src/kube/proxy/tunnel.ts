@@ -1,4 +1,4 @@
-/** A connection to a server through a proxy: by the CONNECT of HTTP, or by SOCKS5. */
+/** A connection to a server through a proxy, by HTTP CONNECT or SOCKS5. */
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, type SecureContextOptions, type TLSSocket } from 'node:tls';
@@ -6,15 +6,14 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { httpConnect } from './http-connect.ts';
 import type { Login, ProxyAddress, Target } from './proxy.ts';
 
-/** client-go's time for a connection. */
+/** client-go's dial timeout. */
 const OPEN_MS = 30_000;
 const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'socks5:': 1080, 'socks5h:': 1080 };
 
 /**
- * Resolves with a socket on which the server itself answers. Throws NodepoolError that names the proxy, without its
- * password.
- * @param options of the TLS to an https:// proxy
- * @param signal ends it
+ * Returns a socket to the target. Throws NodepoolError that names the proxy without its password.
+ * @param options TLS options for an https:// proxy
+ * @param signal aborts the dial
  */
 export async function openTunnel(
   { url, source }: ProxyAddress,
@@ -23,7 +22,7 @@ export async function openTunnel(
   signal: AbortSignal,
 ): Promise<Socket> {
   const name = `the proxy ${url.protocol}//${url.host}`;
-  // Loaded before the socket is opened: between its events somebody must always listen for an error.
+  // Loaded before the dial: the socket must have an error listener at all times.
   const connectTo = url.protocol.startsWith('http') ? httpConnect : (await import('./socks.ts')).socksConnect;
   const socket = dial(url, options);
   const end = () => socket.destroy(new Error('given up on our side'));
@@ -49,7 +48,7 @@ function dial({ protocol, hostname, port }: URL, options: SecureContextOptions):
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const to = { host, port: Number(port) || (PORTS[protocol] ?? 0) };
   if (protocol !== 'https:') return connect(to);
-  // The server's tls-server-name is not the proxy's; an address is not sent as a name.
+  // tls-server-name is for the server alone. SNI must not be an address.
   return connectTls({ ...options, ...to, servername: isIP(host) ? '' : host, checkServerIdentity });
 }
 

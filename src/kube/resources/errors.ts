@@ -7,9 +7,9 @@ import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 import { isMissingObject, parseStatus, reasonOf, type Status } from './status.ts';
 import { unknownFields } from './unknown-fields.ts';
 
-/** What was asked. */
+/** The request that was refused. */
 export interface Asked {
-  /** As RBAC names it: get, list, create, patch, delete. */
+  /** The RBAC verb: get, list, create, patch, delete. */
   verb: string;
   resource: Resource;
   name?: string;
@@ -17,9 +17,8 @@ export interface Asked {
 }
 
 /**
- * The error for an answer that the caller did not expect.
- * @param certificateEnds of the client certificate in use: a server answers 401 to one that has expired
- * @param now for comparing with it
+ * The error for an unexpected response.
+ * @param certificateEnds notAfter of the client certificate: a server answers 401 to an expired one
  */
 export function refusal(
   asked: Asked,
@@ -77,7 +76,7 @@ export function refusal(
   }
 }
 
-/** An API server sends nobody elsewhere, has no pages, and says with a Status what it does not understand. */
+/** Whether it is not from an API server: a redirect, an HTML page, or a 400 without a Status. */
 function isForeign({ status: code, headers, text }: Answer, status: Status | undefined): boolean {
   if (status !== undefined) return false;
   if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
@@ -88,7 +87,7 @@ function isPage(headers: Answer['headers']): boolean {
   return headers['content-type']?.startsWith('text/html') ?? false;
 }
 
-/** @param answer what it said; undefined where that was a success */
+/** @param answer undefined for a 2xx response */
 export function noApiServer({ cluster, source }: Access, answer?: Answer): NodepoolError {
   const { server, name } = cluster;
   return new NodepoolError(
@@ -97,6 +96,13 @@ export function noApiServer({ cluster, source }: Access, answer?: Answer): Nodep
     `check server of cluster "${name}" in ${source}: http or https, address and port, and whether a proxy or a login page stands before it`,
     { isGeneral: true },
   );
+}
+
+/** For a list whose continue token repeats. */
+export function endlessList({ plural }: Resource, { cluster }: Access): NodepoolError {
+  const { server } = cluster;
+  const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
+  return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
 }
 
 function foreignWords(answer: Answer): string {
@@ -130,12 +136,12 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
       );
 }
 
-/** The authorizer's sentence names what is missing; admission plugins write their own. */
+/** The authorizer's message names the missing permission; admission plugins have other messages. */
 function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
   const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
-  // Newer servers ask for finer verbs first (`impersonate-on:user-info:list`); the plain one serves everywhere.
+  // Newer servers check finer verbs first (`impersonate-on:user-info:list`); `impersonate` is sufficient on all.
   if (verb.startsWith('impersonate')) {
     const text = `${cannot}: user "${user}" may not act as another`;
     return new NodepoolError('cluster', text, 'ask for a role with verb impersonate on users, or leave out --as');
@@ -161,7 +167,7 @@ function notFound(
     return new NodepoolError('cluster', `${subject} not found`);
   }
   if (status?.name !== undefined) {
-    // The namespace that it was to be created in, or whatever a proxy looked for.
+    // The namespace of a create, or another object, for which a proxy asked.
     return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create it, or name another');
   }
   if (resource === NODE_POOLS) {
@@ -178,7 +184,7 @@ function notFound(
   );
 }
 
-/** One cause in a line, several each on its own. */
+/** One cause in the same line, several as a list. */
 function invalid(cannot: string, status: Status | undefined, reason: string): NodepoolError {
   const causes = [
     ...new Set((status?.causes ?? []).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))),
