@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
+import { defined } from '../nodepool/json.ts';
 import type { Connection } from '../operations/ports.ts';
 import type { Terminal } from './auth/auth-info.ts';
 import { loadCredentials } from './auth/credentials.ts';
@@ -52,16 +53,13 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { onRequest, mayWrite, terminal } = options;
   const access = loadAccess(options);
   const ended = new AbortController();
-  const surroundings = { env, signal: ended.signal, log, ...(terminal === undefined ? {} : { terminal }) };
+  const surroundings = { env, signal: ended.signal, log, ...defined({ terminal }) };
   const login = { user: access.user, limitMs, clock: systemClock, log };
   const transport = new Transport({
     access,
     credentials: watchedLogin(() => loadCredentials(access, surroundings), login),
     userAgent: userAgent(version, process.platform, process.arch),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
-    ...(onRequest === undefined ? {} : { onRequest }),
-    ...(mayWrite === undefined ? {} : { mayWrite }),
+    ...defined({ concurrency, deadlineMs: requestTimeoutMs, onRequest, mayWrite }),
     env,
     clock: systemClock,
     log,

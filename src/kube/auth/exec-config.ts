@@ -6,8 +6,8 @@ import { isObject } from '../../nodepool/json.ts';
 import type { Access } from './kubeconfig.ts';
 import { Fields, malformed } from './kubeconfig-fields.ts';
 
-export const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
-export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
+const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
+type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 
 export interface ExecConfig {
   /** `client.authentication.k8s.io/v1` or `/v1beta1`. */

@@ -9,7 +9,7 @@ export function execInfo(
   ca: Buffer | undefined,
   interactive: boolean,
 ): string {
-  const spec = { ...(provideClusterInfo ? { cluster: clusterInfo(cluster, ca) } : {}), interactive };
+  const spec = { cluster: provideClusterInfo ? clusterInfo(cluster, ca) : undefined, interactive };
   return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
 }
 
@@ -21,11 +21,11 @@ function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
   const { server, tlsServerName, skipTlsVerify, proxyUrl, disableCompression, execExtension } = cluster;
   return {
     server,
-    ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
-    ...(skipTlsVerify ? { 'insecure-skip-tls-verify': true } : {}),
-    ...(ca === undefined ? {} : { 'certificate-authority-data': ca.toString('base64') }),
-    ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
-    ...(disableCompression === undefined ? {} : { 'disable-compression': true }),
+    'tls-server-name': tlsServerName,
+    'insecure-skip-tls-verify': skipTlsVerify || undefined,
+    'certificate-authority-data': ca?.toString('base64'),
+    'proxy-url': proxyUrl,
+    'disable-compression': disableCompression,
     config: execExtension ?? null,
   };
 }

@@ -61,7 +61,7 @@ export function accessNames(options: AccessOptions): AccessNames {
 }
 
 /** As kubectl merges a KUBECONFIG list: the first entry of a name wins, and the first current-context. */
-export function mergeKubeconfigs(files: KubeconfigFile[]): KubeconfigFile {
+function mergeKubeconfigs(files: KubeconfigFile[]): KubeconfigFile {
   const firsts = <T extends { name: string }>(items: T[]) =>
     [...new Map(items.toReversed().map(item => [item.name, item])).values()].toReversed();
   return {

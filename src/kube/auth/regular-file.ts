@@ -1,17 +1,15 @@
 /** Opens untrusted paths: regular files alone, without blocking on a FIFO. */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync } from 'node:fs';
 
-/** `stats` are those of the open file, even if its path has been replaced. */
-export interface OpenFile {
-  descriptor: number;
-  stats: BigIntStats;
-}
-
 /**
- * Throws an error of node:fs, or Error that names the kind of the file.
+ * Returns the stats of the open file: its path may be replaced at any time. Throws an error of node:fs, or Error that
+ * names the kind of the file.
  * @param flags of open(2), to which O_NONBLOCK is added
  */
-export function openRegularFile(file: string, flags: number = constants.O_RDONLY): OpenFile {
+export function openRegularFile(
+  file: string,
+  flags: number = constants.O_RDONLY,
+): { descriptor: number; stats: BigIntStats } {
   // Without O_NONBLOCK, opening a FIFO blocks until there is a writer. Windows has no such flag.
   const descriptor = openSync(file, flags | (constants.O_NONBLOCK ?? 0));
   const stats = fstatSync(descriptor, { bigint: true });

@@ -37,7 +37,7 @@ import { openStream } from './stream.ts';
 /** The default of --request-timeout. */
 export const DEFAULT_DEADLINE_MS = 30_000;
 /** The default limit of requests in flight. */
-export const DEFAULT_CONCURRENCY = 32;
+const DEFAULT_CONCURRENCY = 32;
 /** As `maxRetries` of client-go's rest.Request. */
 const MOST_RETRIES = 10;
 
