@@ -1,4 +1,4 @@
-/** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
+/** NodePools as JSON in both directions: unknown fields are not lost. */
 import { coercePool } from '../../nodepool/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { PoolsPort, RawPool } from '../../operations/ports.ts';
@@ -8,15 +8,15 @@ import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH } from './api.ts';
 import { FIELD_MANAGER, managerOf } from './field-manager.ts';
 import { NODE_POOLS } from './resource.ts';
 
-/** Fields of the spec that an earlier CRD drops. */
+/** Fields of the spec that earlier CRDs prune. */
 const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
 
-/** What the reconciler asks for: pools as it reads them. @param writeQuery goes with every write */
+/** Pools for the reconciler, coerced. @param writeQuery query of every write */
 export function reconciledPools(api: Api, writeQuery: Query): NodePoolsPort {
   /**
-   * The server compares the resourceVersion, and the fields of the spec that an earlier CRD drops: with such a CRD it reads
-   * less of the spec than is known here, and would store what it reads. Of an unreadable one, what is known here is not
-   * what the server has.
+   * A JSON patch that tests the resourceVersion and the fields of the spec that earlier CRDs prune: with such a CRD,
+   * the write would store the spec without them. The spec of an unreadable pool differs from the server's, so it is not
+   * tested.
    */
   const patch = async (
     { metadata, spec, unreadable }: NodePool,
@@ -55,12 +55,12 @@ export function reconciledPools(api: Api, writeQuery: Query): NodePoolsPort {
       const token = key.replaceAll('~', '~0').replaceAll('/', '~1');
       return patch(pool, { op: 'add', path: `${path}/${token}`, value });
     },
-    /** Replaces it whole: a merge patch would keep keys of maps that are gone. */
+    /** Replaces the whole status: a merge patch would keep removed keys of maps. */
     patchStatus: (pool, status) => patch(pool, { op: 'add', path: '/status', value: status }, 'status'),
   };
 }
 
-/** What the use cases ask for: pools as the server has them. */
+/** Pools for commands, as the server has them. */
 export function poolsPort(api: Api): PoolsPort {
   return {
     list: ({ labelSelector, fieldSelector } = {}) =>
@@ -85,18 +85,18 @@ export function poolsPort(api: Api): PoolsPort {
     },
     async delete({ metadata }, { dryRun }) {
       const result = await api.delete(NODE_POOLS, metadata, dryRun);
-      // Another pool of that name has taken its place: the one that was meant is gone.
+      // The UID differs: the pool that was meant is gone.
       return result === 'conflict' ? 'gone' : result;
     },
   };
 }
 
-/** A definition of somebody else may let a pool have none; ours gives it an empty one. */
+/** A CRD without our defaults permits pools without a spec. */
 export function withSpec<T extends NodePool>(pool: T): T {
   return { ...pool, spec: pool.spec ?? {} };
 }
 
-/** They are the larger part of a small object, and nobody here looks at them. */
+/** managedFields are the larger part of a small object, and unused. */
 export function withoutManagedFields<T extends { metadata: object }>(object: T): T {
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
   return { ...object, metadata: metadata as T['metadata'] };

@@ -5,13 +5,13 @@ import type { Query } from '../transport/request.ts';
 import { type Api, JSON_PATCH } from './api.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
 
-/** @param writeQuery goes with every write */
+/** @param writeQuery query of every write */
 export function runtimeClassesPort(api: Api, writeQuery: Query): RuntimeClassesPort {
   return {
     listRuntimeClasses: () => api.list(RUNTIME_CLASSES, (runtimeClass: RuntimeClass) => runtimeClass),
     getRuntimeClass: name => api.get(RUNTIME_CLASSES, name),
 
-    /** Sent again after a lost answer it may report its own work as `exists`: the caller reads it then and sees its owner. */
+    /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
     async createRuntimeClass(runtimeClass) {
       const body = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', ...runtimeClass };
       const { name } = runtimeClass.metadata;
@@ -19,7 +19,7 @@ export function runtimeClassesPort(api: Api, writeQuery: Query): RuntimeClassesP
       return made.kind === 'created' ? { kind: 'created', runtimeClass: made.object } : made;
     },
 
-    /** A JSON patch replaces the maps in it whole; the changed resourceVersion makes the server compare it. */
+    /** A JSON patch replaces whole maps; replacing the resourceVersion makes the server compare it. */
     async patchRuntimeClass({ metadata }, scheduling) {
       const write = await api.patch<RuntimeClass>(RUNTIME_CLASSES, metadata.name, {
         contentType: JSON_PATCH,
