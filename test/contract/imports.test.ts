@@ -87,7 +87,7 @@ describe('a wrong arrow is named', () => {
       'src/cli/a.ts -> left-pad: a package that is not in the table of scripts/check-imports.ts',
     ],
     [
-      'the world in the pure room',
+      'input or output in a pure folder',
       'src/nodepool/a.ts',
       "import { readFileSync } from 'node:fs';",
       'src/nodepool/a.ts -> node:fs: nodepool/ is pure: no node: module',

@@ -13,11 +13,11 @@ import {
   refused,
   thing,
 } from './fake-source.ts';
-import { create } from './reflector-world.ts';
+import { createReflector } from './reflector-fixture.ts';
 
 describe('the list', () => {
   test('comes as a WatchList; events are told once it is whole; the watch goes on from its end', async () => {
-    const { source, reflector, told, nth } = create();
+    const { source, reflector, told, nth } = createReflector();
     await flushPromises();
     const { options, send } = nth(0);
     assert.deepEqual([options.initialEvents, options.resourceVersion, options.timeoutSeconds], [true, undefined, 300]);
@@ -36,7 +36,7 @@ describe('the list', () => {
 
   for (const status of [400, 422]) {
     test(`is read in pages when the server answers WatchList with ${status}, from then on`, async () => {
-      const { clock, source, told, nth } = create();
+      const { clock, source, told, nth } = createReflector();
       await flushPromises();
       nth(0).end(refused(status));
       await flushPromises();
@@ -55,7 +55,7 @@ describe('the list', () => {
   }
 
   test('is read in pages at once when the server ends the WatchList early, this once', async () => {
-    const { clock, source, told, nth, log } = create();
+    const { clock, source, told, nth, log } = createReflector();
     await flushPromises();
     nth(0).send(added('gone', 5));
     nth(0).end(ENDED);
@@ -71,7 +71,7 @@ describe('the list', () => {
   });
 
   test('told to stop, it asks for no other page', async () => {
-    const { source, reflector, nth } = create();
+    const { source, reflector, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -83,7 +83,7 @@ describe('the list', () => {
   });
 
   test('a page token that expired starts the pages over once; then it is a failure', async () => {
-    const { clock, source, nth, log } = create();
+    const { clock, source, nth, log } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -108,7 +108,7 @@ describe('the list', () => {
       ['same', 'same'],
       ['one', 'two', 'one'],
     ]) {
-      const { clock, source, nth, log } = create();
+      const { clock, source, nth, log } = createReflector();
       await flushPromises();
       nth(0).end(refused(400));
       await flushPromises();
@@ -124,7 +124,7 @@ describe('the list', () => {
   });
 
   test('what the pages before the token expired had is not in the result', async () => {
-    const { source, told, nth } = create();
+    const { source, told, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -139,7 +139,7 @@ describe('the list', () => {
   });
 
   test('30 s of silence end it, data within that do not, 5 min do in any case', async () => {
-    const { clock, nth, source } = create();
+    const { clock, nth, source } = createReflector();
     await flushPromises();
     await clock.advance(29_999);
     nth(0).send(added('a', 1));
@@ -157,7 +157,7 @@ describe('the list', () => {
   });
 
   test('one that breaks off or ends with an error delivers nothing and is tried again', async () => {
-    const { clock, reflector, nth, told } = create();
+    const { clock, reflector, nth, told } = createReflector();
     await flushPromises();
     nth(0).send(added('a', 1));
     nth(0).end(BROKEN);

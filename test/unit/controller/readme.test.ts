@@ -18,9 +18,9 @@ const USED = ['clock', 'controller', 'leader-election', 'manager', 'reflector', 
 
 const CLASSES = 'systemClock, WorkQueue, Store, Reflector, Controller, LeaderElector, Manager';
 
-type Main = (world: Record<string, unknown>) => Promise<void>;
+type Main = (variables: Record<string, unknown>) => Promise<void>;
 
-/** The sample as a function of what it takes for granted. */
+/** The sample as a function of the variables that it does not declare. */
 async function load(names: string[]): Promise<Main> {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-readme-'));
   try {
@@ -39,7 +39,7 @@ test('its sample runs: it writes what it counted, and ends with 0 and the lease 
   const [source, server] = [new FakeSource(), new FakeLease()];
   const written = Promise.withResolvers<string>();
   const process = { exitCode: 7, on: (_: string, stop: () => void) => written.promise.then(stop) };
-  const world = {
+  const variables = {
     source,
     toPod: ({ metadata }: ReturnType<typeof thing>) => ({ nodeName: `node of ${metadata.name}` }),
     writeCount: async (node: string, count: number) => {
@@ -51,8 +51,8 @@ test('its sample runs: it writes what it counted, and ends with 0 and the lease 
     log: () => {},
     process,
   };
-  const main = await load(Object.keys(world));
-  const ended = main(world);
+  const main = await load(Object.keys(variables));
+  const ended = main(variables);
   await flushPromises();
   source.watches[0]?.send(added('a', 1), initialEnd(1));
   assert.equal(await written.promise, 'node of a: 1');

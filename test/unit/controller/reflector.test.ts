@@ -13,11 +13,11 @@ import {
   modified,
   refused,
 } from './fake-source.ts';
-import { create, createSynced } from './reflector-world.ts';
+import { createReflector, createSyncedReflector } from './reflector-fixture.ts';
 
 describe('the watch', () => {
   test('tells changes in order, and goes on where it broke off', async () => {
-    const { clock, told, nth } = await createSynced();
+    const { clock, told, nth } = await createSyncedReflector();
     nth(1).send(modified('a', 11), added('b', 12), deleted('a', 13), bookmark(20));
     assert.deepEqual(told, ['updated a@11', 'added b@12', 'deleted a final']);
     nth(1).end(BROKEN);
@@ -28,7 +28,7 @@ describe('the watch', () => {
   });
 
   test('one that ended as it should is followed by the next at once', async () => {
-    const { clock, nth, log } = await createSynced();
+    const { clock, nth, log } = await createSyncedReflector();
     await clock.advance(30_000);
     nth(1).end(ENDED);
     await flushPromises();
@@ -37,7 +37,7 @@ describe('the watch', () => {
   });
 
   test('one that ends at once and empty is backed off from: no spinning', async () => {
-    const { clock, source, nth } = await createSynced();
+    const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 6; round++) {
       nth(round).end(ENDED);
       await clock.advance(0);
@@ -48,7 +48,7 @@ describe('the watch', () => {
   });
 
   test('one that is cut again and again is asked for again as soon each time: what came through ends the back-off', async () => {
-    const { clock, source, nth } = await createSynced();
+    const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 6; round++) {
       nth(round).send(modified('a', 10 + round));
       await clock.advance(20_000);
@@ -61,7 +61,7 @@ describe('the watch', () => {
   });
 
   test('one that is answered with errors alone is backed off from', async () => {
-    const { clock, source, nth } = await createSynced();
+    const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 4; round++) {
       nth(round).send(errorLine(500, 'InternalError'));
       await clock.advance(800 * 2 ** (round - 1) - 1);
@@ -72,7 +72,7 @@ describe('the watch', () => {
 
   test('a server that falls silent is noticed within 40 s, whatever the draw', async () => {
     for (const draw of [0, 0.5, 0.999_999]) {
-      const { clock, nth, log } = await createSynced(() => draw);
+      const { clock, nth, log } = await createSyncedReflector(() => draw);
       const { timeoutSeconds } = nth(1).options;
       assert.ok(timeoutSeconds >= 28 && timeoutSeconds <= 34);
       nth(1).send(modified('a', 11));
@@ -87,7 +87,7 @@ describe('the watch', () => {
   });
 
   test('what a cut-off watch still sends is not heard', async () => {
-    const { clock, told, nth } = await createSynced();
+    const { clock, told, nth } = await createSyncedReflector();
     await clock.advance(36_000);
     nth(1).send(added('late', 99));
     assert.deepEqual(told, []);
@@ -101,7 +101,7 @@ describe('the watch', () => {
     ['in the stream, by its reason', (watch: AskedWatch) => watch.send(errorLine(500, 'Expired'))],
   ] as const) {
     test(`410 ${how}: one list, and what was deleted meanwhile is told`, async () => {
-      const { clock, source, told, nth } = await createSynced();
+      const { clock, source, told, nth } = await createSyncedReflector();
       expire(nth(1));
       await clock.advance(60_000);
       assert.equal(source.watches.filter(({ options }) => options.initialEvents).length, 3, 'the list hung twice');
@@ -115,7 +115,7 @@ describe('the watch', () => {
   }
 
   test('relist() ends the watch and lists at once; what no watch told is noticed', async () => {
-    const { source, reflector, told, nth } = await createSynced();
+    const { source, reflector, told, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
     assert.equal(nth(2).options.initialEvents, true);
@@ -127,7 +127,7 @@ describe('the watch', () => {
   });
 
   test('relist() during a list has another one follow', async () => {
-    const { source, reflector, nth } = await createSynced();
+    const { source, reflector, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
     reflector.relist();
@@ -140,7 +140,7 @@ describe('the watch', () => {
   });
 
   test('doubt() lasts until a list that began after it', async () => {
-    const { reflector, nth } = await createSynced();
+    const { reflector, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
     reflector.doubt();
@@ -153,7 +153,7 @@ describe('the watch', () => {
   });
 
   test('429 with Retry-After: that time is kept, as an answer and in the stream, and there is no list', async () => {
-    const { clock, source, nth } = await createSynced();
+    const { clock, source, nth } = await createSyncedReflector();
     nth(1).end(refused(429, 7000));
     await clock.advance(6999);
     assert.equal(source.watches.length, 2);
@@ -180,7 +180,7 @@ describe('the watch', () => {
       (watch: AskedWatch) => watch.fail(new Error('thrown')),
       (watch: AskedWatch) => watch.end(BROKEN),
     ];
-    const { clock, source, log } = await createSynced();
+    const { clock, source, log } = await createSyncedReflector();
     const times: number[] = [];
     for (let round = 0; round < 30; round++) {
       const [before, start] = [source.watches.length, clock.now()];
@@ -196,7 +196,7 @@ describe('the watch', () => {
   });
 
   test('lines that are no events are logged and skipped', async () => {
-    const { told, nth, log } = await createSynced();
+    const { told, nth, log } = await createSyncedReflector();
     const lines = [
       null,
       7,
@@ -219,7 +219,7 @@ describe('the watch', () => {
   });
 
   test('deleted and made again under one name: told as both, with the deletion seen or missed', async () => {
-    const { told, nth } = await createSynced();
+    const { told, nth } = await createSyncedReflector();
     nth(1).send(deleted('a', 11), added('a', 12, 'other'));
     nth(1).send(modified('a', 15, 'third'));
     assert.deepEqual(told, ['deleted a final', 'added a@12', 'deleted a unknown', 'added a@15']);
@@ -228,7 +228,7 @@ describe('the watch', () => {
 
 describe('a server that is behind', () => {
   test('is not asked for its newest version where the watch proves that nothing is missed', async () => {
-    const { clock, source, nth } = await createSynced();
+    const { clock, source, nth } = await createSyncedReflector();
     await clock.advance(28_000);
     nth(1).send(bookmark(10));
     nth(1).end(ENDED);
@@ -241,7 +241,7 @@ describe('a server that is behind', () => {
   });
 
   test('its events, bookmarks and lists do not bring the past back', async () => {
-    const { clock, reflector, told, nth, log } = await createSynced();
+    const { clock, reflector, told, nth, log } = await createSyncedReflector();
     nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
     assert.deepEqual(told, ['updated a@20']);
     assert.equal(log.filter(line => line.includes('behind')).length, 3);
@@ -261,7 +261,7 @@ describe('a server that is behind', () => {
 
 describe('listeners and the end', () => {
   test('one that throws is logged; the others and the watch go on', async () => {
-    const { reflector, told, nth, log } = await createSynced();
+    const { reflector, told, nth, log } = await createSyncedReflector();
     reflector.subscribe(() => {
       throw new Error('my mistake');
     });
@@ -277,7 +277,7 @@ describe('listeners and the end', () => {
   });
 
   test('a listener sees the store as it is after the event', async () => {
-    const { reflector, nth } = await createSynced();
+    const { reflector, nth } = await createSyncedReflector();
     const sizes: number[] = [];
     reflector.subscribe(() => sizes.push(reflector.store.size));
     nth(1).send(added('b', 11), deleted('a', 12));
@@ -286,19 +286,19 @@ describe('listeners and the end', () => {
 
   test('stop() ends it while it lists, watches or waits; nothing is asked or told afterwards', async () => {
     for (const bring of ['list', 'watch', 'wait'] as const) {
-      const world = bring === 'list' ? create() : await createSynced();
+      const fixture = bring === 'list' ? createReflector() : await createSyncedReflector();
       await flushPromises();
-      const last = world.source.watches.at(-1);
+      const last = fixture.source.watches.at(-1);
       if (bring === 'wait') last?.end(BROKEN);
       await flushPromises();
-      await world.reflector.stop();
+      await fixture.reflector.stop();
       assert.equal(last?.options.signal.aborted, true);
       last?.send(added('late', 99), initialEnd(99));
-      const asked = world.source.watches.length;
-      await world.clock.advance(600_000);
-      assert.equal(world.source.watches.length, asked);
-      assert.deepEqual(world.told, []);
-      assert.equal(world.clock.pending, 0);
+      const asked = fixture.source.watches.length;
+      await fixture.clock.advance(600_000);
+      assert.equal(fixture.source.watches.length, asked);
+      assert.deepEqual(fixture.told, []);
+      assert.equal(fixture.clock.pending, 0);
     }
   });
 });

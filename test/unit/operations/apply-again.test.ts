@@ -6,8 +6,8 @@ import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { movesOf } from '../../../src/operations/apply.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-import { applied, names, statusesIn } from './apply-world.ts';
 import { member, pool, role } from './fake-server.ts';
+import { applied, names, statusesIn } from './run-apply.ts';
 
 /** c releases n1, what it displaced comes back, and by that d has the node: written by c when d has been done before. */
 const C = pool('c', { tier: 'c' });

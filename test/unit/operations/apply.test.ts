@@ -7,8 +7,8 @@ import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
-import { applied, names, statusesIn } from './apply-world.ts';
 import { member, pool, role } from './fake-server.ts';
+import { applied, names, statusesIn } from './run-apply.ts';
 
 /** Matches what is in zone z, and gets none that an older pool matches. */
 const younger = (name: string) =>

@@ -13,7 +13,7 @@ function makeNode(name: string, more: Partial<Node> = {}): Node {
 }
 
 /** @param answer to the nth write of the node */
-function world(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
+function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
   const writes: string[] = [];
   const deps: CordonDeps = {
     cluster: {
@@ -39,7 +39,7 @@ const CONFLICT: NodeWrite = { kind: 'conflict' };
 const written = (): NodeWrite => ({ kind: 'written', node: makeNode('x') });
 
 test('one guarded patch where it differs, none where it does not', async () => {
-  const { writes, cordon } = world([makeNode('a'), makeNode('b', { unschedulable: true })], written);
+  const { writes, cordon } = fakeCluster([makeNode('a'), makeNode('b', { unschedulable: true })], written);
   assert.deepEqual(await cordon(), [
     { kind: 'changed', node: 'a' },
     { kind: 'already', node: 'b' },
@@ -52,7 +52,7 @@ test('one guarded patch where it differs, none where it does not', async () => {
 
 test('after a conflict the node is read anew: somebody else may have done it', async () => {
   const nodes = [makeNode('a'), makeNode('b')];
-  const { writes, cordon } = world(nodes, (name, nth) => {
+  const { writes, cordon } = fakeCluster(nodes, (name, nth) => {
     if (nth > 1) return written();
     nodes[name === 'a' ? 0 : 1] = makeNode(name, { resourceVersion: '2', unschedulable: name === 'a' });
     return CONFLICT;
@@ -67,7 +67,7 @@ test('after a conflict the node is read anew: somebody else may have done it', a
 
 test('another node that has the name by now is left alone', async () => {
   const nodes = [makeNode('a')];
-  const { writes, cordon } = world(nodes, () => {
+  const { writes, cordon } = fakeCluster(nodes, () => {
     nodes[0] = makeNode('a', { uid: 'another', resourceVersion: '2' });
     return CONFLICT;
   });
@@ -78,7 +78,7 @@ test('another node that has the name by now is left alone', async () => {
 test('what fails is told and stops nothing; a node that is gone is no failure', async () => {
   const nodes = ['a', 'b', 'c', 'd'].map(name => makeNode(name));
   const refusal = new NodepoolError('cluster', 'cannot patch nodes');
-  const { cordon } = world(nodes, name => {
+  const { cordon } = fakeCluster(nodes, name => {
     return { a: refusal, b: { kind: 'gone' } as const, c: CONFLICT }[name] ?? written();
   });
   const results = await cordon();
@@ -90,7 +90,7 @@ test('what fails is told and stops nothing; a node that is gone is no failure', 
 });
 
 test('only members, by name; a stranger is refused before anything is written', async () => {
-  const { deps } = world([makeNode('b'), makeNode('a'), makeNode('c', { labels: {} })], written);
+  const { deps } = fakeCluster([makeNode('b'), makeNode('a'), makeNode('c', { labels: {} })], written);
   const find = async (...nodes: string[]) =>
     (await findNodes({ pools: ['p', 'p'], nodes, unschedulable: true }, deps)).map(({ name }) => name);
   assert.deepEqual(await find(), ['a', 'b']);

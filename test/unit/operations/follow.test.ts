@@ -46,11 +46,11 @@ function start() {
 
 /** With `a` and `b`, watching: that is watch 1. */
 async function started() {
-  const world = start();
+  const following = start();
   await flushPromises();
-  world.nth(0).send(added('a', 5), added('other', 6), added('b', 7), initialEnd(10));
+  following.nth(0).send(added('a', 5), added('other', 6), added('b', 7), initialEnd(10));
   await flushPromises();
-  return world;
+  return following;
 }
 
 describe('what is told', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
-import { A, planned, refused, younger } from './plan-moves-world.ts';
+import { A, planned, refused, younger } from './run-plan-moves.ts';
 
 test('a removal keeps the labels by which another pool has the node', async () => {
   const shared = aPool({ nodeSelector: { zone: 'z', ...role('a') } }, { name: 'both', uid: 'uid-both' });

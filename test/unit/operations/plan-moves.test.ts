@@ -6,7 +6,7 @@ import type { MoveOptions } from '../../../src/operations/plan-moves.ts';
 import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
-import { A, B, planned, refused } from './plan-moves-world.ts';
+import { A, B, planned, refused } from './run-plan-moves.ts';
 
 const marked = (of: NodePool): NodePool => ({
   ...of,

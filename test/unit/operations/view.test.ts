@@ -58,13 +58,13 @@ function start() {
 }
 
 async function started() {
-  const world = start();
+  const fixture = start();
   await flushPromises();
-  world.pools.watches[0]?.send(added('p', 1), initialEnd(2));
-  world.nodes.watches[0]?.send(added('a', 3), initialEnd(4));
-  await world.ready;
+  fixture.pools.watches[0]?.send(added('p', 1), initialEnd(2));
+  fixture.nodes.watches[0]?.send(added('a', 3), initialEnd(4));
+  await fixture.ready;
   await flushPromises();
-  return world;
+  return fixture;
 }
 
 test('it starts when pools and nodes are there; events may come later, and those of others never', async () => {

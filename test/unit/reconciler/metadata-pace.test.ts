@@ -9,7 +9,7 @@ import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
-function world(poolFieldManager: () => Promise<string | undefined> = async () => undefined) {
+function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async () => undefined) {
   const clock = new FakeClock();
   let writes = 0;
   const setFinalizers: ClusterPort['setFinalizers'] = async (read: NodePool, finalizers) => {
@@ -28,7 +28,7 @@ const SAYS =
   /^finalizer \S+ of nodepool worker was written 10 times within a minute, which is the limit: something else keeps removing it$/;
 
 test('a finalizer that is removed again and again: ten writes, then one a minute, and an error that stays until it stays', async () => {
-  const { clock, writes, add } = world();
+  const { clock, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
   await clock.advance(59_999);
@@ -41,7 +41,7 @@ test('a finalizer that is removed again and again: ten writes, then one a minute
   await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
   await clock.advance(60_000);
   await assert.rejects(add(), { message: SAYS });
-  const { bare } = world();
+  const { bare } = fakeCluster();
   const held = { ...bare, metadata: { ...bare.metadata, finalizers: [FINALIZER] } };
   await assert.rejects(add(held), { isHeldBack: true });
   await clock.advance(10_000);
@@ -51,15 +51,15 @@ test('a finalizer that is removed again and again: ten writes, then one a minute
 });
 
 test('a field manager that is known is named, and one that cannot be read is not missed', async () => {
-  const known = world(async () => 'rival');
+  const known = fakeCluster(async () => 'rival');
   for (let nth = 0; nth < 10; nth++) await known.add();
   await assert.rejects(known.add(), /something else \(field manager rival\) keeps removing it$/);
-  const refused = world(async () => {
+  const refused = fakeCluster(async () => {
     throw new NodepoolError('cluster', 'forbidden');
   });
   for (let nth = 0; nth < 10; nth++) await refused.add();
   await assert.rejects(refused.add(), { message: SAYS });
-  const broken = world(async () => {
+  const broken = fakeCluster(async () => {
     throw new TypeError('a bug');
   });
   for (let nth = 0; nth < 10; nth++) await broken.add();
@@ -67,7 +67,7 @@ test('a field manager that is known is named, and one that cannot be read is not
 });
 
 test('the end of a pool is not held back', async () => {
-  const { deps, bare, writes, add } = world();
+  const { deps, bare, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   const metadata = { ...bare.metadata, finalizers: [FINALIZER], deletionTimestamp: '2026-01-01T00:00:00Z' };
   await dropFinalizer({ ...bare, metadata }, { ...deps, dryRun: false });

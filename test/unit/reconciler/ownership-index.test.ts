@@ -9,7 +9,7 @@ const pool = (name: string) => aPool({}, { name, uid: `uid-${name}` });
 const names = (nodes: readonly Node[]) => nodes.map(({ name }) => name).sort();
 
 /** OwnershipIndex over maps that the test changes as a cluster's cache does: first the map, then the word of it. */
-function world(pools: NodePool[], ...nodes: Node[]) {
+function createIndex(pools: NodePool[], ...nodes: Node[]) {
   const byPool = new Map(pools.map(each => [each.metadata.name, each]));
   const byNode = new Map(nodes.map(node => [node.name, node]));
   const ownerships = new OwnershipIndex(byPool, byNode);
@@ -40,7 +40,7 @@ const orphan = aNode({ name: 'orphan', record: recordOf({ pool: 'gone' }) });
 const free = aNode({ name: 'free' });
 
 test('a node concerns its owner, the pools that lost it, and the holder of its record, each once', () => {
-  const { ownerships, concerned, poolNames } = world([pool('a'), pool('b')], member, shared, left, orphan, free);
+  const { ownerships, concerned, poolNames } = createIndex([pool('a'), pool('b')], member, shared, left, orphan, free);
   assert.deepEqual(ownerships.poolsOf('member'), ['a']);
   assert.deepEqual(ownerships.poolsOf('shared'), ['a', 'b']);
   assert.deepEqual(ownerships.poolsOf('left'), ['b', 'a']);
@@ -54,7 +54,7 @@ test('a node concerns its owner, the pools that lost it, and the holder of its r
 });
 
 test('only the ownerships that are wanted are selected', () => {
-  const { ownerships } = world([pool('a'), pool('b')], member, shared, left);
+  const { ownerships } = createIndex([pool('a'), pool('b')], member, shared, left);
   assert.deepEqual(names(ownerships.select('b', ({ owner }) => owner === 'b')), ['left']);
   assert.deepEqual(names(ownerships.select('b', ({ conflicting }) => conflicting.includes('b'))), ['shared']);
   assert.deepEqual(
@@ -64,7 +64,7 @@ test('only the ownerships that are wanted are selected', () => {
 });
 
 test('neighbours are the pools that share a node, and the pool itself', () => {
-  const { ownerships } = world(
+  const { ownerships } = createIndex(
     [pool('a'), pool('b'), pool('c')],
     member,
     shared,
@@ -76,7 +76,7 @@ test('neighbours are the pools that share a node, and the pool itself', () => {
 });
 
 test('a node that changes is counted where it is now, and nowhere else', () => {
-  const { ownerships, set, remove, concerned, poolNames } = world([pool('a'), pool('b')], member);
+  const { ownerships, set, remove, concerned, poolNames } = createIndex([pool('a'), pool('b')], member);
   assert.deepEqual(concerned('a'), ['member']);
   set({ ...member, labels: role('b') });
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['member'], ['b']]);
@@ -91,7 +91,7 @@ test('a node that changes is counted where it is now, and nowhere else', () => {
 });
 
 test('when the pools change, every node is claimed anew; until then ownerships are the same objects', () => {
-  const { ownerships, setPools, concerned, poolNames } = world([pool('a')], member, shared);
+  const { ownerships, setPools, concerned, poolNames } = createIndex([pool('a')], member, shared);
   const before = ownerships.get('shared');
   assert.equal(ownerships.get('shared'), before);
   assert.equal(ownerships.index, ownerships.index);
@@ -102,7 +102,7 @@ test('when the pools change, every node is claimed anew; until then ownerships a
 });
 
 test('a node that comes or goes while the pools have changed is claimed once they are looked at', () => {
-  const { ownerships, set, remove, setPools, concerned } = world([pool('a')], member);
+  const { ownerships, set, remove, setPools, concerned } = createIndex([pool('a')], member);
   assert.deepEqual(concerned('a'), ['member']);
   setPools(pool('a'), pool('b'));
   set(left);

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { answer, START, world } from './completion-world.ts';
+import { answer, fakeNames, START } from './fake-names.ts';
 
 /** Of another shape than this version writes. */
 const ODD = '{"at":1767225600000,"names":["g"],"labelKeys":[],"recorded":{"gpu":"node"}}';
@@ -18,7 +18,7 @@ describe('the cache of names', () => {
 
   test('answers for 10 s, and for 5 minutes where the cluster does not', async t => {
     const cache = folder(t);
-    const port = world();
+    const port = fakeNames();
     const ask = (now: Date, other = port) => answer(['get', 'w'], { cache, port: other, now });
     const names = 'web\nworker\n:4\n';
     assert.equal(await ask(START), names);
@@ -27,10 +27,10 @@ describe('the cache of names', () => {
     assert.equal(await ask(later(10_000)), names);
     // With names at hand it waits less.
     assert.deepEqual(port.asked, ['pools 800', 'pools 300']);
-    const deaf = world({ list: () => Promise.reject(new Error('late')) });
+    const deaf = fakeNames({ list: () => Promise.reject(new Error('late')) });
     assert.equal(await ask(later(309_999), deaf), names);
     assert.equal(await ask(later(310_000), deaf), ':4\n');
-    assert.equal(await ask(later(100_000), world({ isQuiet: () => false })), names);
+    assert.equal(await ask(later(100_000), fakeNames({ isQuiet: () => false })), names);
     // The clock was set back.
     assert.equal(await ask(later(-1), deaf), ':4\n');
   });
@@ -39,7 +39,7 @@ describe('the cache of names', () => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     await answer(['create', '--nodes', ''], { cache });
-    await answer(['get', ''], { cache, port: world({ identity: () => 'another' }) });
+    await answer(['get', ''], { cache, port: fakeNames({ identity: () => 'another' }) });
     const path = join(cache, 'kubectl-nodepool', 'completion');
     const files = readdirSync(path);
     assert.equal(files.length, 3);

@@ -4,7 +4,7 @@ import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
 import { verbs } from '../../../../src/commands/index.ts';
 import { MEASURES } from '../../../../src/nodepool/capacity.ts';
-import { answer, world } from './completion-world.ts';
+import { answer, fakeNames } from './fake-names.ts';
 
 /** The candidates without what they mean, and the directive. */
 async function lines(...words: string[]): Promise<string[]> {
@@ -223,7 +223,7 @@ describe('what a word is completed to', () => {
   });
 
   test('the cluster is the one of the flags before', async () => {
-    const port = world();
+    const port = fakeNames();
     await answer(['get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
     const [flags] = port.flags;
     assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', cluster: undefined, user: undefined, as: 'me' });
@@ -235,9 +235,9 @@ describe('what a word is completed to', () => {
     };
     for (const changes of [{ identity: fail }, { access: fail }, { list: fail }, { isQuiet: () => false }]) {
       const what = 'access' in changes ? '--context' : '--nodes';
-      assert.equal(await answer(['create', what, ''], { port: world(changes) }), ':4\n');
-      assert.equal(await answer(['top', '--resources', 'c'], { port: world(changes) }), 'cpu\n:4\n');
-      assert.equal(await answer(['top', '--sort-by', 'c'], { port: world(changes) }), 'cpu\n:4\n');
+      assert.equal(await answer(['create', what, ''], { port: fakeNames(changes) }), ':4\n');
+      assert.equal(await answer(['top', '--resources', 'c'], { port: fakeNames(changes) }), 'cpu\n:4\n');
+      assert.equal(await answer(['top', '--sort-by', 'c'], { port: fakeNames(changes) }), 'cpu\n:4\n');
     }
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
-import { answer, world } from './completion-world.ts';
+import { answer, fakeNames } from './fake-names.ts';
 
 /** All that a shell reads as more than a name, a flag, a directive of ours, a line more, and what is not ASCII. */
 const EVIL = [
@@ -24,7 +24,7 @@ const MIXED = [...EVIL, ...GOOD];
 
 describe('only what every shell takes as it is is offered', () => {
   const port = () =>
-    world({
+    fakeNames({
       access: () => ({ contexts: MIXED, clusters: MIXED, users: MIXED }),
       list: async () => ({ names: MIXED, labelKeys: MIXED, resources: MIXED, recorded: { gpu: MIXED } }),
     });

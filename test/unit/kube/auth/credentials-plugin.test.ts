@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { base64, client, credentials, ends, folder, plugin } from './credentials-world.ts';
+import { base64, client, credentials, ends, folder, plugin } from './credentials-fixture.ts';
 
 describe('an exec plugin', () => {
   const apiVersion = 'client.authentication.k8s.io/v1';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../../src/kube/auth/kubeconfig-file.ts';
 import { clientCertificate } from '../../../cluster/certificates.ts';
-import { authority, base64, client, credentials, folder } from './credentials-world.ts';
+import { authority, base64, client, credentials, folder } from './credentials-fixture.ts';
 
 const empty = path.join(folder, 'empty');
 writeFileSync(empty, '');

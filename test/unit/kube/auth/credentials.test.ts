@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../../src/kube/auth/kubeconfig-file.ts';
 import type { RequestLog } from '../../../../src/kube/transport/request-log.ts';
 import { clientCertificate } from '../../../cluster/certificates.ts';
-import { authority, base64, client, credentials, ends, folder } from './credentials-world.ts';
+import { authority, base64, client, credentials, ends, folder } from './credentials-fixture.ts';
 
 describe('headers', () => {
   const tokenFile = path.join(folder, 'token');

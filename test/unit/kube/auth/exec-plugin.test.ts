@@ -4,7 +4,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { Terminal } from '../../../../src/kube/auth/auth-info.ts';
-import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './exec-world.ts';
+import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './plugin-scripts.ts';
 
 describe('what a plugin is told', () => {
   const told = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);

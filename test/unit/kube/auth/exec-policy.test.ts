@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { failure, folder, open, script, TOKEN } from './exec-world.ts';
+import { failure, folder, open, script, TOKEN } from './plugin-scripts.ts';
 
 const bin = path.join(folder, 'bin');
 const other = path.join(folder, 'other');

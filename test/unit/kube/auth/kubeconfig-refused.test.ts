@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { AccessOptions } from '../../../../src/kube/auth/kubeconfig.ts';
-import { failure, folder, noCurrent, one, write } from './kubeconfig-world.ts';
+import { failure, folder, noCurrent, one, write } from './kubeconfig-files.ts';
 
 describe('what is wrong with it', () => {
   const missing = path.join(folder, 'nowhere');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { type AccessOptions, loadAccess } from '../../../../src/kube/auth/kubeconfig.ts';
-import { config, failure, folder, noCurrent, one, two, write } from './kubeconfig-world.ts';
+import { config, failure, folder, noCurrent, one, two, write } from './kubeconfig-files.ts';
 
 describe('which cluster and user', () => {
   const list = (...files: string[]) => ({ KUBECONFIG: files.join(path.delimiter) });

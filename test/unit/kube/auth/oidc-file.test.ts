@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadAll, YAML11_SCHEMA } from 'js-yaml';
-import { gives, issuer, jwt, open } from './oidc-world.ts';
+import { gives, issuer, jwt, open } from './oidc-issuer.ts';
 
 test('a kubeconfig that is a link stays one', async () => {
   const { file, token } = open({ 'refresh-token': 'r' });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { issuerRequest } from '../../../../src/kube/auth/oidc-issuer.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { createAuthority } from '../../../cluster/certificates.ts';
-import { gives, issuer, jwt, open } from './oidc-world.ts';
+import { gives, issuer, jwt, open } from './oidc-issuer.ts';
 
 async function failure(config: object, options?: { as: string }): Promise<string> {
   try {
