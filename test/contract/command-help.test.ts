@@ -21,7 +21,7 @@ async function screens(): Promise<string> {
 }
 
 // Read them as one who has not seen them before: UPDATE_SURFACE=1 node --test test/contract/command-help.test.ts
-test('the help screens are those that are written down', async () => {
+test('the help screens equal the checked-in snapshot', async () => {
   const actual = await screens();
   if (process.env.UPDATE_SURFACE) writeFileSync(SCREENS, actual);
   assert.equal(actual, readFileSync(SCREENS, 'utf8'));

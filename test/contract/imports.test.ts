@@ -20,11 +20,11 @@ function project(t: TestContext, files: Record<string, string>): string {
   return root;
 }
 
-test('the sources keep the direction', () => {
+test('the sources import only in the allowed directions', () => {
   assert.deepEqual(checkImports(ROOT), []);
 });
 
-describe('a wrong arrow is named', () => {
+describe('reports a forbidden import', () => {
   const cases: [name: string, file: string, text: string, expected: string][] = [
     [
       'up from the domain',
@@ -146,7 +146,7 @@ describe('a wrong arrow is named', () => {
   }
 });
 
-test('right arrows pass', t => {
+test('accepts allowed imports', t => {
   const root = project(t, {
     'src/main.ts':
       "import pjson from '../package.json' with { type: 'json' };\nimport { verbs } from './commands/index.ts';",
@@ -162,7 +162,7 @@ test('right arrows pass', t => {
   assert.deepEqual(checkImports(root), []);
 });
 
-test('import and re-export statements are told apart from text', () => {
+test('finds import and re-export statements, and ignores such text in strings and comments', () => {
   const source = [
     "import 'a';",
     "import b, { type c } from 'b';",
@@ -179,7 +179,7 @@ test('import and re-export statements are told apart from text', () => {
   ]);
 });
 
-test("a cycle is refused by the project's lint rules, a cycle of types too", t => {
+test('the lint rules reject an import cycle, of types too', t => {
   const root = project(t, {
     'src/nodepool/a.ts': "import { b } from './b.ts';\n\nexport const a = b;\n",
     'src/nodepool/b.ts': "import type { a } from './a.ts';\n\nexport const b: typeof a | number = 1;\n",

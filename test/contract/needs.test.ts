@@ -19,7 +19,7 @@ const needs = needsOf(Object.keys(verbs), controller);
 /** As a role that says nothing of namespaces and names grants it. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
 
-test("what the README's role is not enough for", () => {
+test("lists the commands that need more than the README's role", () => {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
   const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
   const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
@@ -45,7 +45,7 @@ test("what the README's role is not enough for", () => {
   ]);
 });
 
-test("the controller's roles grant what its verb needs, with its lease in its own namespace", () => {
+test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
   const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs
     .filter(({ verb }) => inCluster.includes(verb))

@@ -7,7 +7,7 @@ import { cachePath, makePrivateFolder, privateFolder } from '../../../src/cli/pr
 
 const ME = process.geteuid?.() ?? 0;
 
-test('where caches are: XDG_CACHE_HOME if it is absolute, else below the home, else nowhere', () => {
+test('uses XDG_CACHE_HOME if it is absolute, else the home directory, else no cache', () => {
   const cases: [env: Record<string, string>, path: string | undefined][] = [
     [{ XDG_CACHE_HOME: '/caches', HOME: '/home/me' }, '/caches/kubectl-nodepool/x'],
     [{ XDG_CACHE_HOME: 'caches', HOME: '/home/me' }, '/home/me/.cache/kubectl-nodepool/x'],
@@ -24,7 +24,7 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     return { base, path: join(base, 'a', 'b') };
   };
 
-  test('is made with all above it, for its user alone, and found again', t => {
+  test('is created with its parents for its user alone, and found again', t => {
     const { path } = temporaryFolder(t);
     assert.equal(privateFolder(path), undefined);
     assert.equal(makePrivateFolder(path), path);
@@ -48,7 +48,7 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     ],
   ];
   for (const [name, spoil] of spoils) {
-    test(`one ${name} is none`, t => {
+    test(`refuses one ${name}`, t => {
       const { base, path } = temporaryFolder(t);
       makePrivateFolder(path);
       spoil(path, base);
@@ -57,7 +57,7 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     });
   }
 
-  test('may lie in a folder of all users whose entries stay their owners’, and behind a link that is safe', t => {
+  test('is accepted in a sticky folder, and behind a safe link', t => {
     const { base, path } = temporaryFolder(t);
     chmodSync(base, 0o1777);
     assert.equal(makePrivateFolder(path), path);
@@ -65,7 +65,7 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     assert.equal(privateFolder(join(base, 'link', 'b')), path);
   });
 
-  test('of another user is none, and nothing is made in a folder of another user', t => {
+  test("is refused when another user owns it, and not created in another user's folder", t => {
     const { base, path } = temporaryFolder(t);
     const other = ME + 1;
     assert.equal(makePrivateFolder(path, other), undefined);

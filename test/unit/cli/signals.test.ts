@@ -14,7 +14,7 @@ const PROGRAM = `
   process.exitCode = 3;
   leaveSoon();`;
 
-test('leaving soon waits for a slow reader, and for nothing else', async () => {
+test('waits for a slow reader of stdout before it exits, and for nothing else', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

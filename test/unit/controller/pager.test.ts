@@ -15,8 +15,8 @@ import {
 } from './fake-source.ts';
 import { createReflector } from './reflector-fixture.ts';
 
-describe('the list', () => {
-  test('comes as a WatchList; events are told once it is whole; the watch goes on from its end', async () => {
+describe('the initial list', () => {
+  test('uses WatchList, delivers its events once it is complete, and watches from its end', async () => {
     const { source, reflector, told, nth } = createReflector();
     await flushPromises();
     const { options, send } = nth(0);
@@ -35,7 +35,7 @@ describe('the list', () => {
   });
 
   for (const status of [400, 422]) {
-    test(`is read in pages when the server answers WatchList with ${status}, from then on`, async () => {
+    test(`reads pages after WatchList was answered with ${status}, from then on`, async () => {
       const { clock, source, told, nth } = createReflector();
       await flushPromises();
       nth(0).end(refused(status));
@@ -54,7 +54,7 @@ describe('the list', () => {
     });
   }
 
-  test('is read in pages at once when the server ends the WatchList early, this once', async () => {
+  test('reads pages at once when the server ends the WatchList early, this time only', async () => {
     const { clock, source, told, nth, log } = createReflector();
     await flushPromises();
     nth(0).send(added('gone', 5));
@@ -70,7 +70,7 @@ describe('the list', () => {
     assert.equal(source.lists.length, 1);
   });
 
-  test('told to stop, it asks for no other page', async () => {
+  test('requests no further page after stop()', async () => {
     const { source, reflector, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
@@ -82,7 +82,7 @@ describe('the list', () => {
     assert.equal(source.lists.length, 1);
   });
 
-  test('a page token that expired starts the pages over once; then it is a failure', async () => {
+  test('starts the pages over once after an expired continue token; a second one is a failure', async () => {
     const { clock, source, nth, log } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
@@ -103,7 +103,7 @@ describe('the list', () => {
     assert.equal(source.lists.length, 5);
   });
 
-  test('a page token that comes twice, at once or later, is a failure: such a list has no end', async () => {
+  test('fails on a repeated continue token: such a list has no end', async () => {
     for (const tokens of [
       ['same', 'same'],
       ['one', 'two', 'one'],
@@ -123,7 +123,7 @@ describe('the list', () => {
     }
   });
 
-  test('what the pages before the token expired had is not in the result', async () => {
+  test('drops the pages before an expired continue token', async () => {
     const { source, told, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
@@ -138,7 +138,7 @@ describe('the list', () => {
     assert.equal(nth(1).options.resourceVersion, '12');
   });
 
-  test('30 s of silence end it, data within that do not, 5 min do in any case', async () => {
+  test('ends a WatchList after 30 s without data, or after 5 min in total', async () => {
     const { clock, nth, source } = createReflector();
     await flushPromises();
     await clock.advance(29_999);
@@ -156,7 +156,7 @@ describe('the list', () => {
     assert.equal(nth(1).options.signal.aborted, true);
   });
 
-  test('one that breaks off or ends with an error delivers nothing and is tried again', async () => {
+  test('delivers nothing of a list that broke off or ended with an error, and retries', async () => {
     const { clock, reflector, nth, told } = createReflector();
     await flushPromises();
     nth(0).send(added('a', 1));

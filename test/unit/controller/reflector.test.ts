@@ -16,7 +16,7 @@ import {
 import { createReflector, createSyncedReflector } from './reflector-fixture.ts';
 
 describe('the watch', () => {
-  test('tells changes in order, and goes on where it broke off', async () => {
+  test('reports changes in order, and resumes where the watch broke off', async () => {
     const { clock, told, nth } = await createSyncedReflector();
     nth(1).send(modified('a', 11), added('b', 12), deleted('a', 13), bookmark(20));
     assert.deepEqual(told, ['updated a@11', 'added b@12', 'deleted a final']);
@@ -27,7 +27,7 @@ describe('the watch', () => {
     assert.deepEqual([nth(2).options.resourceVersion, nth(2).options.initialEvents], ['20', false]);
   });
 
-  test('one that ended as it should is followed by the next at once', async () => {
+  test('starts the next watch at once after a regular end', async () => {
     const { clock, nth, log } = await createSyncedReflector();
     await clock.advance(30_000);
     nth(1).end(ENDED);
@@ -36,7 +36,7 @@ describe('the watch', () => {
     assert.deepEqual(log, []);
   });
 
-  test('one that ends at once and empty is backed off from: no spinning', async () => {
+  test('backs off from a watch that ends at once and empty', async () => {
     const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 6; round++) {
       nth(round).end(ENDED);
@@ -47,7 +47,7 @@ describe('the watch', () => {
     assert.equal(source.watches.length, 8);
   });
 
-  test('one that is cut again and again is asked for again as soon each time: what came through ends the back-off', async () => {
+  test('resets the back-off for a repeatedly broken watch that delivered events', async () => {
     const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 6; round++) {
       nth(round).send(modified('a', 10 + round));
@@ -60,7 +60,7 @@ describe('the watch', () => {
     }
   });
 
-  test('one that is answered with errors alone is backed off from', async () => {
+  test('backs off from a watch that is answered with errors only', async () => {
     const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 4; round++) {
       nth(round).send(errorLine(500, 'InternalError'));
@@ -70,7 +70,7 @@ describe('the watch', () => {
     }
   });
 
-  test('a server that falls silent is noticed within 40 s, whatever the draw', async () => {
+  test('detects a silent server within 40 s, whatever the random draw', async () => {
     for (const draw of [0, 0.5, 0.999_999]) {
       const { clock, nth, log } = await createSyncedReflector(() => draw);
       const { timeoutSeconds } = nth(1).options;
@@ -86,7 +86,7 @@ describe('the watch', () => {
     }
   });
 
-  test('what a cut-off watch still sends is not heard', async () => {
+  test('ignores events of an abandoned watch', async () => {
     const { clock, told, nth } = await createSyncedReflector();
     await clock.advance(36_000);
     nth(1).send(added('late', 99));
@@ -100,7 +100,7 @@ describe('the watch', () => {
     ['in the stream, by its code', (watch: AskedWatch) => watch.send(errorLine(410, 'Other'))],
     ['in the stream, by its reason', (watch: AskedWatch) => watch.send(errorLine(500, 'Expired'))],
   ] as const) {
-    test(`410 ${how}: one list, and what was deleted meanwhile is told`, async () => {
+    test(`lists once after 410 ${how}, and reports what was deleted meanwhile`, async () => {
       const { clock, source, told, nth } = await createSyncedReflector();
       expire(nth(1));
       await clock.advance(60_000);
@@ -114,7 +114,7 @@ describe('the watch', () => {
     });
   }
 
-  test('relist() ends the watch and lists at once; what no watch told is noticed', async () => {
+  test('relist() ends the watch, lists at once and reports what no watch delivered', async () => {
     const { source, reflector, told, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
@@ -126,7 +126,7 @@ describe('the watch', () => {
     assert.deepEqual([nth(3).options.resourceVersion, source.watches.length], ['12', 4]);
   });
 
-  test('relist() during a list has another one follow', async () => {
+  test('relist() during a list starts another list after it', async () => {
     const { source, reflector, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
@@ -152,7 +152,7 @@ describe('the watch', () => {
     assert.equal(reflector.isDoubted, false);
   });
 
-  test('429 with Retry-After: that time is kept, as an answer and in the stream, and there is no list', async () => {
+  test('obeys Retry-After of a 429 response or event, without a list', async () => {
     const { clock, source, nth } = await createSyncedReflector();
     nth(1).end(refused(429, 7000));
     await clock.advance(6999);
@@ -171,7 +171,7 @@ describe('the watch', () => {
     assert.equal(source.watches.length, 5);
   });
 
-  test('every other failure is backed off from, 0.8 to 30 s, for ever, without a list', async () => {
+  test('backs off from every other failure for 0.8 to 30 s, without limit and without a list', async () => {
     const failures = [
       (watch: AskedWatch) => watch.end(refused(500)),
       (watch: AskedWatch) => watch.end(refused(403)),
@@ -195,7 +195,7 @@ describe('the watch', () => {
     assert.equal(log.length, 30);
   });
 
-  test('lines that are no events are logged and skipped', async () => {
+  test('logs and skips lines that are not events', async () => {
     const { told, nth, log } = await createSyncedReflector();
     const lines = [
       null,
@@ -218,7 +218,7 @@ describe('the watch', () => {
     assert.deepEqual(told, ['added b@12']);
   });
 
-  test('deleted and made again under one name: told as both, with the deletion seen or missed', async () => {
+  test('reports a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
     const { told, nth } = await createSyncedReflector();
     nth(1).send(deleted('a', 11), added('a', 12, 'other'));
     nth(1).send(modified('a', 15, 'third'));
@@ -226,8 +226,8 @@ describe('the watch', () => {
   });
 });
 
-describe('a server that is behind', () => {
-  test('is not asked for its newest version where the watch proves that nothing is missed', async () => {
+describe('a stale server', () => {
+  test('is not asked for its newest resourceVersion when the watch missed nothing', async () => {
     const { clock, source, nth } = await createSyncedReflector();
     await clock.advance(28_000);
     nth(1).send(bookmark(10));
@@ -240,7 +240,7 @@ describe('a server that is behind', () => {
     assert.deepEqual([nth(3).options.resourceVersion, source.looks], ['10', 1]);
   });
 
-  test('its events, bookmarks and lists do not bring the past back', async () => {
+  test('does not take objects back with its events, bookmarks and lists', async () => {
     const { clock, reflector, told, nth, log } = await createSyncedReflector();
     nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
     assert.deepEqual(told, ['updated a@20']);
@@ -259,8 +259,8 @@ describe('a server that is behind', () => {
   });
 });
 
-describe('listeners and the end', () => {
-  test('one that throws is logged; the others and the watch go on', async () => {
+describe('listeners and stop()', () => {
+  test('logs a listener that throws; the other listeners and the watch continue', async () => {
     const { reflector, told, nth, log } = await createSyncedReflector();
     reflector.subscribe(() => {
       throw new Error('my mistake');
@@ -276,7 +276,7 @@ describe('listeners and the end', () => {
     assert.equal(late.length, 2);
   });
 
-  test('a listener sees the store as it is after the event', async () => {
+  test('a listener sees the store after the event', async () => {
     const { reflector, nth } = await createSyncedReflector();
     const sizes: number[] = [];
     reflector.subscribe(() => sizes.push(reflector.store.size));
@@ -284,7 +284,7 @@ describe('listeners and the end', () => {
     assert.deepEqual(sizes, [1, 2, 1]);
   });
 
-  test('stop() ends it while it lists, watches or waits; nothing is asked or told afterwards', async () => {
+  test('stop() ends it during a list, a watch or a delay; nothing is requested or reported after', async () => {
     for (const bring of ['list', 'watch', 'wait'] as const) {
       const fixture = bring === 'list' ? createReflector() : await createSyncedReflector();
       await flushPromises();

@@ -29,7 +29,7 @@ const CASES: [a: string, b: string, sign: number | undefined][] = [
   ['1', '', undefined],
 ];
 
-test('resourceVersions are compared as numbers of any length, or not at all', () => {
+test('compares resourceVersions as numbers of any length, and no other text', () => {
   for (const [a, b, sign] of CASES) {
     const order = compareVersions(a, b);
     assert.equal(order === undefined ? undefined : Math.sign(order), sign, JSON.stringify([a, b]));
@@ -38,6 +38,6 @@ test('resourceVersions are compared as numbers of any length, or not at all', ()
   }
 });
 
-test('older is what is known to be older', () => {
+test('isOlder is true only for comparable versions', () => {
   for (const [a, b, sign] of CASES) assert.equal(isOlder(a, b), sign === -1, JSON.stringify([a, b]));
 });

@@ -11,7 +11,7 @@ import { encode } from './protobuf/encode.ts';
 
 const KEYS = ['constructor', '__proto__'];
 
-test('a label in protobuf', () => {
+test('reads a label in protobuf', () => {
   const labels = KEYS.map(key => encode({ 1: key, 2: 'x' }));
   const node = decodeNode(encode({ 1: encode({ 1: 'a', 11: labels }) })) as { metadata: { labels: object } };
   assert.deepEqual(

@@ -16,7 +16,7 @@ describe('the cache of names', () => {
   };
   const later = (ms: number) => new Date(START.getTime() + ms);
 
-  test('answers for 10 s, and for 5 minutes where the cluster does not', async t => {
+  test('answers for 10 s, and for 5 minutes when the cluster does not answer', async t => {
     const cache = folder(t);
     const port = fakeNames();
     const ask = (now: Date, other = port) => answer(['get', 'w'], { cache, port: other, now });
@@ -35,7 +35,7 @@ describe('the cache of names', () => {
     assert.equal(await ask(later(-1), deaf), ':4\n');
   });
 
-  test('is the reader’s alone, one for each server and user', async t => {
+  test('is readable by its user alone, with one file for each server and user', async t => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     await answer(['create', '--nodes', ''], { cache });
@@ -47,7 +47,7 @@ describe('the cache of names', () => {
     assert.equal(statSync(path).mode & 0o777, 0o700);
   });
 
-  test('that is damaged or cannot be written does no harm, and what is old is taken away', async t => {
+  test('is ignored when damaged or not writable, and files that are too old are deleted', async t => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     const path = join(cache, 'kubectl-nodepool', 'completion');

@@ -16,7 +16,7 @@ async function lines(...words: string[]): Promise<string[]> {
     .map(line => line.replace(/\t.*/, ''));
 }
 
-describe('what a word is completed to', () => {
+describe('completes a word', () => {
   const pools = ['gpu', 'web', 'worker', ':4'];
   const nodes = ['node-a', 'node-b', ':4'];
   const FORMATS =
@@ -195,12 +195,12 @@ describe('what a word is completed to', () => {
     test(JSON.stringify(words), async () => assert.deepEqual(await lines(...words), expected));
   }
 
-  test('verbs and flags say what they are', async () => {
+  test('describes commands and flags', async () => {
     assert.match(await answer(['get', '--no-h']), /^--no-headers\tLeave out [^\n]+\n:4\n$/);
     assert.match(await answer(['dif']), /^diff\tShow what reconcile [^\n]+\n:4\n$/);
   });
 
-  test('flags that are hidden are not offered, those that can be negated are twice', async () => {
+  test('omits hidden flags, and offers --no- for flags that can be negated', async () => {
     const flag = { type: 'boolean' } as const;
     const flags = {
       secret: { ...flag, name: 'secret', hidden: true },
@@ -215,21 +215,21 @@ describe('what a word is completed to', () => {
     assert.equal(await answer(['o'], { verbs: grammar }), ':4\n');
   });
 
-  test('the words that a help shows are values; a word in capitals stands for anything', async () => {
+  test('completes the values that the help lists; a placeholder in capitals accepts any word', async () => {
     const output = { name: 'format', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
     const grammar: Grammar = { get: { args: {}, flags: { output } } };
     assert.equal(await answer(['get', '--format', 'j'], { verbs: grammar }), 'json\njsonpath=\n:4\n');
     assert.equal(await answer(['get', '--format', 'jsonp'], { verbs: grammar }), 'jsonpath=\n:6\n');
   });
 
-  test('the cluster is the one of the flags before', async () => {
+  test('asks the cluster that earlier flags select', async () => {
     const port = fakeNames();
     await answer(['get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
     const [flags] = port.flags;
     assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', cluster: undefined, user: undefined, as: 'me' });
   });
 
-  test('nothing is said where no kubeconfig is, no server answers, or a person would have to log in', async () => {
+  test('offers nothing without a kubeconfig, without an answer, or when a login would be interactive', async () => {
     const fail = () => {
       throw new Error('no such file');
     };
@@ -242,6 +242,6 @@ describe('what a word is completed to', () => {
   });
 });
 
-test('every shell has a script', () => {
+test('has a script for every shell', () => {
   for (const shell of SHELLS) assert.match(completionScript(shell), / __complete /);
 });

@@ -22,7 +22,7 @@ const EVIL = [
 const GOOD = ['e.example.com/one_2', 'e', 'arn:aws:eks:eu-west-1:1:cluster/e', 'admin@eu+1', 'a=b,c'];
 const MIXED = [...EVIL, ...GOOD];
 
-describe('only what every shell takes as it is is offered', () => {
+describe('offers only words that every shell takes literally', () => {
   const port = () =>
     fakeNames({
       access: () => ({ contexts: MIXED, clusters: MIXED, users: MIXED }),
@@ -52,19 +52,19 @@ describe('only what every shell takes as it is is offered', () => {
     });
   }
 
-  test('labels, with what follows them', async () => {
+  test('completes labels with the operator that follows', async () => {
     const lines = (await answer(['get', '-l', ''], { port: port() })).trimEnd().split('\n');
     assert.deepEqual(lines.slice(0, -1).toSorted(), GOOD.map(key => `${key}=`).toSorted());
   });
 
-  test('what is typed already and not safe is not gone on with', async () => {
+  test('offers nothing after typed text that is unsafe', async () => {
     for (const typed of ['$(touch x),', '`x`,', 'a b,']) {
       assert.equal(await answer(['top', '--resources', typed], { port: port() }), ':4\n');
     }
   });
 });
 
-test('what verbs and flags mean is told without a sign that a shell expands', async () => {
+test('removes characters that a shell expands from descriptions', async () => {
   const verbs = manifest.commands as Grammar;
   const evil = { summary: 'Do $(touch x) `y` \\z\n\tw', args: {}, flags: {} };
   assert.equal(await answer(['evi'], { verbs: { ...verbs, evil } }), 'evil\tDo (touch x) y zw\n:4\n');

@@ -6,20 +6,20 @@ import { describe, test } from 'node:test';
 import type { Terminal } from '../../../../src/kube/auth/auth-info.ts';
 import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './plugin-scripts.ts';
 
-describe('what a plugin is told', () => {
+describe('input of a plugin', () => {
   const told = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);
   const toldBeta = script(
     `echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' })}`,
   );
 
-  test('the version it is asked in, and that nobody is there', async () => {
+  test('gets the API version and that it must not prompt', async () => {
     await open({ command: told }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)), { kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } });
     await open({ command: toldBeta, apiVersion: V1BETA1, interactiveMode: undefined }).authInfo();
     assert.equal(JSON.parse(seen(toldBeta)).apiVersion, V1BETA1);
   });
 
-  test('the cluster, if it wants to know', async () => {
+  test('gets the cluster with provideClusterInfo', async () => {
     await open({ command: told, provideClusterInfo: true }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)).spec.cluster, { server: 'https://s:6443', config: null });
     const cluster = {
@@ -41,7 +41,7 @@ describe('what a plugin is told', () => {
     });
   });
 
-  test('its arguments and environment, on top of ours', async () => {
+  test('gets its arguments, and its environment on top of the process environment', async () => {
     const command = script(`echo "$# $1|$2|$A|$B|$OURS" > "$0.seen"; ${TOKEN}`);
     const env = [{ name: 'A', value: '1' }, { name: 'B' }, { name: 'A', value: 'a b' }];
     await open({ command, args: ['x y', '$Z'], env }, { env: { OURS: 'ours', A: '0' } }).authInfo();
@@ -49,12 +49,12 @@ describe('what a plugin is told', () => {
   });
 });
 
-test('what prints without end is ended', { timeout: 20_000 }, async () => {
+test('is ended when its output does not end', { timeout: 20_000 }, async () => {
   const message = await failure({ command: script('exec yes') });
   assert.match(message, /gave no credentials for user "u": it printed more than 1048576 bytes; next: /);
 });
 
-describe('whether it may ask', () => {
+describe('whether it may prompt', () => {
   const asks = script(`cat > "$0.seen"; echo "$KUBERNETES_EXEC_INFO" >> "$0.seen"; ${TOKEN}`);
   const input = path.join(folder, 'input');
   writeFileSync(input, 'typed\n');
@@ -74,7 +74,7 @@ describe('whether it may ask', () => {
     });
   }
 
-  test('Always, and nobody is there', async () => {
+  test('interactiveMode Always fails without a terminal', async () => {
     const exec = { command: asks, interactiveMode: 'Always' };
     const next = 'next: log in with that tool first, or run this in a terminal';
     const start = `the plugin ${asks} gave no credentials for user "u": it must ask you, and`;
@@ -85,7 +85,7 @@ describe('whether it may ask', () => {
     );
   });
 
-  test('its stderr is the terminal, while it runs', async () => {
+  test("shares the terminal's stderr while it runs", async () => {
     const said = path.join(folder, 'stderr');
     const uses: string[] = [];
     const command = script(`echo "open https://login" >&2; while [ ! -e "$0.go" ]; do sleep 0.02; done; ${TOKEN}`);
@@ -100,11 +100,11 @@ describe('whether it may ask', () => {
   });
 });
 
-describe('what it answers', () => {
+describe('output of a plugin', () => {
   const starts = (command: string) => `the plugin ${command} gave no credentials for user "u": `;
   const certificate = { clientCertificateData: 'C', clientKeyData: 'K' };
 
-  test('a token, a certificate, both, and YAML', async () => {
+  test('returns a token, a certificate, both, and YAML', async () => {
     assert.deepEqual(await open({ command: script(TOKEN) }).authInfo(), {
       cert: undefined,
       key: undefined,
@@ -160,7 +160,7 @@ describe('what it answers', () => {
     });
   }
 
-  test('an exit code, a signal, a file that is no program', async () => {
+  test('reports an exit code, a signal and a file that is not executable', async () => {
     const next = 'next: see what it said, and log in again with that tool';
     const failing = script(`${TOKEN}; exit 3`);
     assert.equal(await failure({ command: failing }), `${starts(failing)}it failed with exit code 3; ${next}`);
@@ -171,7 +171,7 @@ describe('what it answers', () => {
     assert.match(await failure({ command: noProgram }), /it cannot be started: .*ENOENT/);
   });
 
-  test('it is kept until the time that it named, and as long as the server takes it', async () => {
+  test('is cached until its expirationTimestamp, and while the server accepts it', async () => {
     const command = script(
       `echo run >> "$0.seen"; echo '{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"'$(grep -c run "$0.seen")'","expirationTimestamp":"2030-01-01T00:00:00+01:00"}}'`,
     );
@@ -185,12 +185,12 @@ describe('what it answers', () => {
   });
 });
 
-describe('where it is found', () => {
+describe('where the plugin is found', () => {
   const bin = path.join(folder, 'bin');
   script(TOKEN, path.join('bin', 'login'));
   mkdirSync(path.join(folder, 'dirs', 'login'), { recursive: true });
 
-  test('in PATH: ours, not that of its section; folders and other files are passed over', async () => {
+  test("is found in the process's PATH, not in that of its section; folders and plain files are skipped", async () => {
     writeFileSync(path.join(folder, 'unready'), '');
     const env = { PATH: [path.join(folder, 'dirs'), folder, bin].join(':') };
     assert.equal((await open({ command: 'login' }, { env }).authInfo()).authorization, 'Bearer t');
@@ -199,7 +199,7 @@ describe('where it is found', () => {
     assert.match(await failure({ command: 'login', env: own }, { env: { PATH: '/nowhere' } }), /it is not in PATH/);
   });
 
-  test('not there: the hint on how to get it', async () => {
+  test('prints the installHint when it is missing', async () => {
     const start = 'the plugin no-such gave no credentials for user "u": it is not in PATH; next:';
     assert.equal(
       await failure({ command: 'no-such' }),
@@ -209,7 +209,7 @@ describe('where it is found', () => {
     assert.match(await failure({ command: '/no/such' }), /: there is no such program; next:/);
   });
 
-  test('in the current folder: not run, as it may be anybody’s', async () => {
+  test('is not run from the current directory, which anybody may write', async () => {
     const relative = path.relative(process.cwd(), bin);
     assert.match(
       await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),
@@ -218,7 +218,7 @@ describe('where it is found', () => {
   });
 });
 
-describe('a section that cannot be used', () => {
+describe('refuses an invalid exec section', () => {
   const table: [name: string, exec: object, message: RegExp][] = [
     ['no command', {}, /users\["u"\]\.user\.exec\.command is missing/],
     ['no version', { command: 'x', apiVersion: undefined }, /exec\.apiVersion is missing/],
@@ -241,7 +241,7 @@ describe('a section that cannot be used', () => {
   }
 });
 
-test('a plugin that hangs, with a child that keeps its stdout open: ended by our end, at once', async () => {
+test('a hanging plugin whose child keeps stdout open ends at once with this process', async () => {
   const stop = new AbortController();
   const command = script('echo $$ > "$0.seen.tmp"; mv "$0.seen.tmp" "$0.seen"; sleep 8');
   const pipes = () => process.getActiveResourcesInfo().filter(name => name === 'PipeWrap').length;

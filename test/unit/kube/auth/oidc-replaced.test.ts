@@ -47,7 +47,7 @@ const meanwhile = (file: string) => async (change: () => unknown) => {
   return persisted;
 };
 
-test('a link in place of the kubeconfig is not followed', async () => {
+test('does not follow a symlink that replaced the kubeconfig', async () => {
   const { own, file, elsewhere, meanwhile } = victim();
   const before = readFileSync(elsewhere, 'utf8');
   const link = () => {
@@ -59,7 +59,7 @@ test('a link in place of the kubeconfig is not followed', async () => {
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
 
-test('a FIFO in place of the kubeconfig is not waited for', async t => {
+test('does not wait for a FIFO that replaced the kubeconfig', async t => {
   const { own, file, meanwhile } = victim();
   // Else a test that fails would not end.
   t.after(() => writeFileSync(file, '', { flag: 'r+' }));
@@ -71,7 +71,7 @@ test('a FIFO in place of the kubeconfig is not waited for', async t => {
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
 
-test('a link to the kubeconfig that is led elsewhere leads no tokens there', async () => {
+test('writes no tokens through a symlink that was changed in the meantime', async () => {
   const { own, file, elsewhere, meanwhile: _meanwhile } = victim();
   const link = path.join(own, 'link');
   symlinkSync(file, link);
@@ -84,14 +84,14 @@ test('a link to the kubeconfig that is led elsewhere leads no tokens there', asy
   assert.match(readFileSync(file, 'utf8'), /id-token: new/);
 });
 
-test("a temporary file of a killed process with the same id is in nobody's way", async () => {
+test('ignores a temporary file of a killed process with the same process id', async () => {
   const { file } = victim();
   writeFileSync(`${file}.${process.pid}.tmp`, 'half');
   await persistTokens(file, 'u', renewed);
   assert.match(readFileSync(file, 'utf8'), /id-token: new/);
 });
 
-test("somebody else's kubeconfig that we may write is written in place", {
+test('writes a kubeconfig of another owner in place if it is writable', {
   skip: process.getuid?.() !== 0 && 'only root may run a process as somebody else',
 }, async () => {
   const { own, file } = victim();

@@ -86,12 +86,12 @@ describe('proxy-url', () => {
     proxyUrl,
   });
 
-  test('goes before the environment, and holds for this machine too', () => {
+  test('overrides the environment, for localhost too', () => {
     const proxy = proxyOf(cluster('socks5://p:1'), { HTTPS_PROXY: P, NO_PROXY: '*' });
     assert.deepEqual([proxy?.url.href, proxy?.source], ['socks5://p:1', 'proxy-url of cluster "c"']);
   });
 
-  test('that is no proxy is refused, without its password', () => {
+  test('is refused without its password when it is not a proxy URL', () => {
     for (const [url, shown] of [
       ['ftp://u:secret@p', 'ftp://p'],
       ['u:secret@p:1', 'p:1'],

@@ -32,7 +32,7 @@ function text(asked: Asked, status: number, body: string, certificateEnds?: Date
 const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
 const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
 
-describe('a refusal in words', () => {
+describe('describes a refusal', () => {
   const forbidden = (sentence: string) =>
     failed(403, 'Forbidden', `nodes "n" is forbidden: ${sentence}`, { name: 'n' });
   const table: [string, Asked, number, string, string][] = [
@@ -209,7 +209,7 @@ describe('a refusal in words', () => {
     test(name, () => assert.equal(text(asked, status, body), expected));
   }
 
-  test('401: the certificate is blamed only once it has expired', () => {
+  test('blames the certificate for a 401 only after its expiry', () => {
     const body = failed(401, 'Unauthorized', 'Unauthorized');
     assert.match(
       text(patchNode, 401, body, new Date('2025-01-01T00:00:00Z')),
@@ -222,7 +222,7 @@ describe('a refusal in words', () => {
   });
 });
 
-describe('an object is missing only where the API server says so of that object', () => {
+describe('takes an object for missing only when the API server says so of that object', () => {
   const p = { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' };
   const table: [string, boolean, number, string][] = [
     ['the object', true, 404, failed(404, 'NotFound', 'nodepools.nodes.lailin.xyz "p" not found', p)],
@@ -247,7 +247,7 @@ describe('an object is missing only where the API server says so of that object'
   }
 });
 
-test('a webhook that refuses with 404 or 409 says neither that the object is gone nor that it moved on', () => {
+test("does not take a webhook's 404 or 409 for a missing object or a conflict", () => {
   const answer = (status: number) => {
     const message = 'admission webhook "w.example.com" denied the request: no';
     return {
@@ -264,7 +264,7 @@ test('a webhook that refuses with 404 or 409 says neither that the object is gon
   );
 });
 
-test('what is no API server says so, and where to look', () => {
+test('says that a server is not an API server, and where to look', () => {
   const list: Asked = { verb: 'list', resource: NODE_POOLS };
   const next =
     'check server of cluster "c" in /k: http or https, address and port, and whether a proxy or a login page stands before it';

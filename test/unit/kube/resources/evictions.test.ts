@@ -82,7 +82,7 @@ for (const [name, given, expected] of [
   test(name, () => assert.deepEqual(evictionOf(given), expected));
 }
 
-test('a dry run is one for the registry and for webhooks; every removal is bound to the UID', async () => {
+test('dry-runs registry and webhooks; every removal has the UID as precondition', async () => {
   const asked: Request[] = [];
   const request = async (given: Request) => {
     asked.push(given);

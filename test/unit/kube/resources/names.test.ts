@@ -20,7 +20,7 @@ function portOf(cluster: object, user: object, as?: string) {
   return namesPort({ kubeconfig, env: {}, version: '1', ...(as === undefined ? {} : { as }) });
 }
 
-test('names of one cluster or user are never those of another', () => {
+test('keeps names of each cluster and user apart', () => {
   // Read when it is asked for.
   const identityOf = (...about: Parameters<typeof portOf>) => portOf(...about).identity();
   const identities = [
@@ -54,7 +54,7 @@ const CASES: [user: object, quiet: boolean][] = [
 ];
 
 for (const [user, quiet] of CASES) {
-  test(`${JSON.stringify(user)} ${quiet ? 'asks nobody' : 'may ask a person'}`, () => {
+  test(`${JSON.stringify(user)} ${quiet ? 'never prompts' : 'may prompt'}`, () => {
     assert.equal(portOf({}, user).isQuiet(), quiet);
   });
 }

@@ -61,9 +61,9 @@ function ask(request: Request) {
   return transport.request(request).finally(() => transport.close());
 }
 
-describe('an answer that is kept', () => {
+describe('a buffered response', () => {
   for (const path of ['/bomb', '/endless', '/bytes']) {
-    test(`${path.slice(1)}: it ends at 64 MiB unpacked, with what to look at`, async () => {
+    test(`${path.slice(1)}: fails beyond 64 MiB unpacked, with the next step`, async () => {
       await assert.rejects(ask({ path }), {
         name: 'NodepoolError',
         message: `the server ${address} sent an answer of more than 64 MiB or 65536 pieces`,
@@ -72,7 +72,7 @@ describe('an answer that is kept', () => {
     });
   }
 
-  test('of a write: the change may have been made', async () => {
+  test('says for a write that the change may have been made', async () => {
     await assert.rejects(ask({ path: '/endless', method: 'POST', body: {} }), {
       next: /; the change may or may not have been made$/,
     });
@@ -83,7 +83,7 @@ describe('an answer that is kept', () => {
   });
 
   for (const path of ['/refused', '/refused-bomb']) {
-    test(`${path.slice(1)}: of a refusal the first MiB is enough`, async () => {
+    test(`${path.slice(1)}: reads the first MiB of a refusal`, async () => {
       const { status, text } = await ask({ path });
       assert.equal(status, 403);
       assert.ok(text.length <= MIB);

@@ -43,7 +43,7 @@ function transportTo(address: string) {
   });
 }
 
-describe('a redirect is not followed, the token is sent once and to nobody else', () => {
+describe('does not follow a redirect, and sends the token once', () => {
   for (const status of [301, 302, 303, 307, 308]) {
     test(String(status), async t => {
       const transport = transportTo(addressOf(server));

@@ -57,7 +57,7 @@ async function transportTo(t: TestContext, server: Server, options: TransportOpt
   return { transport, address };
 }
 
-test('a delay that ends after the deadline is not begun: the refusal itself is the answer', async t => {
+test('returns the refusal at once when Retry-After exceeds the deadline', async t => {
   const options = { status: '503 Busy', retryAfter: '1', deadlineMs: 500 };
   const { transport, sends } = await turnedAway(t, options);
   const start = performance.now();
@@ -66,7 +66,7 @@ test('a delay that ends after the deadline is not begun: the refusal itself is t
   assert.ok(performance.now() - start < 1000);
 });
 
-test('the deadline is for all attempts together', async t => {
+test('applies the deadline to all attempts together', async t => {
   const options = { status: '429 Busy', retryAfter: '0', afterMs: 200, deadlineMs: 500 };
   const { transport, address, sends } = await turnedAway(t, options);
   const start = performance.now();
@@ -78,7 +78,7 @@ test('the deadline is for all attempts together', async t => {
   assert.ok(sends() > 1);
 });
 
-test('after a deadline no connection is used again that lay idle meanwhile: it may be as dead', async t => {
+test('reuses no idle connection after a deadline, as it may be dead too', async t => {
   let oldAreDead = false;
   const server = createServer(socket => {
     const isOld = !oldAreDead;
@@ -94,7 +94,7 @@ test('after a deadline no connection is used again that lay idle meanwhile: it m
   assert.equal((await transport.request({ path: '/' })).status, 200);
 });
 
-test('a watch that outlives its time: kept connections are as dead, and what waits on one is sent anew', async t => {
+test('drops kept connections after a watch that timed out, and resends what waits on one', async t => {
   let [oldAreDead, sends] = [false, 0];
   const server = createServer(socket => {
     const isOld = !oldAreDead;
@@ -127,14 +127,14 @@ test('a watch that outlives its time: kept connections are as dead, and what wai
   assert.equal(isCreated, false, 'what is not safe to send twice waits for its own deadline');
 });
 
-test('a request may have less time than the others', async t => {
+test('accepts a shorter deadline for one request', async t => {
   const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', afterMs: 2_000 });
   const start = performance.now();
   await assert.rejects(transport.request({ path: '/', deadlineMs: 100 }), /gave no answer within 0\.1 s/);
   assert.ok(performance.now() - start < 1_900);
 });
 
-test('a deadline that was asked for is for the login too', async t => {
+test('applies a requested deadline to the login too', async t => {
   const credentials = () => new Promise<Credentials>(() => {});
   const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', deadlineMs: 100, credentials });
   await assert.rejects(transport.request({ path: '/' }), {
@@ -143,7 +143,7 @@ test('a deadline that was asked for is for the login too', async t => {
   });
 });
 
-test('the default one is not: somebody may be logging in', async t => {
+test('does not apply the default deadline to the login, as a user may be logging in', async t => {
   let now = 0;
   const clock = { now: () => now, after: () => () => {} };
   const credentials = async () => {
@@ -154,7 +154,7 @@ test('the default one is not: somebody may be logging in', async t => {
   assert.equal((await transport.request({ path: '/' })).status, 200);
 });
 
-test('requests that are told the same delay come back apart, and none too soon', async t => {
+test('spreads requests with the same Retry-After, and sends none too early', async t => {
   const delays: number[] = [];
   let now = 0;
   const clock: Clock = {
@@ -176,7 +176,7 @@ test('requests that are told the same delay come back apart, and none too soon',
   assert.ok(new Set(delays.map(delay => Math.floor(delay))).size > 50);
 });
 
-test('what is urgent does not wait for a place that others keep', async t => {
+test('sends an urgent request beyond the concurrency limit', async t => {
   const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
   const { transport, sends } = await turnedAway(t, options);
   const kept = transport.request({ path: '/' });
@@ -188,7 +188,7 @@ test('what is urgent does not wait for a place that others keep', async t => {
   await until(() => sends() === 2);
 });
 
-test('a write that waited is sent only if it still may be; reads and what is urgent are', async t => {
+test('sends a delayed write only while it is allowed; reads and urgent writes are sent', async t => {
   let may = true;
   const options = { status: '429 Busy', retryAfter: '0', afterMs: 20, mayWrite: () => may };
   const { transport, sends } = await turnedAway(t, options);
@@ -205,7 +205,7 @@ test('a write that waited is sent only if it still may be; reads and what is urg
   assert.equal(sends(), before + 22, 'ten times again, each');
 });
 
-test('a request that is given up ends at once and leaves its place', async t => {
+test('ends an aborted request at once and frees its place', async t => {
   const server = createServer(socket => {
     socket.on('error', () => {});
     socket.on('data', data => {
@@ -223,7 +223,7 @@ test('a request that is given up ends at once and leaves its place', async t => 
   assert.equal((await next).status, 200);
 });
 
-test('close() ends the waiting: nothing is sent any more', async t => {
+test('close() ends waiting requests, and none is sent after it', async t => {
   const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
   const { transport, sends } = await turnedAway(t, options);
   const requests = [transport.request({ path: '/' }), transport.request({ path: '/' })];
@@ -243,7 +243,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-test('who waits himself is told at once that the server has had too much, and of nothing else', async t => {
+test('returns a 429 at once to a caller that handles it, and no other refusal', async t => {
   const busy = await turnedAway(t, { status: '429 Too Many Requests', retryAfter: '1' });
   const asked = { method: 'POST', path: '/', tooManyIsAnswer: true } as const;
   assert.equal((await busy.transport.request(asked)).status, 429);
@@ -253,7 +253,7 @@ test('who waits himself is told at once that the server has had too much, and of
   assert.ok(unready.sends() > 1);
 });
 
-test('a header in UTF-8 is the same with a body of other letters and without one', async t => {
+test('sends the same UTF-8 header with and without a body', async t => {
   const heads: string[] = [];
   const server = createServer(socket => {
     let all = '';
