@@ -167,7 +167,7 @@ const CASES: Case[] = [
   },
 ];
 
-describe('what a pod asks for', () => {
+describe('requests of a pod', () => {
   for (const { name, pod, requests, limits } of CASES) {
     test(name, () => {
       assert.deepEqual(texts(podRequests(pod, read)), requests);
@@ -175,7 +175,7 @@ describe('what a pod asks for', () => {
     });
   }
 
-  test('exact beyond what a number holds, in the format of the first', () => {
+  test('is exact beyond the precision of a number, in the format of the first quantity', () => {
     const container = (memory: string): Container => ({ resources: { requests: { memory } } });
     const pod = { spec: { containers: [container('9007199254740993'), container('1Ki'), container('1m')] } };
     assert.deepEqual(texts(podRequests(pod, read)), { memory: '9007199254742017001m' });
@@ -183,7 +183,7 @@ describe('what a pod asks for', () => {
     assert.deepEqual(texts(podRequests(binary, read)), { memory: '2Mi' });
   });
 
-  test('the same pod twice gives the same: nothing that was remembered is changed', () => {
+  test('returns the same for a pod that is read twice', () => {
     const pod = CASES.find(({ name }) => name.startsWith('a pod that is resized'))?.pod ?? {};
     const once = texts(podRequests(pod, read));
     assert.deepEqual(texts(podRequests(pod, read)), once);

@@ -61,7 +61,7 @@ describe('evictedAfter', () => {
   }
 });
 
-test('what arrives: new slots and new values of NoExecute alone', () => {
+test('arrivingNoExecute() returns new NoExecute taints and those with a new value', () => {
   const before = ['a=1:NoExecute', 'b=1:NoExecute', 'c:NoSchedule', 'gone:NoExecute'].map(taint);
   const after = ['a=1:NoExecute', 'b=2:NoExecute', 'c:NoExecute', 'd:NoSchedule'].map(taint);
   assert.deepEqual(arrivingNoExecute(before, after), ['b=2:NoExecute', 'c:NoExecute'].map(taint));

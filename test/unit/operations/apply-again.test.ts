@@ -47,7 +47,7 @@ function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Parti
   };
 }
 
-test('a pool that gets a node from another one when it is done is done again, and all of it is told', async () => {
+test('reconciles a pool again that gains a node after its turn, and reports both reconciles', async () => {
   for (const order of [
     ['c', 'd'],
     ['d', 'c'],
@@ -75,7 +75,7 @@ test('a pool that gets a node from another one when it is done is done again, an
   }
 });
 
-test('a pool that is refused the second time keeps what it did the first time, with the refusal', async () => {
+test('keeps the results of the first reconcile when the second is refused', async () => {
   const dropped = ['handler'];
   const port = (cluster: ClusterPort): Partial<ClusterPort> => {
     const all = { ...cluster, ...firstRound(cluster) };
@@ -95,7 +95,7 @@ test('a pool that is refused the second time keeps what it did the first time, w
   assert.match(d?.error?.message ?? '', /^nodepool d is left as it is: the CRD that is installed drops spec.handler/);
 });
 
-test('a pool that neither gave nor got nodes of others is done once', async () => {
+test('reconciles a pool once that neither gained nor lost nodes', async () => {
   const nodes = [{ ...member('n2', 'c', 'x'), labels: role('c') }, RELEASED];
   const other = pool('e', {});
   const { writes } = await applied([C, other], nodes, { pools: ['c', 'e'] });

@@ -99,7 +99,7 @@ test('a third pool that matches a moved node is told of it, though it neither ha
   assert.deepEqual(names(others), ['a', 'm']);
 });
 
-test('a change that cannot be written is told to its old pool as well', async () => {
+test('reports a failed membership change to the old pool too', async () => {
   const port = () => ({ patchNode: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) });
   const pools = [pool('a', { tier: 'a' }), pool('b', {})];
   const { own, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
@@ -110,7 +110,7 @@ test('a change that cannot be written is told to its old pool as well', async ()
   assert.deepEqual(names(others), ['a']);
 });
 
-test('a node that cannot be moved is as its old pool says all the same', async () => {
+test('applies the old pool to a node that could not be moved', async () => {
   const port = ({ patchNode }: ClusterPort): Partial<ClusterPort> => ({
     patchNode: (name, patch) =>
       Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
@@ -123,14 +123,14 @@ test('a node that cannot be moved is as its old pool says all the same', async (
   assert.deepEqual(others[0]?.outcome?.warnings, []);
 });
 
-test('a pool that goes is no other pool: its own deletion does the rest', async () => {
+test('leaves a pool that is being deleted to its own deletion', async () => {
   const gone = { ...pool('a', { tier: 'a' }) };
   gone.metadata = { ...gone.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
   const { others } = await applied([gone, pool('b', { tier: 'b' })], [member('n1', 'a', 'a')], move);
   assert.deepEqual(others, []);
 });
 
-test('a deletion: the next owner of a node is reconciled after it', async () => {
+test('reconciles the next owner of a node after a deletion', async () => {
   const marked = pool('a', { tier: 'a' });
   marked.metadata = { ...marked.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
   const next = aPool(
@@ -155,7 +155,7 @@ test('a deletion: the next owner of a node is reconciled after it', async () => 
   assert.deepEqual(names(again.others), ['m']);
 });
 
-test('a deleted pool that was made anew is left as it is', async () => {
+test('leaves a deleted pool alone that was created again', async () => {
   const intent: Intent = { pools: ['a'], isDeletion: true };
   const { own, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
     options: { deleted: new Map([['a', 'uid-earlier']]) },
@@ -164,7 +164,7 @@ test('a deleted pool that was made anew is left as it is', async () => {
   assert.deepEqual(writes, []);
 });
 
-test('a pool that is refused stops no other; a bug stops all', async () => {
+test('a refused pool does not stop the others; a bug stops all', async () => {
   const pools = [pool('a', { tier: 'x' }), pool('b', {})].map(each => ({
     ...each,
     metadata: { ...each.metadata, finalizers: [] },
@@ -187,7 +187,7 @@ test('a pool that is refused stops no other; a bug stops all', async () => {
   await assert.rejects(applied(pools, [], intent, failing(new TypeError('bug'))), TypeError);
 });
 
-test('pods are counted where they were read; a node without pods has none', async () => {
+test('counts pods where they were read; a node without pods has none', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a')];
   const counts = async (pods?: ReadonlyMap<string, number>) => {
     const { own } = await applied(
@@ -201,7 +201,7 @@ test('pods are counted where they were read; a node without pods has none', asyn
   assert.deepEqual([await counts(new Map([['n1', 3]])), await counts()], [3, undefined]);
 });
 
-test('NoExecute taints that were not agreed to are not set, on nodes of the intent and of others', async () => {
+test('sets no NoExecute taint that was not confirmed, on nodes of the intent and others', async () => {
   const strict = aPool({ taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const nodes = [aNode({ name: 'n1', labels: role('b') })];
   const refused = await applied([strict], nodes, { pools: ['b'] }, { options: { consent: new Set() } });
@@ -218,7 +218,7 @@ test('NoExecute taints that were not agreed to are not set, on nodes of the inte
   assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
 });
 
-test('with --yes a NoExecute taint that is due after the plan is set as well; else it is refused', async () => {
+test('with --yes sets a NoExecute taint that became due after the plan; else refuses it', async () => {
   const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
   // Somebody takes the taint off after the nodes were read.
@@ -248,7 +248,7 @@ test('with --yes a NoExecute taint that is due after the plan is set as well; el
   assert.match(bound.own[0]?.outcome?.failures[0]?.message ?? '', /d:NoExecute, which was not agreed to; it was not/);
 });
 
-test('progress is told, and once it is aborted nothing is written', async () => {
+test('reports progress, and writes nothing after an abort', async () => {
   const told: string[] = [];
   const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
   const nodes = [{ ...member('n1', 'a', 'a'), labels: role('a') }];
@@ -265,7 +265,7 @@ test('progress is told, and once it is aborted nothing is written', async () => 
   assert.deepEqual([own[0]?.outcome?.kind, own[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
 });
 
-test('two pools of the intent that a node moves between are both right, whichever was first', async () => {
+test('reconciles both pools of the intent that a node moves between, in either order', async () => {
   const pools = [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })];
   const nodes = [{ ...member('n1', 'b', 'b'), labels: { ...role('a'), tier: 'b' } }, member('n2', 'b', 'b')];
   for (const order of [
@@ -318,6 +318,6 @@ test('of another pool it is told what is wrong with it', () => {
   assert.deepEqual(told(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
 });
 
-test('moves of results without an outcome are none', () => {
+test('returns no moves for results without an outcome', () => {
   assert.deepEqual(movesOf([{ pool: 'a', outcome: undefined, error: new NodepoolError('cluster', 'no') }]), []);
 });

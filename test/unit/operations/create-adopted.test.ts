@@ -36,7 +36,7 @@ async function adopt(nodes: Node[], later: Node[]) {
   return { questions, created };
 }
 
-test('one pool that is left of two, with another label, is asked about', async () => {
+test('asks again when one of two pools is left, with another label', async () => {
   const { questions } = await adopt(
     [node('a', 'red'), node('b', 'blue')],
     [node('a', 'red', { 'example.com/late': 'yes' })],
@@ -44,7 +44,7 @@ test('one pool that is left of two, with another label, is asked about', async (
   assert.match(questions[1] ?? '', /^Create pools red\?.*example\.com\/late/);
 });
 
-test('a pool whose last node has gone is passed over', async () => {
+test('skips a pool whose last node was deleted', async () => {
   const { created } = await adopt([node('a', 'red'), node('b', 'blue')], [node('a', 'red')]);
   assert.deepEqual(
     created.map(text => text.split(' ')[0]),

@@ -6,8 +6,8 @@ import type { Removal } from '../../../src/operations/drain-port.ts';
 import { flushPromises } from '../controller/fake-clock.ts';
 import { ACCEPTED, BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
-describe('one node', () => {
-  test('is cordoned, its pods are asked to go at once, and it is drained when they are gone', async () => {
+describe('draining one node', () => {
+  test('cordons the node, evicts its pods at once, and ends when they are gone', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'q' }] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -28,7 +28,7 @@ describe('one node', () => {
     assert.equal(cluster.log.length, 3, 'nobody is asked twice');
   });
 
-  test('a pod of that name with another UID is another pod', async () => {
+  test('takes a pod with another UID for another pod', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -41,13 +41,13 @@ describe('one node', () => {
     );
   });
 
-  test('404 is done', async () => {
+  test('takes 404 for done', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
     assert.deepEqual(states(await cluster.begin().ended), ['a drained 1/1']);
     assert.equal(cluster.clock.now(), 0);
   });
 
-  test('a budget is asked again every 5 s, told once for each reason, and then lets go', async () => {
+  test('retries every 5 s while a budget refuses, and reports each reason once', async () => {
     const other = { ...BUDGET, message: 'is being processed' };
     const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }] },
@@ -67,7 +67,7 @@ describe('one node', () => {
     assert.deepEqual(states(await ended), ['a drained 1/1']);
   });
 
-  test('a held pod that goes by itself is not asked again', async () => {
+  test('does not retry a pod that ends by itself', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET] } });
     const { ended } = cluster.begin();
     await cluster.clock.advance(4000);
@@ -77,7 +77,7 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0']);
   });
 
-  test('a busy server says when to come again, but not sooner than 5 s', async () => {
+  test("retries after the server's delay, but not before 5 s", async () => {
     const busy = (afterMs: number | undefined): Removal => ({ kind: 'busy', afterMs, message: 'too many requests' });
     const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }] },
@@ -89,7 +89,7 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @12', 'evict p @17', 'evict p @22']);
   });
 
-  test('a pod that changed is looked at and asked again', async () => {
+  test('evicts a pod again that has changed', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [{ kind: 'changed' }, GONE] } });
     const { ended } = cluster.begin();
     await cluster.clock.advance(1000);
@@ -97,7 +97,7 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @1']);
   });
 
-  test('in a namespace that ends: asked until the pod itself is being deleted, then waited for', async () => {
+  test('in a terminating namespace retries until the pod is being deleted, then waits', async () => {
     const ends: Removal = { kind: 'namespace ends', message: 'it is being terminated' };
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [ends] } });
     const { ended } = cluster.begin();
@@ -110,7 +110,7 @@ describe('one node', () => {
     assert.deepEqual(states(await ended), ['a drained 1/1']);
   });
 
-  test('the timeout names what is left and why', async () => {
+  test('names the remaining pods and the reasons at the timeout', async () => {
     const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }, { name: 'q' }] },
       answers: { p: [BUDGET] },
@@ -126,7 +126,7 @@ describe('one node', () => {
     );
   });
 
-  test('a pod that can never go does not stop the others, and the node is not drained', async () => {
+  test('continues with other pods when one can never be evicted, and fails the node', async () => {
     const never = new NodepoolError('cluster', 'pod ns/p has more than one PodDisruptionBudget', 'mend it');
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'q' }] }, answers: { p: [never] } });
     const { ended } = cluster.begin();
@@ -137,7 +137,7 @@ describe('one node', () => {
     assert.match(cluster.reported.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*\(mend it\)$/);
   });
 
-  test('the timeout does not hide why another pod will not go', async () => {
+  test('reports at the timeout why another pod could not be evicted', async () => {
     const never = new NodepoolError('cluster', 'never');
     const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }, { name: 'q' }] },
@@ -150,7 +150,7 @@ describe('one node', () => {
     assert.match(cluster.reported.at(-1) ?? '', /"a": never; gave up after 0\.009 s: still terminating: ns\/q$/);
   });
 
-  test('--skip-wait-for-delete-timeout: what hangs is passed over, before and while it is waited for', async () => {
+  test('--skip-wait-for-delete-timeout skips terminating pods, before and during the wait', async () => {
     const rules = { ...RULES, skipWaitForDeleteSeconds: 3 };
     const old = { name: 'old', deletionTimestamp: '2025-12-31T23:00:00Z' };
     const cluster = fakeDrainCluster({ pods: { a: [old, { name: 'p' }] }, options: { rules } });
@@ -166,7 +166,7 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0']);
   });
 
-  test('what came after the plan goes, too; what may not go is touched by nobody, and the node is not drained', async () => {
+  test('evicts pods that came after the plan, keeps those it must not evict, and fails the node then', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
     const { ended } = cluster.begin(() =>
       cluster.pods.set('a', [
@@ -186,7 +186,7 @@ describe('one node', () => {
     );
   });
 
-  test('a pod that took the place of a listed one before the node was closed goes, too', async () => {
+  test('evicts a pod that replaced a listed one before the cordon', async () => {
     const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'db-0' }] },
       answers: { 'db-0': [{ kind: 'changed' }, GONE] },
@@ -199,14 +199,14 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict db-0 @0', 'evict db-0 @1']);
   });
 
-  test('Ctrl-C before the first look: nobody knows what came after the plan, and the node is not drained', async () => {
+  test('Ctrl-C before the first list fails the node, as later pods are unknown', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] }, stopAtRemoval: 1 });
     const { ended } = cluster.begin();
     await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a under way 1/1']);
   });
 
-  test('what came after the plan is found also where the others are gone already', async () => {
+  test('finds pods that came after the plan when the others are gone already', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
     const { ended } = cluster.begin(() => cluster.pods.set('a', [makePod({ name: 'late' })]));
     await flushPromises();
@@ -216,7 +216,7 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict late @0']);
   });
 
-  test('what comes back although the node is closed is evicted once more at most', async () => {
+  test('evicts a pod that returns to the cordoned node once more at most', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p-1' }] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -228,7 +228,7 @@ describe('one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p-1 @0', 'evict p-2 @1']);
   });
 
-  test('a DaemonSet that could not be read is read again for the next node', async () => {
+  test('reads a DaemonSet again for the next node after a failed read', async () => {
     const agent = { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } };
     const cluster = fakeDrainCluster({
       nodes: [{ name: 'a' }, { name: 'b' }],
@@ -240,14 +240,14 @@ describe('one node', () => {
     assert.equal(cluster.reported.at(-2), 'error: unable to drain node "a": no answer');
   });
 
-  test('the signal: what is not sent yet is not sent any more', async () => {
+  test('sends no further eviction after the signal', async () => {
     const pods = { a: Array.from({ length: 40 }, (_, index) => ({ name: `p${index}` })) };
     const cluster = fakeDrainCluster({ pods, stopAtRemoval: 3 });
     assert.deepEqual(states(await cluster.begin().ended), ['a under way 0/40']);
     assert.equal(cluster.removals.length, 3);
   });
 
-  test('--dry-run=server: nothing that would wait is waited for', async () => {
+  test('--dry-run=server does not wait', async () => {
     const later = { deletionTimestamp: '2026-01-01T00:00:00Z' };
     const cluster = fakeDrainCluster({
       dryRun: 'server',
@@ -272,7 +272,7 @@ describe('one node', () => {
     );
   });
 
-  test('flags go with the request; what is gone is seen without the selector, as labels may change', async () => {
+  test('sends the flags; checks for gone pods without the selector, as labels may change', async () => {
     const options = { disableEviction: true, gracePeriodSeconds: 0, podSelector: 'app=x' };
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, options });
     const { ended } = cluster.begin();

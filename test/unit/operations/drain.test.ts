@@ -6,8 +6,8 @@ import { type DrainDeps, type DrainOptions, planDrain } from '../../../src/opera
 import { flushPromises } from '../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, RULES, states } from './fake-drain-cluster.ts';
 
-describe('the plan', () => {
-  test('refuses before anything is written, with all that stands in the way', async () => {
+describe('planning', () => {
+  test('refuses before any write, with all obstacles', async () => {
     const bare = { controller: undefined } as unknown as Partial<DrainPod>;
     const { plan, log } = fakeDrainCluster({
       nodes: [{ name: 'a' }, { name: 'b' }],
@@ -29,7 +29,7 @@ describe('the plan', () => {
     assert.deepEqual(log, []);
   });
 
-  test('asks for a DaemonSet once, however many pods it has', async () => {
+  test('reads a DaemonSet once for all its pods', async () => {
     const agent = { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } };
     const { plan, log } = fakeDrainCluster({
       nodes: [{ name: 'a' }, { name: 'b' }],
@@ -45,18 +45,18 @@ describe('the plan', () => {
     assert.deepEqual(log, ['daemonset ns/agent']);
   });
 
-  test('a pool that does not exist', async () => {
+  test('reports a pool that does not exist', async () => {
     const deps = { cluster: { listPools: async () => [], listNodes: async () => [] } } as unknown as DrainDeps;
     const message = 'nodepool "worker" not found';
     await assert.rejects(() => planDrain('worker', { rules: RULES, podSelector: undefined }, deps), { message });
   });
 });
 
-describe('the pool', () => {
+describe('draining a pool', () => {
   const three = [{ name: 'c' }, { name: 'a' }, { name: 'b' }];
   const pods = { a: [{ name: 'pa' }], b: [{ name: 'pb' }], c: [{ name: 'pc' }] };
 
-  test('all are cordoned first, then it is one after the other, by name', async () => {
+  test('cordons all nodes first, then drains them one by one, by name', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -69,7 +69,7 @@ describe('the pool', () => {
     assert.deepEqual(states(await ended), ['a drained 1/1', 'b drained 1/1', 'c drained 1/1']);
   });
 
-  test('--parallel: so many at a time', async () => {
+  test('--parallel drains so many nodes at a time', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods, options: { pace: { kind: 'parallel', nodes: 2 } } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -79,7 +79,7 @@ describe('the pool', () => {
     assert.equal((await ended).length, 3);
   });
 
-  test('--max-unavailable: a node that is down goes first and takes a place', async () => {
+  test('--max-unavailable drains an unavailable node first, and counts it', async () => {
     const nodes = [{ name: 'a' }, { name: 'b' }, { name: 'c', ready: false }];
     const cluster = fakeDrainCluster({ nodes, pods, options: { pace: { kind: 'max unavailable', nodes: 1 } } });
     const { ended } = cluster.begin();
@@ -90,7 +90,7 @@ describe('the pool', () => {
     assert.deepEqual(states(await ended), ['c drained 1/1', 'a drained 1/1', 'b drained 1/1']);
   });
 
-  test('one that fails does not stop the others', async () => {
+  test('a failed node does not stop the others', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods, answers: { pa: [BUDGET] }, options: { timeoutMs: 3000 } });
     const { ended } = cluster.begin();
     cluster.removePods('pb', 'pc');
@@ -98,7 +98,7 @@ describe('the pool', () => {
     assert.deepEqual(states(await ended), ['a failed 0/1 held', 'b drained 0/0', 'c drained 0/0']);
   });
 
-  test('with --max-unavailable its place is lost, and who finds none is not begun', async () => {
+  test('--max-unavailable counts a failed node, and does not begin nodes beyond the limit', async () => {
     const options: Partial<DrainOptions> = { timeoutMs: 3000, pace: { kind: 'max unavailable', nodes: 1 } };
     const cluster = fakeDrainCluster({ nodes: three, pods, answers: { pa: [BUDGET] }, options });
     const { ended } = cluster.begin();
@@ -106,7 +106,7 @@ describe('the pool', () => {
     assert.deepEqual(states(await ended), ['a failed 0/1 held', 'b not begun 0/1', 'c not begun 0/1']);
   });
 
-  test('run again: what is closed and empty costs no request', async () => {
+  test('sends no request for cordoned and empty nodes when run again', async () => {
     const nodes = [{ name: 'a', unschedulable: true }, { name: 'b', unschedulable: true }, { name: 'c' }];
     const cluster = fakeDrainCluster({ nodes, pods: { b: [{ name: 'pb' }] }, answers: { pb: [GONE] } });
     const ended = await cluster.begin().ended;
@@ -115,7 +115,7 @@ describe('the pool', () => {
     assert.equal(cluster.log.filter(line => line.startsWith('patch')).length, 1);
   });
 
-  test('a node that is gone is done with', async () => {
+  test('takes a deleted node for drained', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods });
     const { ended } = cluster.begin(() => cluster.nodes.delete('b'));
     cluster.removePods('pa', 'pc');
@@ -125,7 +125,7 @@ describe('the pool', () => {
     assert.ok(!cluster.lists.includes('b'));
   });
 
-  test('the signal ends it where it is: nobody is asked any more, and all is told', async () => {
+  test('the signal ends all drains without further evictions, and everything is reported', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods: { ...pods, b: [{ name: 'pb' }, { name: 'pb2' }] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -141,7 +141,7 @@ describe('the pool', () => {
     assert.equal(cluster.clock.pending, 0);
   });
 
-  test('the signal while nodes are cordoned: no more of them are', async () => {
+  test('cordons no further node after the signal', async () => {
     const nodes = Array.from({ length: 40 }, (_, index) => ({ name: `n${index + 10}` }));
     const cluster = fakeDrainCluster({ nodes, pods: { n10: [{ name: 'p' }] }, stopAtPatch: true });
     const drains = await cluster.begin().ended;
@@ -157,7 +157,7 @@ describe('the pool', () => {
     assert.deepEqual(cluster.reported.slice(3, 5), ['evicting pod ns/pa', 'node/a drained']);
   });
 
-  test('--dry-run=server asks once, and tells what would wait', async () => {
+  test('--dry-run=server sends each eviction once, and reports what would wait', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods, dryRun: 'server', answers: { pb: [BUDGET] } });
     const ended = await cluster.begin().ended;
     assert.deepEqual(states(ended), ['a drained 1/1', 'b drained 0/1 held', 'c drained 1/1']);

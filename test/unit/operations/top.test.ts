@@ -19,7 +19,7 @@ function said({ figures }: Tally, resource: string): string {
 const names = (rows: readonly { pool: string | undefined }[]) => rows.map(({ pool }) => pool ?? '<none>').join(' ');
 
 describe('sums', () => {
-  test('of each pool, of nodes of no pool, and of all', async () => {
+  test('sums each pool, nodes without pool, and all', async () => {
     const { pools, total, nodes } = await topOf(topCluster());
     assert.equal(names(pools), 'empty gpu worker <none>');
     const [empty, gpu, worker, rest] = pools.map(({ tally }) => tally);
@@ -37,7 +37,7 @@ describe('sums', () => {
     assert.deepEqual(nodes, []);
   });
 
-  test('without pods only what is allocatable is known, and pods are not asked for', async () => {
+  test('without pods knows only allocatable, and does not read pods', async () => {
     const deps = depsOf(topCluster());
     const never = () => Promise.reject(new Error('asked'));
     const found = await top({ ...PLAIN, pods: false }, { ...deps, pods: { demand: never }, nodeUsage: never });
@@ -45,7 +45,7 @@ describe('sums', () => {
     assert.equal(found.usage, undefined);
   });
 
-  test('each node, by pool and name; they add up to the same', async () => {
+  test('lists nodes by pool and name, with the same total', async () => {
     const { nodes, total } = await topOf(topCluster(), { nodes: true });
     assert.equal(
       nodes.map(({ node, pool }) => `${pool ?? '<none>'}/${node.name}`).join(' '),
@@ -61,7 +61,7 @@ describe('sums', () => {
     assert.equal(said(total, 'cpu'), said((await topOf(topCluster())).total, 'cpu'));
   });
 
-  test('usage: of the nodes that are measured', async () => {
+  test('sums usage of measured nodes', async () => {
     const byNode = new Map([
       ['w1', { cpu: '123456789n', memory: '500Mi' }],
       ['w2', { cpu: '1' }],
@@ -75,7 +75,7 @@ describe('sums', () => {
     assert.equal(nodes.map(({ tally }) => said(tally, 'cpu').split(' ')[3]).join(' '), '- - 123456789n 1 - -');
   });
 
-  test('a quantity that is none counts as nothing and is told', async () => {
+  test('counts an invalid quantity as nothing, and warns', async () => {
     const cluster = topCluster({ demand: {} });
     const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi', 'not/shown': '1e99999' } });
     const nodes = [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })];
@@ -87,15 +87,15 @@ describe('sums', () => {
     }
   });
 
-  test('without pods nodes added up at once are as many as one by one', async () => {
+  test('without pods gives the same sums for pools and single nodes', async () => {
     const [atOnce, oneByOne] = [false, true].map(nodes => topOf(topCluster(), { pods: false, nodes }));
     assert.deepEqual((await atOnce)?.total, (await oneByOne)?.total);
     assert.deepEqual((await atOnce)?.pools, (await oneByOne)?.pools);
   });
 });
 
-describe('what is chosen', () => {
-  test('pools by name: in their order, and no nodes of no pool', async () => {
+describe('choosing pools and resources', () => {
+  test('pools by name, in the given order, without nodes of no pool', async () => {
     const { pools, total } = await topOf(topCluster(), { names: ['worker', 'gpu', 'worker'] });
     assert.equal(names(pools), 'gpu worker');
     assert.equal(total.nodes, 5);
@@ -107,12 +107,12 @@ describe('what is chosen', () => {
     await assert.rejects(topOf(topCluster(), { selector: 'a=b', names: ['gpu'] }), /names and -l exclude each other/);
   });
 
-  test('a pool that is not there', async () => {
+  test('reports a pool that does not exist', async () => {
     const problem = topOf(topCluster(), { names: ['gpu', 'gqu'] });
     await assert.rejects(problem, (error: NodepoolError) => error.message === 'nodepool "gqu" not found');
   });
 
-  test('resources: the usual, all there are any of, or those that are named', async () => {
+  test('resources: default, all that exist, or named', async () => {
     const cluster = topCluster();
     const resources = async (choice: readonly string[] | 'all' | 'usual') =>
       (await topOf(cluster, { resources: choice })).resources.join(' ');
@@ -137,7 +137,7 @@ describe('what is chosen', () => {
     assert.equal(await resources(['hugepages-1Gi', 'cpu', 'cpu']), 'hugepages-1Gi cpu');
   });
 
-  test('all: 128 at most, those that most nodes have; the others are counted, and shown by name', async () => {
+  test('`all` is at most 128, those that most nodes have; others are counted, and shown when named', async () => {
     const cluster = topCluster();
     const invented = (of: string, many: number) =>
       Object.fromEntries(Array.from({ length: many }, (_, at) => [`a.example.com/gpu-${of}-${at}`, '1']));
@@ -162,7 +162,7 @@ describe('what is chosen', () => {
     assert.deepEqual([resources.length, warnings], [201, []]);
   });
 
-  test('a resource that nobody knows is nothing, with a word about it', async () => {
+  test('shows an unknown resource as 0, with a warning', async () => {
     for (const pods of [true, false]) {
       const resources = ['nvidia.com/gpus', 'constructor', 'nvidia.com/gpu'];
       const { total, warnings } = await topOf(topCluster(), { resources, pods });
@@ -176,13 +176,13 @@ describe('what is chosen', () => {
   });
 });
 
-describe('order', () => {
+describe('sorting', () => {
   async function sorted(key: string, options: { nodes?: boolean; pods?: boolean } = {}): Promise<string> {
     const { pools, nodes } = await topOf(topCluster(), { ...options, sortBy: key });
     return options.nodes ? nodes.map(({ node }) => node.name).join(' ') : names(pools);
   }
 
-  test('by name, by nodes, by figures: the most first, the unknown last', async () => {
+  test('sorts by name, by nodes and by figures: largest first, unknown last', async () => {
     assert.equal(await sorted('name'), 'empty gpu worker <none>');
     assert.equal(await sorted('nodes'), 'worker gpu <none> empty');
     assert.equal(await sorted('cpu'), 'worker gpu <none> empty');
@@ -195,7 +195,7 @@ describe('order', () => {
     assert.equal(await sorted('memory', { pods: false }), 'gpu worker <none> empty');
   });
 
-  test('what is no key', async () => {
+  test('refuses an unknown key', async () => {
     const refused = (key: string, message: RegExp, pods = true) =>
       assert.throws(
         () => parseSortKey(key, ['cpu', 'nvidia.com/gpu'], pods),
@@ -210,14 +210,14 @@ describe('order', () => {
   });
 });
 
-test('a pool that is not there is told before all pods are read', { timeout: 10_000 }, async () => {
+test('reports a missing pool before it has read all pods', { timeout: 10_000 }, async () => {
   const deps = depsOf(topCluster());
   const endless = { demand: () => new Promise<never>(() => {}) };
   const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, pods: endless });
   await assert.rejects(found, { message: 'nodepool "gqu" not found' });
 });
 
-test('a key that is none anywhere is told before anything is read', async () => {
+test('refuses an unknown sort key before any read', async () => {
   const refused = (options: Partial<TopOptions>, message: RegExp) =>
     assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), { message });
   await refused({ sortBy: 'cpuu' }, /^--sort-by: "cpuu" is not shown; did you mean "cpu"\?$/);
@@ -229,7 +229,7 @@ test('a key that is none anywhere is told before anything is read', async () => 
   await read({ sortBy: 'example.com/fuse', resources: 'all' });
 });
 
-test('a hundred thousand pods that cannot be read', async () => {
+test('warns once of a hundred thousand unreadable pods', async () => {
   const { pods, ...deps } = depsOf(topCluster());
   const problems = Array.from({ length: 200_000 }, (_, index) => `pod ${index}`);
   const demand = async () => ({ ...(await pods.demand()), problems });
@@ -237,7 +237,7 @@ test('a hundred thousand pods that cannot be read', async () => {
   assert.equal(warnings.length, problems.length);
 });
 
-test('usage is waited for 5 s longer than for the rest, and no more', async () => {
+test('waits for usage 5 s longer than for the rest', async () => {
   const clock = new FakeClock();
   const deps = depsOf(topCluster());
   let asked: AbortSignal | undefined;

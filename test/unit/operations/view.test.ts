@@ -67,7 +67,7 @@ async function started() {
   return fixture;
 }
 
-test('it starts when pools and nodes are there; events may come later, and those of others never', async () => {
+test('starts when pools and nodes are listed; events may come later, without those of other objects', async () => {
   const { live, events, news } = await started();
   assert.deepEqual(
     live.clusterState.members('p').map(({ name }) => name),
@@ -84,7 +84,7 @@ test('it starts when pools and nodes are there; events may come later, and those
   assert.ok(news() > (before[0] ?? 0) && live.version() > (before[1] ?? 0));
 });
 
-test('what changes is in the clusterState, and is news; a heartbeat is none', async () => {
+test('applies changes to the cluster state and reports them, but no heartbeats', async () => {
   const { live, nodes, news } = await started();
   const before = news();
   nodes.watches[1]?.send(modified('a', 5));
@@ -101,7 +101,7 @@ test('what changes is in the clusterState, and is news; a heartbeat is none', as
   assert.equal(news() - before, 2);
 });
 
-test('a broken watch is an outage, with the time of the last sign of life, until the server agrees to the next', async () => {
+test('shows a broken watch as an outage since the last data, until the next watch is accepted', async () => {
   const { live, nodes, clock, news } = await started();
   await clock.advance(5_000);
   nodes.watches[1]?.send(modified('a', 5));
@@ -118,7 +118,7 @@ test('a broken watch is an outage, with the time of the last sign of life, until
   assert.deepEqual(live.outages(), []);
 });
 
-test('etcd restored from a backup: what it shows goes back, and is followed from there', async () => {
+test('goes back to the restored state of etcd, and follows it', async () => {
   const { live, nodes, clock } = await started();
   const versions = () =>
     [...live.clusterState.nodes()].map(({ name, resourceVersion }) => `${name}@${resourceVersion}`).sort();
@@ -134,7 +134,7 @@ test('etcd restored from a backup: what it shows goes back, and is followed from
   assert.equal(live.clusterState.members('p').length, 2);
 });
 
-test('a watch that ends as it should, and an expired version, are no outages', async () => {
+test('takes neither a regular end nor an expired resourceVersion for an outage', async () => {
   const { live, nodes, pools } = await started();
   nodes.watches[1]?.send(modified('a', 5));
   nodes.watches[1]?.end(ENDED);
@@ -143,7 +143,7 @@ test('a watch that ends as it should, and an expired version, are no outages', a
   assert.deepEqual(live.outages(), []);
 });
 
-test('without permission for nodes it does not start; without permission for events it does, and says so', async () => {
+test('fails without permission for nodes; starts without permission for events, and says so', async () => {
   const refusing = start();
   await flushPromises();
   refusing.nodes.watches[0]?.end(refused(403));

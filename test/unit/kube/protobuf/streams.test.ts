@@ -23,7 +23,7 @@ describe('reading a list', () => {
   const long = node('long', [], { 3: encode({ 3: 'x'.repeat(5_000) }) });
   const body = nodeList([node('a'), long, node('c')], 'token');
 
-  test('is the same however it is cut', () => {
+  test('gives the same result for any chunk boundaries', () => {
     for (const size of [1, 2, 3, 7, 100, 4_096, body.length]) {
       const { names, end } = readList(pieces(body, size));
       assert.deepEqual(names, ['a', 'long', 'c'], `pieces of ${size}`);
@@ -87,7 +87,7 @@ describe('reading a watch', () => {
     return got;
   };
 
-  test('is the same however it is cut', async () => {
+  test('gives the same result for any chunk boundaries', async () => {
     const body = Buffer.concat(frames);
     for (const size of [1, 3, 5, 64, body.length]) {
       assert.deepEqual(
