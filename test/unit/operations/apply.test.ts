@@ -303,7 +303,7 @@ const OUTCOME: PoolOutcome = {
   warnings: [],
 };
 
-test('of another pool it is told what is wrong with it', () => {
+test('reports what is wrong with another pool', () => {
   const told = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
     notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
   const run = 'run `kubectl nodepool reconcile a`';

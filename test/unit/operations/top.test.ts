@@ -229,7 +229,7 @@ test('refuses an unknown sort key before any read', async () => {
   await read({ sortBy: 'example.com/fuse', resources: 'all' });
 });
 
-test('warns once of a hundred thousand unreadable pods', async () => {
+test('warns of each of 200,000 unreadable pods', async () => {
   const { pods, ...deps } = depsOf(topCluster());
   const problems = Array.from({ length: 200_000 }, (_, index) => `pod ${index}`);
   const demand = async () => ({ ...(await pods.demand()), problems });

@@ -74,7 +74,7 @@ function after(step: Step, before: Node): Node {
 }
 
 property(
-  'once a plan is applied there is nothing more to plan, and the node has what the pool wants',
+  'an applied plan leaves nothing to plan, and the node has what the pool wants',
   fc.property(node, steps(), pool(), (fresh, before, owner) => {
     const last = applied(
       before.reduce<Node>((one, step) => after(step, one), fresh),
@@ -90,7 +90,7 @@ property(
 );
 
 property(
-  'what no pool sets is never touched',
+  'a plan keeps what no pool sets',
   fc.property(node, steps(fc.constant('Ignore')), (fresh, all) => {
     const untouched = foreignOf(fresh);
     all.reduce<Node>((one, step) => {
@@ -104,7 +104,7 @@ property(
 );
 
 property(
-  'a node that is released has what it had before, through however many pools',
+  'a released node has what it had before, after any number of pools',
   fc.property(node, fc.array(pool(), { minLength: 1, maxLength: 4 }), (fresh, owners) => {
     const last = owners.reduce<Node>((one, owner) => applied(one, owner), fresh);
     const released = applied(last, undefined);
@@ -115,7 +115,7 @@ property(
 );
 
 property(
-  'of what others write to a member nothing is lost but what the pool wants there',
+  'a plan keeps what others write to a member, except what the pool sets',
   fc.property(node, pool(fc.constant('Ignore')), labelsOf(OWN), (fresh, owner, theirs) => {
     const member = applied(fresh, owner);
     const changed = { ...member, labels: { ...member.labels, ...theirs } };

@@ -9,15 +9,11 @@ const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES, NODEPOOL_FUZZ_PATH } = process.
 const seed = Number(NODEPOOL_FUZZ_SEED ?? 1);
 
 /** @param runs examples in `npm test`; `npm run fuzz` tries many times as many */
-export function property(
-  name: string,
-  ownership: fc.IProperty<unknown> | fc.IAsyncProperty<unknown>,
-  runs = 100,
-): void {
+export function property(name: string, checked: fc.IProperty<unknown> | fc.IAsyncProperty<unknown>, runs = 100): void {
   test(name, async () => {
     const numRuns = runs * Number(NODEPOOL_FUZZ_TIMES ?? 1);
     const path = NODEPOOL_FUZZ_PATH === undefined ? {} : { path: NODEPOOL_FUZZ_PATH };
-    const found = await fc.check(ownership as fc.IAsyncProperty<unknown>, { seed, numRuns, ...path });
+    const found = await fc.check(checked as fc.IAsyncProperty<unknown>, { seed, numRuns, ...path });
     if (!found.failed) return;
     const again = `npm run fuzz -- --seed ${seed} --path ${found.counterexamplePath} --property ${JSON.stringify(name)}`;
     throw new Error(`${fc.defaultReportMessage(found)}\n\nrepeat it: ${again}`, { cause: found.errorInstance });

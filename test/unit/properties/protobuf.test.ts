@@ -82,7 +82,7 @@ function jsonOf({ metadata: { name, uid, labels, record }, unschedulable, taints
 const json = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
 
 property(
-  'a node is what JSON has of it',
+  'reads a node in protobuf as in JSON',
   fc.property(node, model => {
     assert.deepEqual(json(decodeNode(bytesOf(model))), jsonOf(model));
   }),
@@ -91,7 +91,7 @@ property(
 const chunked = (bytes: Buffer, cuts: readonly number[]) => Readable.from(cutAt(bytes, cuts)) as IncomingMessage;
 
 property(
-  'a list is the same wherever it is cut',
+  'reads a list for any chunk boundaries',
   fc.property(fc.array(node, { maxLength: 4 }), places, (models, cuts) => {
     const items: unknown[] = [];
     const reader = new ListReader({ onItem: raw => items.push(json(decodeNode(raw))) });
@@ -102,7 +102,7 @@ property(
 );
 
 property(
-  'a watch is the same wherever it is cut, in protobuf and in JSON',
+  'reads a watch for any chunk boundaries, in protobuf and JSON',
   fc.asyncProperty(fc.array(node, { maxLength: 4 }), places, async (models, cuts) => {
     const events: unknown[] = [];
     const frames = models.map(model => frame('ADDED', envelope('Node', bytesOf(model))));
@@ -151,7 +151,7 @@ function isTold(error: unknown): void {
 }
 
 property(
-  'any bytes are an object, or an error that is told',
+  'reads any bytes as an object, or throws an Error',
   fc.property(bytes, places, (raw, cuts) => {
     for (const decode of DECODERS) {
       try {
@@ -174,7 +174,7 @@ property(
 );
 
 property(
-  'any bytes are a watch, or an error that is told',
+  'reads any bytes as a watch, or throws an Error',
   fc.asyncProperty(bytes, places, async (raw, cuts) => {
     for (const body of [
       Buffer.from(raw),

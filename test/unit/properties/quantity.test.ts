@@ -55,14 +55,14 @@ function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
 const worthOf = ({ unscaled, exponent }: Quantity) => unscaled * 10n ** BigInt(exponent + 9);
 
 property(
-  'a quantity is worth what its text says',
+  'parses a quantity to the value of its text',
   fc.property(written, one => {
     assert.equal(worthOf(parseQuantity(textOf(one))), nanosOf(one));
   }),
 );
 
 property(
-  'what is written is read as the same, and written as before',
+  'reads a formatted quantity as the same value, and formats it the same',
   fc.property(written, one => {
     const text = formatQuantity(parseQuantity(textOf(one)));
     assert.equal(worthOf(parseQuantity(text)), nanosOf(one));
@@ -71,7 +71,7 @@ property(
 );
 
 property(
-  'sums and comparisons are exact',
+  'sums and compares exactly',
   fc.property(fc.array(written, { minLength: 1, maxLength: 8 }), terms => {
     const expected = terms.map(nanosOf).reduce((a, b) => a + b);
     assert.equal(worthOf(terms.map(textOf).map(parseQuantity).reduce(addQuantities)), expected);
@@ -97,7 +97,7 @@ const shuffled = fc
   .chain(terms => fc.tuple(fc.constant(terms), fc.shuffledSubarray(terms, { minLength: terms.length })));
 
 property(
-  'what nodes have together is written alike in whatever order they are read',
+  'formats the sum of nodes the same in any order',
   fc.property(shuffled, ([terms, others]) => {
     const nodes = (texts: string[]) => texts.map((x, at) => aNode({ name: `n${at}`, allocatable: { x } }));
     const statusOf = (texts: string[]) =>
@@ -134,7 +134,7 @@ const anyText = fc.oneof(
 );
 
 property(
-  'any text is a quantity or a QuantityError',
+  'parses any text as a quantity, or throws a QuantityError',
   fc.property(anyText, text => {
     throwsOnly([QuantityError], () => formatQuantity(parseQuantity(text)));
     throwsOnly([QuantityError], () => sumQuantities([text, '1Ki', text]));

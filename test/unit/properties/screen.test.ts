@@ -14,7 +14,7 @@ const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\
 const BUT_LINES = /[\n\t]/g;
 
 property(
-  'no line has a character that a terminal obeys, and what is safe stays',
+  'escapes control characters in any line, and keeps safe text',
   fc.property(hostileText, text => {
     const line = sanitizeLine(text);
     assert.doesNotMatch(line, UNSAFE);
@@ -52,7 +52,7 @@ const rows = fc
   );
 
 property(
-  'CSV is read back as the same cells, with what is unsafe escaped',
+  'CSV reads back as the same cells, with unsafe characters escaped',
   fc.property(rows, cells => {
     const read = readCsv(renderCsv(cells));
     assert.equal(read.length, cells.length);
@@ -67,7 +67,7 @@ property(
 );
 
 property(
-  'a table has a line for each row, and nothing that a terminal obeys',
+  'a table has one line per row, and no control characters',
   fc.property(rows, cells => {
     const columns = (cells[0] ?? []).map((_, index) => `COLUMN${index}`);
     const grow = growingTable(columns);
@@ -80,7 +80,7 @@ property(
 );
 
 property(
-  'what is fitted is never wider than its room',
+  'fits any text into its width',
   fc.property(hostileText, fc.integer({ min: 1, max: 30 }), (text, width) => {
     const line = sanitizeLine(text);
     assert.ok(widthOf(cut(line, width)) <= width);
@@ -93,7 +93,7 @@ property(
 );
 
 property(
-  'what is cut at bytes has no more of them, and begins the text',
+  'cuts any text to at most the bytes, as a prefix of the text',
   fc.property(hostileText, fc.integer({ min: 3, max: 60 }), (text, limit) => {
     const whole = text.toWellFormed();
     assert.ok(Buffer.byteLength(cutBytes(whole, limit)) <= limit);

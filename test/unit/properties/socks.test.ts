@@ -36,7 +36,7 @@ const host = fc.oneof(
 );
 
 property(
-  'whatever a proxy answers is a connection or an Error',
+  'any response of a proxy gives a connection or an Error',
   fc.asyncProperty(fc.uint8Array({ maxLength: 40 }), login, host, port, async (answer, who, name, number) => {
     const { socket, reader, used } = answering(Uint8Array.from([5, answer[0] ?? 0, ...answer]));
     await socksConnect(socket, reader, who, { host: name, port: number }).catch((error: unknown) => {
@@ -62,7 +62,7 @@ function requested(bytes: Buffer): { host: string; port: number } {
 }
 
 property(
-  'a proxy is asked for the host and the port that are meant, or not at all',
+  'requests the given host and port from a proxy, or nothing',
   fc.asyncProperty(host, port, async (name, number) => {
     const { socket, reader, written } = answering(Uint8Array.from([5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
     try {
@@ -78,7 +78,7 @@ property(
 );
 
 property(
-  'a head is read up to its end wherever it is cut, and what follows stays',
+  'reads a response head for any chunk boundaries, and keeps what follows',
   fc.asyncProperty(
     fc.uint8Array({ maxLength: 60 }),
     fc.uint8Array({ maxLength: 60 }),

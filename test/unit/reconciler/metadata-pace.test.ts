@@ -27,7 +27,7 @@ function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async
 const SAYS =
   /^finalizer \S+ of nodepool worker was written 10 times within a minute, which is the limit: something else keeps removing it$/;
 
-test('a finalizer that is removed again and again: ten writes, then one a minute, and an error that stays until it stays', async () => {
+test('writes a repeatedly removed finalizer ten times, then once a minute, and fails until it stays', async () => {
   const { clock, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
@@ -50,7 +50,7 @@ test('a finalizer that is removed again and again: ten writes, then one a minute
   assert.equal(writes(), 21);
 });
 
-test('a field manager that is known is named, and one that cannot be read is not missed', async () => {
+test('names a known field manager, and works without one that cannot be read', async () => {
   const known = fakeCluster(async () => 'rival');
   for (let nth = 0; nth < 10; nth++) await known.add();
   await assert.rejects(known.add(), /something else \(field manager rival\) keeps removing it$/);
@@ -66,7 +66,7 @@ test('a field manager that is known is named, and one that cannot be read is not
   await assert.rejects(broken.add(), TypeError);
 });
 
-test('the end of a pool is not held back', async () => {
+test('does not delay the deletion of a pool', async () => {
   const { deps, bare, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   const metadata = { ...bare.metadata, finalizers: [FINALIZER], deletionTimestamp: '2026-01-01T00:00:00Z' };

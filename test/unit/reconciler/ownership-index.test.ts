@@ -39,7 +39,7 @@ const left = aNode({ name: 'left', labels: role('b'), record: recordOf({ pool: '
 const orphan = aNode({ name: 'orphan', record: recordOf({ pool: 'gone' }) });
 const free = aNode({ name: 'free' });
 
-test('a node concerns its owner, the pools that lost it, and the holder of its record, each once', () => {
+test('relates a node to its owner, the pools that lost it, and the pool in its record, each once', () => {
   const { ownerships, concerned, poolNames } = createIndex([pool('a'), pool('b')], member, shared, left, orphan, free);
   assert.deepEqual(ownerships.poolsOf('member'), ['a']);
   assert.deepEqual(ownerships.poolsOf('shared'), ['a', 'b']);
@@ -53,7 +53,7 @@ test('a node concerns its owner, the pools that lost it, and the holder of its r
   assert.deepEqual(concerned('nobody'), []);
 });
 
-test('only the ownerships that are wanted are selected', () => {
+test('selects only matching ownerships', () => {
   const { ownerships } = createIndex([pool('a'), pool('b')], member, shared, left);
   assert.deepEqual(names(ownerships.select('b', ({ owner }) => owner === 'b')), ['left']);
   assert.deepEqual(names(ownerships.select('b', ({ conflicting }) => conflicting.includes('b'))), ['shared']);
@@ -75,7 +75,7 @@ test('neighbours are the pools that share a node, and the pool itself', () => {
   assert.deepEqual([...ownerships.neighbours('nobody')], ['nobody']);
 });
 
-test('a node that changes is counted where it is now, and nowhere else', () => {
+test('moves a changed node to its new pools only', () => {
   const { ownerships, set, remove, concerned, poolNames } = createIndex([pool('a'), pool('b')], member);
   assert.deepEqual(concerned('a'), ['member']);
   set({ ...member, labels: role('b') });
@@ -90,7 +90,7 @@ test('a node that changes is counted where it is now, and nowhere else', () => {
   assert.deepEqual(poolNames(), []);
 });
 
-test('when the pools change, every node is claimed anew; until then ownerships are the same objects', () => {
+test('computes ownership again after pools change; until then returns the same objects', () => {
   const { ownerships, setPools, concerned, poolNames } = createIndex([pool('a')], member, shared);
   const before = ownerships.get('shared');
   assert.equal(ownerships.get('shared'), before);
@@ -101,7 +101,7 @@ test('when the pools change, every node is claimed anew; until then ownerships a
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['shared'], ['b']]);
 });
 
-test('a node that comes or goes while the pools have changed is claimed once they are looked at', () => {
+test('computes the ownership of a node that changes between a pool change and the next read', () => {
   const { ownerships, set, remove, setPools, concerned } = createIndex([pool('a')], member);
   assert.deepEqual(concerned('a'), ['member']);
   setPools(pool('a'), pool('b'));
@@ -111,7 +111,7 @@ test('a node that comes or goes while the pools have changed is claimed once the
   assert.deepEqual(concerned('a'), ['left']);
 });
 
-test('a node that is not there any more is not selected, though nobody has said so yet', () => {
+test('does not select a deleted node before its delete event', () => {
   const nodes = new Map([member, shared].map(node => [node.name, node]));
   const ownerships = new OwnershipIndex(new Map([['a', pool('a')]]), nodes);
   assert.equal(ownerships.get('member')?.owner, 'a');

@@ -36,7 +36,7 @@ function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
   return { ...pool, status, metadata: { ...pool.metadata, resourceVersion } };
 }
 
-test('a status of its own enqueues nothing, whether its answer or the cache is first: a failure in new words would spin', async () => {
+test('its own status write enqueues nothing, whether response or event comes first', async () => {
   let failures = 0;
   for (const first of ['answer', 'cache'] as const) {
     const { state, told, reconciler } = create(
@@ -62,7 +62,7 @@ test('a status of its own enqueues nothing, whether its answer or the cache is f
   }
 });
 
-test('a record of a pool that is not known yet: the pool is asked for before its node is let go', async () => {
+test('reads an unknown pool in a record before it releases the node', async () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const node = aNode({ name: 'a', labels: { ...ROLE, tier: 'gold' }, record });
   const pool = aPool({ labels: { tier: 'gold' } }, METADATA);
@@ -75,7 +75,7 @@ test('a record of a pool that is not known yet: the pool is asked for before its
   assert.equal(state.pool('worker')?.status?.nodeCount, 1);
 });
 
-test('a pool that is really gone is asked for once, and its node is let go', async () => {
+test('reads a deleted pool once, and releases its node', async () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   let asked = 0;
   const { reconciler } = create([], [aNode({ name: 'a', labels: { tier: 'gold' }, record })], {
@@ -94,7 +94,7 @@ test('a pool that is really gone is asked for once, and its node is let go', asy
   assert.equal(asked, 1);
 });
 
-test('a status that meets another write is made anew from what is there, and gives way to a later spec’s', async () => {
+test('rebuilds a status after a conflict, and yields to the status of a later spec', async () => {
   const billed = {
     type: 'Billed',
     status: 'True',

