@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
+import { movesOf } from '../../../src/operations/apply.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
-import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
 import { applied, names, statusesIn } from './run-apply.ts';
 
@@ -19,7 +18,7 @@ const inZone = () => ({ ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a'
 const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
 const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
 
-test('pools of the intent come in its order; others that gained or lost nodes follow, by name', async () => {
+test('reconciles pools of the intent in order, then others that gained or lost nodes, by name', async () => {
   const pools = [pool('z', { tier: 'z' }), pool('y', { tier: 'y' }), pool('c', {}), pool('a', { tier: 'a' })];
   // n1 has left z for c, n2 has left y for a.
   const nodes = [
@@ -42,7 +41,7 @@ test('pools of the intent come in its order; others that gained or lost nodes fo
   ]);
 });
 
-test('a run that changes no node looks at no other pool', async () => {
+test('reads no other pool in a run that changes no node', async () => {
   const { own, others } = await applied(
     [pool('a', { tier: 'a' }), pool('b', {})],
     [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
@@ -51,12 +50,12 @@ test('a run that changes no node looks at no other pool', async () => {
   assert.deepEqual([names(own), names(others)], [['a'], []]);
 });
 
-test('a pool that lost a node to one of the intent is none of its business while the node stays', async () => {
+test('ignores a pool that lost a node to a pool of the intent while the node stays', async () => {
   const { others } = await applied([pool('a', { tier: 'a' }), younger('m')], [inZone()], { pools: ['a'] });
   assert.deepEqual(others, []);
 });
 
-test('a pool that matched a node only before its change, or does only after it, is told of it', async () => {
+test('updates a pool that matched a node only before its change, or only after it', async () => {
   const pools = [pool('a', { tier: 'a' }), pool('b', {}), younger('m')];
   const changed = (zone: string | null): Intent => ({
     pools: ['b'],
@@ -73,7 +72,7 @@ test('a pool that matched a node only before its change, or does only after it, 
   );
 });
 
-test('of another pool only the nodes of the intent are written', async () => {
+test('writes only the nodes of the intent for another pool', async () => {
   const drifted = { ...member('n2', 'a', 'a'), labels: role('a') };
   const { others, live } = await applied(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
@@ -89,7 +88,7 @@ test('of another pool only the nodes of the intent are written', async () => {
   ]);
 });
 
-test('a third pool that matches a moved node is told of it, though it neither had nor gets it', async () => {
+test('updates a third pool that matches a moved node but neither had nor gets it', async () => {
   const matching = aPool(
     { nodeSelector: { zone: 'z' } },
     { name: 'm', uid: 'uid-m', creationTimestamp: '2026-02-01T00:00:00Z' },
@@ -201,53 +200,6 @@ test('counts pods where they were read; a node without pods has none', async () 
   assert.deepEqual([await counts(new Map([['n1', 3]])), await counts()], [3, undefined]);
 });
 
-test('sets no NoExecute taint that was not confirmed, on nodes of the intent and others', async () => {
-  const strict = aPool({ taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
-  const nodes = [aNode({ name: 'n1', labels: role('b') })];
-  const refused = await applied([strict], nodes, { pools: ['b'] }, { options: { consent: new Set() } });
-  assert.match(
-    refused.own[0]?.outcome?.failures[0]?.message ?? '',
-    /would now get the taint d:NoExecute, which was not/,
-  );
-  const agreed = await applied(
-    [strict],
-    nodes,
-    { pools: ['b'] },
-    { options: { consent: new Set(['n1 d:NoExecute']) } },
-  );
-  assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
-});
-
-test('with --yes sets a NoExecute taint that became due after the plan; else refuses it', async () => {
-  const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
-  const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
-  // Somebody takes the taint off after the nodes were read.
-  const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
-    let isChanged = false;
-    return {
-      getNode: async name => {
-        const node = await getNode(name);
-        return node && { ...node, taints: [] };
-      },
-      async patchNode(...args) {
-        if (isChanged) return patchNode(...args);
-        isChanged = true;
-        return { kind: 'conflict' };
-      },
-    };
-  };
-  const run = (consent: ReadonlySet<string> | undefined) =>
-    applied([strict], [planned], { pools: ['b'] }, { port, options: { consent } });
-  const yes = await run(undefined);
-  assert.deepEqual(
-    yes.own[0]?.outcome?.moves[0]?.changes.map(({ key }) => key),
-    ['tier', 'd'],
-  );
-  const bound = await run(new Set());
-  assert.deepEqual(bound.own[0]?.outcome?.moves, []);
-  assert.match(bound.own[0]?.outcome?.failures[0]?.message ?? '', /d:NoExecute, which was not agreed to; it was not/);
-});
-
 test('reports progress, and writes nothing after an abort', async () => {
   const told: string[] = [];
   const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
@@ -288,36 +240,4 @@ test('reconciles both pools of the intent that a node moves between, in either o
     );
     assert.equal(writes.filter(write => write === 'node n1').length, 1);
   }
-});
-
-const OUTCOME: PoolOutcome = {
-  pool: 'a',
-  kind: 'reconciled',
-  status: undefined,
-  lacking: [],
-  statusWritten: false,
-  moves: [],
-  runtimeClass: { kind: 'unchanged' },
-  failures: [],
-  unwritten: 0,
-  warnings: [],
-};
-
-test('reports what is wrong with another pool', () => {
-  const told = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
-    notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
-  const run = 'run `kubectl nodepool reconcile a`';
-  const two = { failures: [{ message: 'first' }, { message: 'second' }] };
-  assert.deepEqual(told({}), []);
-  assert.deepEqual(told(undefined), []);
-  assert.deepEqual(told({ warnings: ['w', 'v'] }), ['a: w', 'a: v']);
-  assert.deepEqual(told({ failures: [{ message: 'first' }] }), [`a is not up to date: first; ${run}`]);
-  assert.deepEqual(told({ ...two, warnings: ['w'] }), ['a: w', `a is not up to date: first (and 1 more); ${run}`]);
-  const error = new NodepoolError('cluster', 'refused', undefined, { items: ['x'] });
-  assert.deepEqual(told(undefined, error), [`a is not up to date: refused x; ${run}`]);
-  assert.deepEqual(told(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
-});
-
-test('returns no moves for results without an outcome', () => {
-  assert.deepEqual(movesOf([{ pool: 'a', outcome: undefined, error: new NodepoolError('cluster', 'no') }]), []);
 });

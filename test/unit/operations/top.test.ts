@@ -3,8 +3,7 @@ import { describe, test } from 'node:test';
 import type { Figures, Tally } from '../../../src/nodepool/capacity.ts';
 import type { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
-import { type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
-import { parseSortKey } from '../../../src/operations/top-order.ts';
+import { top } from '../../../src/operations/top.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode } from '../nodepool/fixtures.ts';
 import { demandOf, depsOf, PLAIN, topCluster, topOf } from './top-cluster.ts';
@@ -176,57 +175,11 @@ describe('choosing pools and resources', () => {
   });
 });
 
-describe('sorting', () => {
-  async function sorted(key: string, options: { nodes?: boolean; pods?: boolean } = {}): Promise<string> {
-    const { pools, nodes } = await topOf(topCluster(), { ...options, sortBy: key });
-    return options.nodes ? nodes.map(({ node }) => node.name).join(' ') : names(pools);
-  }
-
-  test('sorts by name, by nodes and by figures: largest first, unknown last', async () => {
-    assert.equal(await sorted('name'), 'empty gpu worker <none>');
-    assert.equal(await sorted('nodes'), 'worker gpu <none> empty');
-    assert.equal(await sorted('cpu'), 'worker gpu <none> empty');
-    assert.equal(await sorted('cpu.percent'), 'worker gpu <none> empty');
-    assert.equal(await sorted('cpu.free'), 'gpu <none> worker empty');
-    assert.equal(await sorted('memory.requested'), 'gpu worker empty <none>');
-    assert.equal(await sorted('nvidia.com/gpu.free'), 'gpu empty worker <none>');
-    assert.equal(await sorted('cpu', { nodes: true }), 'w2 w1 g1 w3 g2 cp');
-    assert.equal(await sorted('pods.limits', { nodes: true }), 'g1 g2 w1 w2 w3 cp');
-    assert.equal(await sorted('memory', { pods: false }), 'gpu worker <none> empty');
-  });
-
-  test('refuses an unknown key', async () => {
-    const refused = (key: string, message: RegExp, pods = true) =>
-      assert.throws(
-        () => parseSortKey(key, ['cpu', 'nvidia.com/gpu'], pods),
-        (error: NodepoolError) => error.kind === 'usage' && message.test(error.message),
-      );
-    refused('cpuu', /"cpuu" is not shown; did you mean "cpu"\?/);
-    refused('memory', /"memory" is not shown$/);
-    refused('cpu.most', /"most" is no measure/);
-    refused('nvidia.com/gpu.', /"" is no measure/);
-    refused('cpu.free', /--no-pods leaves free unknown/, false);
-    refused('', /"" is not shown/);
-  });
-});
-
 test('reports a missing pool before it has read all pods', { timeout: 10_000 }, async () => {
   const deps = depsOf(topCluster());
   const endless = { demand: () => new Promise<never>(() => {}) };
   const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, pods: endless });
   await assert.rejects(found, { message: 'nodepool "gqu" not found' });
-});
-
-test('refuses an unknown sort key before any read', async () => {
-  const refused = (options: Partial<TopOptions>, message: RegExp) =>
-    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), { message });
-  await refused({ sortBy: 'cpuu' }, /^--sort-by: "cpuu" is not shown; did you mean "cpu"\?$/);
-  await refused({ sortBy: 'cpu.fre' }, /^--sort-by: "fre" is no measure$/);
-  await refused({ sortBy: 'cpu', resources: ['memory'] }, /^--sort-by: "cpu" is not shown/);
-  const read = (options: Partial<TopOptions>) =>
-    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), TypeError);
-  await read({ sortBy: 'nvidia.com/gpu.free' });
-  await read({ sortBy: 'example.com/fuse', resources: 'all' });
 });
 
 test('warns of each of 200,000 unreadable pods', async () => {
