@@ -23,9 +23,9 @@ import { UnreadableError, unreadable } from '../../../src/kube/resources/page.ts
 import { readLines } from '../../../src/kube/transport/stream.ts';
 import { RECORD_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { encode, envelope, frame, nodeList } from '../kube/protobuf/encode.ts';
-import { cutAt, places, property } from './property.ts';
+import { cutAt, places, property, unit } from './property.ts';
 
-const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 80 });
+const text = fc.string({ unit, minLength: 1, maxLength: 80 });
 const map = fc.dictionary(
   text.filter(key => key !== '__proto__'),
   text,

@@ -13,7 +13,7 @@ import {
 } from '../../../src/nodepool/quantity.ts';
 import { computeStatus } from '../../../src/nodepool/status.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
-import { property, throwsOnly, wordsOf } from './property.ts';
+import { property, throwsOnly, unit, wordsOf } from './property.ts';
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
@@ -126,7 +126,7 @@ property(
 );
 
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit }),
   wordsOf(
     ['0', '1', '9'.repeat(200), '.', '+', '-', 'e', 'E', 'i', 'K', 'Ki', 'm', '0'.repeat(300), 'e999999999999'],
     8,

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { readerOf } from '../../../src/kube/proxy/socket-reader.ts';
 import { socksConnect } from '../../../src/kube/proxy/socks.ts';
-import { cutAt, places, property } from './property.ts';
+import { cutAt, places, property, unit } from './property.ts';
 
 /** A socket that answers with these bytes and closes, and what was written to it. */
 function answering(answer: Uint8Array) {
@@ -24,8 +24,8 @@ function answering(answer: Uint8Array) {
 }
 
 const login = fc.record({
-  username: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
-  password: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+  username: fc.string({ unit, maxLength: 300, size: 'max' }),
+  password: fc.string({ unit, maxLength: 300, size: 'max' }),
 });
 const port = fc.integer({ min: 0, max: 65_535 });
 const host = fc.oneof(
