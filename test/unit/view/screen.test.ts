@@ -125,11 +125,12 @@ test('shows a lost connection with the age of the data and the reason; events sh
 });
 
 test("fills exactly the terminal's lines, and no line is too wide", () => {
+  const shown = fixture();
   for (const colored of [false, true]) {
     for (const keys of WAYS) {
       for (const columns of [1, 2, 5, 10, 17, 30, 40, 60, 79, 80, 81, 120, 250]) {
         for (const rows of [1, 2, 3, 5, 9, 10, 15, 24, 60]) {
-          const desk = new Desk(fixture(), { columns, rows }).type(...keys);
+          const desk = new Desk(shown, { columns, rows }).type(...keys);
           desk.style = makeStyle(colored);
           const lines = desk.lines().map(stripVTControlCharacters);
           const what = `${keys.join(' ')} at ${columns}x${rows}`;
