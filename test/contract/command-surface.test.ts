@@ -7,7 +7,7 @@ import { verbs } from '../../src/commands/index.ts';
 
 const SNAPSHOT = new URL('./command-surface.txt', import.meta.url);
 
-/** Verbs, arguments and flags, one a line: what scripts of users may rely on. */
+/** Commands, arguments and flags, one per line, that users' scripts rely on. */
 async function surface(): Promise<string> {
   const blocks: string[] = [];
   for (const [id, { load }] of Object.entries(verbs)) {
@@ -36,7 +36,7 @@ function flags(all: Command.Class['flags']): string[] {
   });
 }
 
-// A change of the surface is made on purpose: UPDATE_SURFACE=1 node --test test/contract/command-surface.test.ts
+// After an intended change: UPDATE_SURFACE=1 node --test test/contract/command-surface.test.ts
 test('the command surface equals the checked-in snapshot', async () => {
   const actual = await surface();
   if (process.env.UPDATE_SURFACE) writeFileSync(SNAPSHOT, actual);

@@ -9,7 +9,7 @@ import { checkImports, importsOf } from '../../scripts/check-imports.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A project of these files alone, gone after the test. */
+/** A temporary project of these files. */
 function project(t: TestContext, files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'nodepool-imports-'));
   t.after(() => rmSync(root, { recursive: true }));

@@ -1,4 +1,4 @@
-/** Every verb has a section in docs/commands, and what the pages there print is compared by a test. */
+/** Every command has a section in docs/commands, and a test compares the output in those pages. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const read = (paths: string[]) => paths.map(path => ({ path, text: readFileSync(
 const pages = read(globSync('docs/commands/*.md', { cwd: ROOT }));
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-/** A page or section is named after the verbs that it is about: `# cordon, uncordon`, `## nodes [POOL...]`. */
+/** The heading of a page or section names its commands: `# cordon, uncordon`, `## nodes [POOL...]`. */
 test('the reference has a section for every command', () => {
   const headings = pages.flatMap(({ text }) => text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? []);
   const named = new Set(headings.flatMap(heading => heading.toLowerCase().match(/[a-z]+/g) ?? []));
@@ -53,7 +53,7 @@ test('links between pages lead to existing files and headings', () => {
   assert.deepEqual(missing, []);
 });
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes of a heading. */
 function anchor(heading: string): string {
   return heading
     .replace(/^#+ /, '')

@@ -1,4 +1,4 @@
-/** The pictures of the documentation: they are there, a browser may open them, and each names the command it shows. */
+/** The pictures of the documentation exist, are safe to open, and name the command they show. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
@@ -55,7 +55,7 @@ test('the XML checker finds errors', () => {
   assert.equal(problemOf('<a b="1 &amp; 2"><c/>&lt;\n</a>\n'), undefined);
 });
 
-/** Where it is not well-formed: XML without declarations, comments and CDATA, which pictures do not need. */
+/** The position of an XML error; does not read declarations, comments and CDATA, which pictures do not need. */
 function problemOf(xml: string): string | undefined {
   const TOKEN =
     /<\/([a-z]+)>|<([a-z]+)((?: [\w:-]+="(?:[^"<&]|&(?:amp|lt|gt|quot);)*")*)(\/?)>|((?:[^<&]|&(?:amp|lt|gt);)+)/giy;

@@ -1,4 +1,4 @@
-/** What the README says beside its commands' output, which test/e2e/readme.test.ts compares. */
+/** Checks the README, except the output of its commands, which test/e2e/readme.test.ts compares. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -32,7 +32,7 @@ const plan = {
 };
 const SHOWN = /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\nNODE .*\nn1 .* default\/web\n/;
 
-/** A terminal at which a person gives one answer to each question. */
+/** A terminal whose user answers each question once. */
 function onTerminal(...answers: string[]) {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
   io.stderr.on('data', (chunk: Buffer) => {

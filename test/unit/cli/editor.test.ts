@@ -35,7 +35,7 @@ describe('an edit session', () => {
     assert.match(basename(folder), /^kubectl-nodepool-edit-[0-9a-f]{12}$/);
     assert.equal(await session.edit('one '), 'one added');
     assert.equal(statSync(session.path).mode & 0o777, 0o600);
-    // What an editor lays beside it, as a copy of before, nobody else can read or have made first.
+    // Nobody else can read or create a backup file that an editor writes beside it.
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.equal(await session.edit('two '), 'two added');
     await session.remove();
@@ -87,7 +87,7 @@ describe('a signal that ends the process', { skip: process.platform === 'win32' 
         await session.edit('');
         process.kill(process.pid, '${signal}');
         setTimeout(() => {}, 20_000);`;
-      // The shell that runs the editor is the child that gets its signals, as the parent of nobody.
+      // The editor's shell gets the signals and has no child of its own.
       const { EDITOR: _mine, ...rest } = process.env;
       const env = { ...rest, KUBE_EDITOR: `exec sh -c '${editor}'` };
       const started = performance.now();

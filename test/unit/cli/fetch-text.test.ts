@@ -64,7 +64,7 @@ describe('fetching a URL', () => {
       message: `${secureBase}${down}: it leads to ${base}/text, which is not https`,
       next: 'name that URL itself if you trust the way to it',
     });
-    // By a way round, too.
+    // Through an intermediate redirect, too.
     await assert.rejects(fetchText(`${base}${to(`${secureBase}${down}`)}`), /, which is not https$/);
     await assert.rejects(fetchText(`${base}${to('file:///etc/passwd')}`), /passwd: it is no URL of http or https$/);
     await assert.rejects(fetchText(`${base}${to('http://u:p4ss@127.0.0.1/')}`), (error: Error) => {

@@ -69,7 +69,7 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     const { base, path } = temporaryFolder(t);
     const other = ME + 1;
     assert.equal(makePrivateFolder(path, other), undefined);
-    // Root's folders are safe for all; those of this user are not for another.
+    // Folders of root are safe for every user; those of this user are not safe for another.
     assert.equal(existsSync(path), ME === 0);
     makePrivateFolder(path);
     assert.equal(privateFolder(path, other), undefined);

@@ -19,7 +19,7 @@ test('closes without waiting for idle connections', { timeout: 5_000 }, async ()
   const socket = connect(Number(port), host).on('error', () => {});
   await once(socket, 'connect');
   socket.write('GET / HT');
-  // once() would reject where the socket is reset, as it is when the server had not read yet.
+  // once() would reject on a reset socket, which happens when the server had not read yet.
   const closed = new Promise(resolve => socket.once('close', resolve));
   await new Promise(resolve => setTimeout(resolve, 50));
   server.close();

@@ -27,7 +27,7 @@ function create(reconcile: (key: string, signal: AbortSignal) => Promise<Reconci
   return { clock, queue, controller, log, debug, results };
 }
 
-/** Reconciles that end when they are told to. */
+/** Reconciles that end when the test says. */
 function manual() {
   const running = new Map<string, () => void>();
   const reconcile = (key: string) =>

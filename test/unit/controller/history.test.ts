@@ -1,4 +1,4 @@
-/** A server whose etcd was restored from a backup has another history: smaller versions, other objects. */
+/** After etcd was restored from a backup the server has another history: lower resourceVersions, other objects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reflector } from '../../../src/controller/reflector.ts';
@@ -7,7 +7,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 import { added, BROKEN, bookmark, deleted, ENDED, FakeSource, initialEnd, modified, refused } from './fake-source.ts';
 import { seeded } from './random.ts';
 
-/** One that has synced with `a` at version 50 and `b` at 60, and watches from 100: that is watch 1. */
+/** Synced with `a` at version 50 and `b` at 60; its watch from 100 is watch 1. */
 async function create() {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -36,7 +36,7 @@ async function create() {
     assert.ok(watch);
     return watch;
   };
-  /** The connection breaks, and the server is asked again. */
+  /** The connection breaks, and the reflector asks again. */
   const breakOff = async () => {
     last().end(BROKEN);
     await flushPromises();
@@ -81,7 +81,7 @@ test('detects at the resync a restored server whose resourceVersion has caught u
   source.newest = '120';
   reflector.relist();
   await flushPromises();
-  // `b` was written anew in the time that had been followed, in the history that is gone.
+  // `b` was written in the history that the restore discarded, during the watch.
   last().send(added('a', 50), added('b', 80), initialEnd(120));
   await flushPromises();
   assert.match(log.at(-1) ?? '', /restored from a backup: b is back at resourceVersion 80/);

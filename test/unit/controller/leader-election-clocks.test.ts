@@ -1,4 +1,4 @@
-/** What counts is the local clock since the local observation (client-go's rule): never a time that another wrote. */
+/** Durations count on the local clock since the local observation, as in client-go, never from a time in the Lease. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FakeClock, flushPromises } from './fake-clock.ts';

@@ -1,4 +1,4 @@
-/** What a candidate asks, says and tells its callers. */
+/** What a candidate requests, logs and reports to its callers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sleep } from '../../../src/controller/clock.ts';
@@ -6,7 +6,7 @@ import { type ElectorOptions, LeaderElector } from '../../../src/controller/lead
 import { FakeClock, flushPromises } from './fake-clock.ts';
 import { FakeLease } from './fake-lease.ts';
 
-/** A candidate that counts its requests and keeps what it says. */
+/** A candidate whose requests and log are recorded. */
 function candidate(server: FakeLease, clock: FakeClock, options: Partial<ElectorOptions> = {}) {
   const { port, state } = server.port();
   const [requests, told, log, events]: [string[], boolean[], string[], string[]] = [[], [], [], []];
@@ -38,7 +38,7 @@ function candidate(server: FakeLease, clock: FakeClock, options: Partial<Elector
   return { elector, state, requests, told, log, events, run };
 }
 
-/** A lease that another renews every second. */
+/** A Lease that another candidate renews every second. */
 function held(clock: FakeClock) {
   const server = new FakeLease();
   const date = clock.wall();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Lru } from '../../../src/controller/lru.ts';
 
-/** A full one of two: `a` is older than `b`. */
+/** Full, with two entries: `a` is older than `b`. */
 function create() {
   const lru = new Lru<string, number>(2);
   lru.set('a', 1);

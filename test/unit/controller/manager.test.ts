@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Manager, type ManagerEnd, type ManagerOptions } from '../../../src/controller/manager.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 
-/** Parts that write down what is done to them, and wait where they are told to. */
+/** Parts that record their calls, and wait where the test says. */
 function create(options: { elected?: boolean } = {}) {
   const clock = new FakeClock();
   const done: string[] = [];

@@ -71,7 +71,7 @@ describe('the maximum of several limiters', () => {
       Array.from({ length: 6 }, () => limiter.when('a')),
       [40, 80, 160, 320, 640, 1000],
     );
-    // The bucket has seen them all, though it never was the longest.
+    // The bucket counted all of them, though it never was the maximum.
     assert.equal(limiter.when('b'), 500);
   });
 

@@ -1,4 +1,4 @@
-/** What the README of src/controller says, tried: its sample runs, and its table has every file. */
+/** The README of src/controller: its sample runs, and its table lists every file. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { added, FakeSource, initialEnd, type thing } from './fake-source.ts';
 const FOLDER = new URL('../../../src/controller/', import.meta.url);
 const README = readFileSync(new URL('README.md', FOLDER), 'utf8');
 const [, LINES, SAMPLE = ''] = /^## A controller in (\d+) lines\n\n```ts\n(.*?)^```/ms.exec(README) ?? [];
-/** The files that have what the sample uses. */
+/** The modules that the sample uses. */
 const USED = ['clock', 'controller', 'leader-election', 'manager', 'reflector', 'store', 'work-queue'];
 
 const CLASSES = 'systemClock, WorkQueue, Store, Reflector, Controller, LeaderElector, Manager';

@@ -6,7 +6,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 const WRITTEN: SinkResult = { kind: 'written' };
 const FAILED: SinkResult = { kind: 'failed', message: 'overloaded', retryAfterMs: undefined };
 
-/** The sink keeps what it is asked and answers with `answer`. */
+/** The sink records requests and responds with `answer`. */
 function create(answer: (verb: string, event: RecordedEvent) => SinkResult | Promise<SinkResult> = () => WRITTEN) {
   const clock = new FakeClock();
   const [asked, log]: [string[], string[]] = [[], []];

@@ -1,4 +1,4 @@
-/** When a reflector lists again, and what it believes of a stale server. */
+/** When a reflector lists again, and which data of a stale server it ignores. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { flushPromises } from './fake-clock.ts';

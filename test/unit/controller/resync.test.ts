@@ -11,7 +11,7 @@ function create() {
   const pauses: number[] = [];
   const calls = { onInterval: () => due.push(clock.now()), onPause: () => pauses.push(clock.now()) };
   const { look, stop } = startResync({ everyMs: 600_000, clock, wall }, calls);
-  /** Sets the time of day, and not the clock that only grows. */
+  /** Sets the wall clock, not the monotonic clock. */
   const setWall = (ms: number) => {
     offset += ms;
   };

@@ -110,7 +110,7 @@ describe('the store', () => {
   });
 });
 
-/** What a listener that keeps a copy does; it checks that the events fit it. */
+/** A listener that keeps a copy, and checks that each event fits it. */
 function follow(copy: Map<string, Item<Fruit>>, event: StoreEvent<Fruit>): void {
   if (event.type === 'deleted') {
     assert.equal(copy.get(event.tombstone.item.key)?.uid, event.tombstone.item.uid);

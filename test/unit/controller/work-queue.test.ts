@@ -205,7 +205,7 @@ describe('the work queue', () => {
       const random = seeded(seed);
       const { clock, queue } = create();
       const running = new Set<string>();
-      /** Version of each key as last changed, and as last worked on. */
+      /** The version of each key at its last change, and at its last work. */
       const [changed, worked] = [new Map<string, number>(), new Map<string, number>()];
       const worker = async () => {
         for (;;) {

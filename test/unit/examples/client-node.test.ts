@@ -1,4 +1,4 @@
-/** examples/client-node.ts and event-sink.ts with a server that answers as no API server would on demand. */
+/** examples/client-node.ts and event-sink.ts with a fake server, whose failures a real one does not give on demand. */
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ const EVENT: RecordedEvent = {
   count: 1,
 };
 
-/** A server of this test alone, and a connection to it. */
+/** A server for one test, and a connection to it. */
 async function serve(t: TestContext, answer: RequestListener): Promise<{ connection: Connection; sockets(): number }> {
   const server = createServer(answer);
   let sockets = 0;

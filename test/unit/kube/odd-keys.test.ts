@@ -1,4 +1,4 @@
-/** Map keys of others that every object has something under already. */
+/** Map keys from outside that Object.prototype has too. */
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

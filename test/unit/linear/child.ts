@@ -9,17 +9,17 @@ import { attacksOn, regexesIn } from './regexes.ts';
 import { CANDIDATES } from './texts.ts';
 
 const TYPED = [NodepoolError, QuantityError, JsonPathError, TooLargeError];
-/** Characters, and how many times as many. */
+/** The length of the short text, and how much longer the long one is. */
 const [SHORT, TIMES] = [4_000, 8];
-/** Three times what a linear one may take, and a third of what a quadratic one takes. */
+/** Three times the growth of a linear parser, a third of that of a quadratic one. */
 const MOST_GROWTH = 24;
 const TRIES = 4;
-/** What takes less is not measured closely enough. */
+/** Shorter times cannot be measured precisely. */
 const SOON_MS = 40;
-/** A regular expression takes 0.1 ms for so many characters, a quadratic one 50. */
+/** A linear regular expression takes 0.1 ms for so many characters, a quadratic one 50 ms. */
 const [REGEX_LENGTH, REGEX_MS] = [8_192, 10];
 
-/** Not linear, and applied to nothing but what this says. */
+/** Not linear, but applied only to bounded texts. */
 const BOUNDED: Readonly<Record<string, string>> = {
   '[^a-z0-9]+$': 'at most 253 characters of the name of an object',
   '(\\d+(?:\\.\\d+)?)(ms|s|m|h)': 'a text that consists of such parts',
@@ -39,7 +39,7 @@ function time(run: () => unknown, enoughMs = 0): number {
 
 for (const { name, run, texts } of CANDIDATES) {
   for (const [what, text] of Object.entries(texts)) {
-    // What hangs is the last that was begun.
+    // The last line names what hangs.
     console.error(`${name}, ${what}`);
     const [short, long] = [text(SHORT), text(SHORT * TIMES)];
     const tried = (input: string) => () => {
@@ -50,9 +50,9 @@ for (const { name, run, texts } of CANDIDATES) {
         console.log(`${name}, ${what}: threw ${error}`);
       }
     };
-    // Once to let it be compiled.
+    // Warm-up.
     tried(short)();
-    // What is linear shows it once in a while on a busy machine; what is not never does.
+    // On a busy machine a linear parser passes sometimes, a quadratic one never.
     for (let left = TRIES; ; left--) {
       const many = time(tried(long), SOON_MS);
       if (many <= SOON_MS) break;

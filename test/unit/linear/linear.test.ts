@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
-/** Some forty times what it takes on a machine that does nothing else: only a parser that hangs gets there. */
+/** Forty times the duration on an idle machine: only a hanging parser reaches it. */
 const MOST_MS = 300_000;
 
 test('no parser, writer or regular expression takes more than linear time', {

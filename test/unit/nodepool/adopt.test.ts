@@ -5,7 +5,7 @@ import type { Node, Taint } from '../../../src/nodepool/types.ts';
 import { validatePool } from '../../../src/nodepool/validation.ts';
 import { aNode, taint } from './fixtures.ts';
 
-/** As a cloud's kubelet registers it, with its own labels beside. */
+/** A node with the labels that a cloud's kubelet sets, and others. */
 function node(name: string, labels: Record<string, string>, taints: Taint[] = []): Node {
   const own = {
     'kubernetes.io/hostname': name,

@@ -88,7 +88,7 @@ test('lists what a pool that lost the node or was deleted left on it', () => {
 
 test('agrees with PoolIndex.ownership for every node', () => {
   const names = ['p', 'q', 'r'];
-  // Every mix of three facts a pool: matches or not, older or not, deleted or invalid or neither; and of who holds it.
+  // Every combination of facts: matches or not, older or not, deleted, invalid or neither; and the pool in the record.
   for (let mix = 0; mix < 12 ** 2 * 4; mix++) {
     let rest = mix;
     const take = (of: number) => {

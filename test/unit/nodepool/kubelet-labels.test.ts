@@ -9,7 +9,7 @@ import {
 import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aPool } from './fixtures.ts';
 
-/** test/e2e/compromised-kubelet.test.ts asks a real server about the same. */
+/** test/e2e/compromised-kubelet.test.ts checks the same on a real server. */
 test('recognises the labels that NodeRestriction lets a kubelet set', () => {
   for (const key of ['plain', 'example.com/x', 'kubernetes.io/os', 'a.kubelet.kubernetes.io/x', 'notkubernetes.io/x'])
     assert.equal(isKubeletSettable(key), true, key);

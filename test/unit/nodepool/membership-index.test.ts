@@ -1,4 +1,4 @@
-/** The index of pools: what is inherited, what ages and shared labels decide, and what it answers besides ownerships. */
+/** The index of pools: inheritance, age, shared labels, and its other queries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PoolIndex, sameOwnership } from '../../../src/nodepool/membership.ts';

@@ -37,7 +37,7 @@ test('a pool with an unreadable selector keeps its nodes and gets no other', () 
   }
   const deleted = { ...unknown('spec'), metadata: { ...worker.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   assert.deepEqual(ownership([deleted], held), { owner: undefined, conflicting: [] });
-  // Anything else that cannot be read leaves it known.
+  // Other invalid fields leave the selector readable.
   assert.deepEqual(ownership([unknown('spec.taints')], held), { owner: undefined, conflicting: [] });
 });
 

@@ -1,4 +1,4 @@
-/** Keys that every object has something under without having them itself: labels and resources may be called so. */
+/** Keys of Object.prototype, which labels and resources may have too. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseLabelEdits, parseLabels } from '../../../src/cli/flag-syntax.ts';
@@ -10,7 +10,7 @@ import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
 import { matchesLabels } from '../../../src/nodepool/selector.ts';
 import { amount } from '../../../src/view/rows.ts';
 
-/** As it comes from a server: `__proto__` is a key like any other. */
+/** Parsed JSON, where `__proto__` is an ordinary key. */
 const only = <T>(key: string, value: T): Record<string, T> =>
   JSON.parse(`{${JSON.stringify(key)}:${JSON.stringify(value)}}`);
 const NO_EDITS = { nodeSelector: {}, setTaints: [], removeTaints: [], handler: undefined, unmanaged: undefined };

@@ -1,4 +1,4 @@
-/** Plans for nodes that others changed, that move, or whose pool was edited. */
+/** Plans for nodes that others changed, that moved, or whose pool was edited. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planNode } from '../../../src/nodepool/plan.ts';

@@ -11,7 +11,7 @@ function texts(amounts: Amounts): Record<string, string> {
   return Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 }
 
-/** A container that asks for so much cpu, with twice that as its limit. */
+/** A container with this cpu request and twice that as limit. */
 function cpu(millis: number, more: Container = {}): Container {
   return {
     name: `c${millis}`,
@@ -104,7 +104,7 @@ const CASES: Case[] = [
             resources: { requests: { cpu: '200m' }, limits: { cpu: '50m' } },
           },
           { name: 'c700', allocatedResources: { cpu: '300m' }, resources: { limits: { cpu: '9' } } },
-          // Never started: nothing is known of what it runs with.
+          // Never started, so its actual resources are unknown.
           { name: 'c1', allocatedResources: { cpu: '300m' } },
         ],
       },

@@ -1,4 +1,4 @@
-/** Where a quantity stops being one, and what the quick sum of plain counts leaves to the whole parser. */
+/** Limits of quantities, and terms that the fast path for plain counts leaves to the parser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

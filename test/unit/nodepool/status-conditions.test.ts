@@ -1,4 +1,4 @@
-/** The sentences and reasons of a pool's conditions. */
+/** The messages and reasons of a pool's conditions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus, type Observation, STATUS_WORDS, troubleIn } from '../../../src/nodepool/status.ts';

@@ -115,7 +115,7 @@ test('parses taint edits from flags', () => {
     set: [{ key: 'a', value: 'b', effect: 'NoSchedule' }],
     remove: [{ key: 'c', effect: 'NoExecute' }, { key: 'd' }],
   });
-  // Setting one effect of a key while the others go is how an effect is changed.
+  // Sets one effect of a key and removes the others, which changes the effect.
   assert.deepEqual(parseTaintEdits(['a:NoExecute', 'a:NoSchedule-']).remove, [{ key: 'a', effect: 'NoSchedule' }]);
   assert.deepEqual(parseTaintEdits(['a:NoExecute', 'a-']).set, [{ key: 'a', effect: 'NoExecute' }]);
   refuses(() => parseTaintEdits(['a:NoExecute', 'a:NoExecute-']), /a:NoExecute is both set and removed/);

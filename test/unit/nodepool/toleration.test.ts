@@ -15,7 +15,7 @@ describe('tolerates', () => {
     [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }, 'a:NoExecute', false],
     [{ operator: 'Exists' }, 'a=x:NoExecute', true],
     [{ operator: 'Exists', effect: 'NoExecute' }, 'a=x:NoExecute', true],
-    // As the server has it: an empty key without Exists is refused there, and compares values here.
+    // The server refuses an empty key without Exists; here it compares values.
     [{ value: 'x' }, 'a=x:NoExecute', true],
     [{ key: 'a', operator: 'Lt', value: '10' }, 'a=9:NoExecute', true],
     [{ key: 'a', operator: 'Lt', value: '10' }, 'a=10:NoExecute', false],

@@ -1,4 +1,4 @@
-/** A pool that is done, and then gets a node from another pool of the same run. */
+/** A pool that gains a node from another pool of the same run after its reconcile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -9,7 +9,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
 import { applied, names, statusesIn } from './run-apply.ts';
 
-/** c releases n1, what it displaced comes back, and by that d has the node: written by c when d has been done before. */
+/** c releases n1, whose restored label makes it join d, after d was reconciled. */
 const C = pool('c', { tier: 'c' });
 const D = aPool({ nodeSelector: { tier: 'old' }, handler: 'runc' }, { ...pool('d', {}).metadata, name: 'd' });
 const RELEASED = aNode({
@@ -18,7 +18,7 @@ const RELEASED = aNode({
   record: recordOf({ pool: 'c', labels: { tier: 'c' }, displaced: { labels: { tier: 'old' } } }),
 });
 
-/** The events of the first round fail, and its status loses its conditions; the write of n1 waits for that status. */
+/** The events of the first reconcile fail, and its status loses its conditions; the write of n1 waits for that status. */
 function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
   let created: RuntimeClass | undefined;
   const first = Promise.withResolvers<void>();

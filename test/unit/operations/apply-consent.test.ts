@@ -26,7 +26,7 @@ test('sets no NoExecute taint that was not confirmed, on nodes of the intent and
 test('with --yes sets a NoExecute taint that became due after the plan; else refuses it', async () => {
   const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
-  // Somebody takes the taint off after the nodes were read.
+  // Someone removes the taint after the nodes were read.
   const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
     let isChanged = false;
     return {

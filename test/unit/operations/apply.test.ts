@@ -1,4 +1,4 @@
-/** Which pools are reconciled, in which order, and what is told of them. */
+/** Which pools are reconciled, in which order, and with which results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -9,12 +9,12 @@ import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
 import { applied, names, statusesIn } from './run-apply.ts';
 
-/** Matches what is in zone z, and gets none that an older pool matches. */
+/** Matches nodes in zone z, and loses those that an older pool matches. */
 const younger = (name: string) =>
   aPool({ nodeSelector: { zone: 'z' } }, { name, uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' });
 const inZone = () => ({ ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } });
 
-/** A move of n1 from a to b, and how it is asked for. */
+/** A move of n1 from a to b, and its intent. */
 const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
 const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
 
@@ -141,7 +141,7 @@ test('reconciles the next owner of a node after a deletion', async () => {
   const { own, others, writes } = await applied([marked, next], [node], intent);
   assert.deepEqual([own[0]?.outcome?.kind, names(others)], ['released', ['m']]);
   assert.deepEqual(statusesIn(writes), ['status m 200 1']);
-  // Nothing to write on the node, which matches it all the same.
+  // The node needs no write, but matches the pool.
   const bare = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
   const again = await applied(
     [

@@ -1,4 +1,4 @@
-/** From a plan to one that was agreed to, whatever is answered. */
+/** From a plan to a confirmed one, for every answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -11,7 +11,7 @@ const node = aNode({ name: 'a', labels: { 'node-role.kubernetes.io/worker': '' }
 const planWith = (...taints: string[]) =>
   planCluster(new ClusterState([aPool({ taints: taints.map(taint) })], [node], []), { pools: ['worker'] });
 
-/** Proposes a plan after the other, and answers an answer after the other; what was proposed last is the last plan. */
+/** Proposes the plans in order, and gives the answers in order; returns the last plan too. */
 async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
   const proposed: Proposal[] = [];
   const approved: Proposal[] = [];

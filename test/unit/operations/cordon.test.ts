@@ -12,7 +12,7 @@ function makeNode(name: string, more: Partial<Node> = {}): Node {
   return { name, uid: name, resourceVersion: '1', allocatable: {}, ...rest, ...more };
 }
 
-/** @param answer to the nth write of the node */
+/** @param answer the response to the nth write of the node */
 function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
   const writes: string[] = [];
   const deps: CordonDeps = {

@@ -1,4 +1,4 @@
-/** What is created of adoptable pools when the nodes change while a person is asked. */
+/** Which adopted pools are created when nodes change during the question. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';
@@ -11,7 +11,7 @@ import { aNode } from '../nodepool/fixtures.ts';
 
 const node = (name: string, team: string, labels = {}) => aNode({ name, uid: name, labels: { team, ...labels } });
 
-/** Two pools are proposed; then the nodes are others. Gives the questions and what was created. */
+/** Proposes two pools, then changes the nodes. Returns the questions and the created pools. */
 async function adopt(nodes: Node[], later: Node[]) {
   let current = nodes;
   const [questions, created]: [string[], string[]] = [[], []];

@@ -1,4 +1,4 @@
-/** The course of one node's drain. */
+/** The drain of one node. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';

@@ -1,4 +1,4 @@
-/** The plan, and the course of a pool's drain. */
+/** The plan and the drain of a pool. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';

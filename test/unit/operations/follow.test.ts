@@ -15,7 +15,7 @@ import {
   refused,
 } from '../controller/fake-source.ts';
 
-/** Follows things, but not those whose name begins with "other". */
+/** Follows objects, except those whose name begins with "other". */
 function start() {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -44,7 +44,7 @@ function start() {
   return { clock, source, over, told, log, ended, nth };
 }
 
-/** With `a` and `b`, watching: that is watch 1. */
+/** Synced with `a` and `b`; its watch is watch 1. */
 async function started() {
   const following = start();
   await flushPromises();

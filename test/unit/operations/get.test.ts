@@ -4,7 +4,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { getPools } from '../../../src/operations/get.ts';
 import type { PoolsPort } from '../../../src/operations/ports.ts';
 
-/** A server that refuses every list with this. */
+/** A server that refuses every list with this error. */
 function refusing(message: string): { pools: PoolsPort } {
   const list = async () => {
     throw new NodepoolError('input', message);

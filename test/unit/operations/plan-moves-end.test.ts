@@ -1,4 +1,4 @@
-/** Where a node ends that leaves a pool or comes to one, by the labels that other pools select by and set. */
+/** Which pool a moved node ends in, by the labels that other pools select by and set. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
@@ -61,14 +61,14 @@ test('refuses a removal, and a move, that the labels of the owner would undo', a
     'node n1 would match pool taker again at once: pool giver gives it the labels for that',
     next,
   ]);
-  // b selects by what only a gives, and takes back.
+  // b selects by a label that only a sets, and removes on release.
   const needy = aPool({ nodeSelector: { ...role('b'), tier: 'a' } }, { name: 'b', uid: 'uid-b' });
   assert.deepEqual(await refused([A, needy], [member('n1', 'a', 'a')], { nodes: ['n1'] }), [
     'input',
     'node n1 would not stay in pool b: another pool would have it',
     next,
   ]);
-  // What a displaced comes back, and another pool selects by that.
+  // The label that a displaced is restored, and another pool selects by it.
   const record = recordOf({ pool: 'a', labels: { tier: 'a' }, displaced: { labels: { tier: 'old' } } });
   const [, message] = await refused(
     [A, needy, younger('c', { tier: 'old' })],

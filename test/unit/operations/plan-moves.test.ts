@@ -1,4 +1,4 @@
-/** What is asked for is checked as a whole before anything is written. */
+/** A request is checked as a whole before any write. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../src/nodepool/types.ts';
@@ -168,7 +168,7 @@ test('plans a change again with the current node and pools', async () => {
   const change = intent.changes.get('n1') ?? assert.fail();
   state.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
   assert.throws(() => planMembershipChange(state, 'n1', change), { message: '--from a: node n1 is in no pool' });
-  // It has come to the new pool without us.
+  // It joined the new pool by another change.
   state.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
   assert.equal(planMembershipChange(state, 'n1', change)?.patch, undefined);
   state.removePool('b', 'uid-b');
@@ -183,7 +183,7 @@ test('neither adds a node that another pool took, nor removes one that left', as
   adding.state.setNode({ ...member('n1', 'a', 'a'), resourceVersion: '9' });
   const change = adding.intent.changes.get('n1') ?? assert.fail();
   assert.throws(() => planMembershipChange(adding.state, 'n1', change), { message: 'node n1 belongs to pool a' });
-  // The very pool has it by now: nothing is left to do.
+  // The same pool owns it by now: nothing is left to do.
   adding.state.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
   assert.equal(planMembershipChange(adding.state, 'n1', change)?.patch, undefined);
 

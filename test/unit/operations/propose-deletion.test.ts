@@ -1,4 +1,4 @@
-/** What is put to a person before pools are deleted. */
+/** The question before pools are deleted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';

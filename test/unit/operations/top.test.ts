@@ -8,7 +8,7 @@ import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode } from '../nodepool/fixtures.ts';
 import { demandOf, depsOf, PLAIN, topCluster, topOf } from './top-cluster.ts';
 
-/** `allocatable requested limits used free`, `-` for what is not known. */
+/** `allocatable requested limits used free`, `-` for unknown. */
 function said({ figures }: Tally, resource: string): string {
   const its = figures.get(resource);
   const all: (keyof Figures)[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
@@ -23,7 +23,7 @@ describe('sums', () => {
     assert.equal(names(pools), 'empty gpu worker <none>');
     const [empty, gpu, worker, rest] = pools.map(({ tally }) => tally);
     assert.ok(empty && gpu && worker && rest);
-    // w1 has 100m free, w2 nothing, and nobody gets anything of w3.
+    // w1 has 100m free, w2 nothing; w3 is unschedulable.
     assert.equal(said(worker, 'cpu'), '12 9900m 6 - 100m');
     assert.equal(said(worker, 'memory'), '9193560Ki 1124Mi 2Gi - 4978064Ki');
     assert.equal(said(worker, 'pods'), '330 16 - - 205');
@@ -121,7 +121,7 @@ describe('choosing pools and resources', () => {
     assert.equal(await resources('all'), 'cpu memory pods ephemeral-storage example.com/fuse nvidia.com/gpu');
     cluster.nodes.push(aNode({ name: 'y', allocatable: { 'amd.com/gpu': '0', 'example.com/none': '0' } }));
     assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
-    // The device plugin died, and a pod holds devices still.
+    // The device plugin is gone, and a pod still holds devices.
     cluster.demand.y = demandOf(1, { 'amd.com/gpu': '1', 'example.com/none': '1' });
     assert.equal(await resources('usual'), 'cpu memory pods amd.com/gpu nvidia.com/gpu');
     const all = 'cpu memory pods amd.com/gpu ephemeral-storage example.com/fuse example.com/none nvidia.com/gpu';

@@ -18,7 +18,7 @@ import {
 } from '../controller/fake-source.ts';
 import { node, pool } from '../view/fixture.ts';
 
-/** The objects of the sources have a name and no more; what the dashboard gets of them is made here. */
+/** Events carry only names; the transforms here build the objects for the dashboard. */
 function start() {
   const clock = new FakeClock();
   const sources = { pools: new FakeSource(), nodes: new FakeSource(), events: new FakeSource() };

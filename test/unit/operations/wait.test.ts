@@ -18,7 +18,7 @@ function makePool(name: string, status: number, uid = `uid-${name}`): RawPool {
   };
 }
 
-/** Waits for pools a and b, of which these exist; the watch is the test's to feed. */
+/** Waits for pools a and b, of which these exist; the test sends the watch events. */
 function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = ['a', 'b']) {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -43,7 +43,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     for (const object of objects) source.watches.at(-1)?.send({ type, object });
     await flushPromises();
   };
-  /** What the watch begins with. */
+  /** The initial events of the watch. */
   const begin = async (...objects: RawPool[]) => {
     await flushPromises();
     await send('ADDED', ...objects);

@@ -1,4 +1,4 @@
-/** Templates of any text on any data. */
+/** Any template on any data. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseColumns, parseColumnsFile } from '../../../src/render/jsonpath/columns.ts';

@@ -1,5 +1,5 @@
 /**
- * A property as a test: with one seed in `npm test`, with others in `npm run fuzz`, which sets the variables. Of a
+ * A property as a test: with a fixed seed in `npm test`, with others in `npm run fuzz`, which sets the variables. On
  * failure it prints the smallest example and the command that repeats it.
  */
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ export function property(name: string, checked: fc.IProperty<unknown> | fc.IAsyn
   });
 }
 
-/** Fails unless it gives something or throws one of these. */
+/** Fails when it throws anything but these. */
 export function throwsOnly(types: readonly (new (...given: never[]) => Error)[], run: () => unknown): void {
   try {
     run();
@@ -29,10 +29,10 @@ export function throwsOnly(types: readonly (new (...given: never[]) => Error)[],
   }
 }
 
-/** First and number of the surrogates, which are no characters by themselves. */
+/** The first surrogate, and their number. */
 const [SURROGATES, SURROGATE_COUNT] = [0xd800, 0x800];
 
-/** Any character: `unit: 'binary'` of fast-check, which builds a map of all characters (2 s) to take a text apart. */
+/** As `unit: 'binary'` of fast-check, whose inverse needs 2 s to build a map of Unicode. */
 export const unit: fc.Arbitrary<string> = fc.integer({ min: 0, max: 0x10ffff - SURROGATE_COUNT }).map(
   index => String.fromCodePoint(index < SURROGATES ? index : index + SURROGATE_COUNT),
   text => {
@@ -42,7 +42,7 @@ export const unit: fc.Arbitrary<string> = fc.integer({ min: 0, max: 0x10ffff - S
   },
 );
 
-/** Words of a language in any order, with any text between: half right, as an attacker's texts are. */
+/** Words of a language in any order with any text between, for texts that are almost valid. */
 export function wordsOf(words: readonly string[], maxLength = 40): fc.Arbitrary<string> {
   const any = fc.string({ unit, maxLength: 4 });
   return fc
@@ -50,7 +50,7 @@ export function wordsOf(words: readonly string[], maxLength = 40): fc.Arbitrary<
     .map(parts => parts.join(''));
 }
 
-/** Of characters that terminals, YAML and spreadsheets care about, and any others. */
+/** Characters that terminals, YAML and spreadsheets interpret, and any others. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit }),
   fc.string({ unit: 'binary-ascii' }),
@@ -84,7 +84,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   ]),
 );
 
-/** Cuts the bytes where the numbers say, each a share of what is left. */
+/** Cuts the bytes at these places, each a share of the rest. */
 export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
   let rest = bytes;

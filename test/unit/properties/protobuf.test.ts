@@ -1,4 +1,4 @@
-/** Protobuf as an API server writes it, as JSON has it, cut anywhere, and any bytes at all. */
+/** Protobuf of an API server compared with JSON, in any chunks, and any bytes. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -33,7 +33,7 @@ const map = fc.dictionary(
 );
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-/** What is read of a node. */
+/** The fields of a node that are read. */
 const node = fc.record({
   metadata: fc.record({ name: text, uid: maybe(text), labels: maybe(map), record: maybe(text) }),
   unschedulable: fc.boolean(),
@@ -131,7 +131,7 @@ const DECODERS = [
   (raw: Uint8Array) => decodeWatchEvent(raw, decodeNode),
 ];
 
-/** Any bytes, and messages of which some bytes were changed. */
+/** Any bytes, and messages with some changed bytes. */
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
   fc
@@ -143,7 +143,7 @@ const bytes = fc.oneof(
     }),
 );
 
-/** As whoever asked for it gets it. */
+/** As a caller gets it. */
 function isTold(error: unknown): void {
   const told = unreadable(error);
   assert.ok(told instanceof UnreadableError || told instanceof UnknownFieldError, String(error));

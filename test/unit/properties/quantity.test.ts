@@ -1,4 +1,4 @@
-/** Quantities against arithmetic with whole numbers of nanos, and any text at all. */
+/** Quantities compared with integer arithmetic in nanos, and any text. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { MEASURES, Tally } from '../../../src/nodepool/capacity.ts';
@@ -40,7 +40,7 @@ const written: fc.Arbitrary<Written> = fc.record({
 const textOf = ({ sign, integer, fraction, suffix }: Written) =>
   `${sign}${integer}${fraction === '' ? '' : `.${fraction}`}${suffix}`;
 
-/** By the rules of Go: away from zero to whole nanos, and binary ones at most what an int64 holds. */
+/** As in Go: rounds away from zero to whole nanos, and caps binary ones at int64. */
 function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
   const isBinary = BINARY.includes(suffix);
   const power = suffix.startsWith('e') ? Number(suffix.slice(1)) : (DECIMAL.indexOf(suffix) - 3) * 3;
@@ -75,7 +75,7 @@ property(
   fc.property(fc.array(written, { minLength: 1, maxLength: 8 }), terms => {
     const expected = terms.map(nanosOf).reduce((a, b) => a + b);
     assert.equal(worthOf(terms.map(textOf).map(parseQuantity).reduce(addQuantities)), expected);
-    // Go writes a larger sum in Ki and the like, and reads that as the largest int64.
+    // Go formats a larger sum with a binary suffix, and parses that as the largest int64.
     if (expected <= LARGEST && expected >= -LARGEST) {
       assert.equal(worthOf(parseQuantity(sumQuantities(terms.map(textOf)))), expected);
     }

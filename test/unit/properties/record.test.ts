@@ -1,4 +1,4 @@
-/** The record, the flags and the plan: what is written is read as the same, and a plan does what it says. */
+/** Records and flags: what is written is read as the same. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDuration } from '../../../src/cli/duration.ts';

@@ -1,4 +1,4 @@
-/** What is printed of any text: no control character gets through, CSV is read back, nothing is wider than its room. */
+/** Output of any text: no control characters, CSV reads back, nothing exceeds its width. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
@@ -9,7 +9,7 @@ import { widthOf } from '../../../src/render/width.ts';
 import { cut, fit, wrap } from '../../../src/view/fit.ts';
 import { hostileText, property } from './property.ts';
 
-/** Controls, lone halves, line and paragraph separators, bidirectional controls, byte order marks. */
+/** Controls, lone surrogates, line and paragraph separators, bidirectional controls, byte order marks. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
 const BUT_LINES = /[\n\t]/g;
 
@@ -58,7 +58,7 @@ property(
     assert.equal(read.length, cells.length);
     for (const [y, row] of cells.entries()) {
       assert.equal(read[y]?.length, row.length);
-      // A cell that a spreadsheet would run may have a mark before it.
+      // A cell that a spreadsheet would run has a prefix.
       for (const [x, text] of row.entries())
         assert.ok(read[y]?.[x]?.endsWith(sanitizeLine(text)), JSON.stringify(read[y]?.[x]));
     }
@@ -85,7 +85,7 @@ property(
     const line = sanitizeLine(text);
     assert.ok(widthOf(cut(line, width)) <= width);
     assert.equal(widthOf(fit(text, width)), width);
-    // A character of two columns has no room in one.
+    // A character of two columns does not fit in one.
     for (const part of wrap(text, Math.max(width, 2)))
       assert.ok(widthOf(part) <= Math.max(width, 2), JSON.stringify(part));
   }),

@@ -1,4 +1,4 @@
-/** What is said to a SOCKS proxy can be read by one, and whatever it answers ends in an Error. */
+/** Requests to a SOCKS proxy are valid, and any response gives a connection or an Error. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -7,7 +7,7 @@ import { readerOf } from '../../../src/kube/proxy/socket-reader.ts';
 import { socksConnect } from '../../../src/kube/proxy/socks.ts';
 import { cutAt, places, property, unit } from './property.ts';
 
-/** A socket that answers with these bytes and closes, and what was written to it. */
+/** A socket that responds with these bytes and closes, and what was written to it. */
 function answering(answer: Uint8Array) {
   const written: Buffer[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** YAML that is written is read as the same, and any text is read or refused by name. */
+/** Written YAML reads back as the same, and any text is parsed or refused with a NodepoolError. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
@@ -37,7 +37,7 @@ property(
   150,
 );
 
-/** Controls, lone halves, line and paragraph separators, bidirectional controls, byte order marks. */
+/** Controls, lone surrogates, line and paragraph separators, bidirectional controls, byte order marks. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
 
 property(

@@ -11,7 +11,7 @@ const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule'
 const stripping = { ...pool, spec: { ...pool.spec, unmanaged: 'Remove' as const } };
 const node = aNode({ labels: { team: 'a' }, taints: [taint('foreign:NoSchedule')] });
 
-/** What is said when the server makes something else of the first write of a pool to the node. */
+/** The message when the server alters the first write of a pool to the node. */
 function altered(change: (stored: Node) => Node, owner = pool): string {
   const plan = planNode(node, undefined, owner);
   const { patch } = plan;

@@ -59,7 +59,7 @@ test('a live read overrides deletes before the request, not those after it', () 
   assert.equal(state.pool('worker')?.metadata.resourceVersion, '6', 'a cache is believed again');
 });
 
-/** What an observer of the state is told. */
+/** The calls to an observer of the state. */
 function observed(...args: ConstructorParameters<typeof ClusterState>) {
   const state = new ClusterState(...args);
   const told: string[] = [];

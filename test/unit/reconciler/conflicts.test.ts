@@ -1,4 +1,4 @@
-/** What a pool's status says of nodes and a RuntimeClass that others own. */
+/** Conflict messages in a pool's status about nodes and a RuntimeClass that others own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conflictMessages, keysOf } from '../../../src/reconciler/conflicts.ts';

@@ -33,7 +33,7 @@ const seen = (node: Node) => handlers.node({ type: 'added', item: nodeItem(node)
 const seenPool = (pool: NodePool) => handlers.pool({ type: 'added', item: metaItem(pool) });
 const gone = <T>(item: Item<T>) => ({ type: 'deleted', tombstone: { kind: 'final', item } }) as const;
 
-/** What was enqueued since the last look, each once. */
+/** The keys enqueued since the last call, each once. */
 function told(): string[] {
   const names = [...new Set(enqueued)].sort();
   enqueued = [];

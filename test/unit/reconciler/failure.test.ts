@@ -1,4 +1,4 @@
-/** Failed writes, and how those of many nodes are told. */
+/** Failed writes, and how those of many nodes are merged. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';

@@ -18,7 +18,7 @@ export const observed: Observation = { members: [], specErrors: [], conflicts: [
 export const remade = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 export const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
 
-/** A server that has the pool; the test says what happens before a request. */
+/** A server with the pool; the test sets what happens before a request. */
 export function begin(live = pool, known = pool) {
   const [requests, slept, state] = [[] as string[], [] as number[], new ClusterState([known], [], [])];
   const server = {

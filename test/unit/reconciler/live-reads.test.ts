@@ -1,4 +1,4 @@
-/** What the server has when it is asked replaces what was known. */
+/** Live reads replace the state. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';

@@ -35,7 +35,7 @@ test('writes a repeatedly removed finalizer ten times, then once a minute, and f
   await assert.rejects(add(), { message: SAYS, isHeldBack: true, retryAfterMs: 1 });
   assert.equal(writes(), 10);
   await clock.advance(1);
-  // It is written, and whether it stays is not known yet.
+  // It is written; whether it stays is unknown until 10 s later.
   await assert.rejects(add(), { message: SAYS, isHeldBack: true, retryAfterMs: 10_000 });
   assert.equal(writes(), 11);
   await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });

@@ -1,4 +1,4 @@
-/** One patch for all that follows from one another, and what is told of it. */
+/** One patch for a chain of changes, and its reported changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
@@ -9,7 +9,7 @@ import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 
-/** A node that has just left `a`, and by the label that comes back joins `b`. */
+/** A node that has just left `a`, and joins `b` by a restored label. */
 function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: object } = {}) {
   const a = aPool({ labels: { tier: 'gold', ...held.labels } }, { name: 'a' });
   const b = aPool({ nodeSelector: { tier: 'legacy' }, ...spec }, { name: 'b' });

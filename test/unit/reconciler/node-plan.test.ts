@@ -10,7 +10,7 @@ const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools
 const texts = (changes: ReturnType<typeof planned>['changes']) =>
   changes.map(({ key, action, from, to, reason }) => [key, action, from, to, reason].join(' '));
 
-/** What the patch leaves needs no other. */
+/** The patched node needs no further patch. */
 function settledBy(pools: NodePool[], node: Node) {
   const plan = planned(pools, node);
   const after = patchedNode(node, plan.patch ?? assert.fail('no patch'));

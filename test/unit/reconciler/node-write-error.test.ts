@@ -11,7 +11,7 @@ const taint: Change = { kind: 'taint', key: 'own', effect: 'NoSchedule', action:
 const stripped: Change = { kind: 'label', key: 'more', action: 'remove', from: 'x', reason: 'unmanaged' };
 const own: Change = { ...label, key: 'own', reason: 'spec' };
 
-/** The error of changes that others made necessary, and which fields' managers were asked for. */
+/** The error for changes that others made necessary, and the fields whose managers were read. */
 async function contested(changes: Change[], manager: string | undefined = undefined) {
   const asked: string[] = [];
   const nodeFieldManager = async (node: string, path: readonly string[]) => {

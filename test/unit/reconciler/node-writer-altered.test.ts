@@ -1,4 +1,4 @@
-/** A server that stores something else than it was sent: mutating admission policies and webhooks. */
+/** A server that alters writes, as mutating admission policies and webhooks do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** Membership changes that meet a node that has gone, or that is as it should be by then. */
+/** Membership changes of nodes that were deleted, or are up to date by then. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';

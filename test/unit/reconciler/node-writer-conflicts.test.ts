@@ -1,4 +1,4 @@
-/** What a write of one node does when others write to it, when it goes, and when its pool is not ready for it. */
+/** Writes of one node with conflicts, deletes, and a pool without finalizer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../../src/nodepool/types.ts';

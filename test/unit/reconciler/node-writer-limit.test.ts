@@ -1,4 +1,4 @@
-/** A node gets at most 10 writes a minute, whoever makes them necessary. */
+/** A node gets at most 10 writes a minute, whatever their cause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
@@ -21,7 +21,7 @@ const tierOf = (pool: NodePool, tier: string, generation: number): NodePool => (
   metadata: { ...pool.metadata, generation },
 });
 
-/** One write at 0 s, 1 s, ... 9 s, each for an edit of the pool; it is 10 s then, and an 11th edit is to be written. */
+/** One write at 0 s, 1 s, ... 9 s, each for an edit of the pool; at 10 s an 11th edit is due. */
 async function edited() {
   const parts = begin(fresh);
   const { state, writer, clock } = parts;
@@ -34,7 +34,7 @@ async function edited() {
   return parts;
 }
 
-/** One write a second that repairs what something else changes; it is 10 s then, and the 11th is to be repaired. */
+/** One write a second that repairs a foreign change; at 10 s the 11th is due. */
 async function contested() {
   const parts = begin(fresh);
   const { server, state, writer, clock } = parts;

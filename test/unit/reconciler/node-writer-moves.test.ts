@@ -1,4 +1,4 @@
-/** What a write that fails in the end did before: it is told, and told once. */
+/** Earlier writes of a call that fails in the end are reported once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
@@ -19,7 +19,7 @@ const node = aNode({
   record: recordOf({ pool: 'a', labels: { tier: 'a' } }),
 });
 
-/** @param answer to the patch, after `stored` of what it asks for */
+/** @param answer the response to the patch, of which `stored` was applied */
 function begin(answer: (stored: Node, attempt: number, state: ClusterState) => Node) {
   const state = new ClusterState([a, b], [node], []);
   let attempt = 0;
@@ -52,7 +52,7 @@ test('returns the failure of an altered write to both waiting pools, and the mov
   assert.ok(first.retryAfterMs !== undefined && first.retryAfterMs === second.retryAfterMs);
 });
 
-/** What pool b is to be after the first write, so that another is due. */
+/** Pool b after the first write, so that another write is due. */
 function edit(state: ClusterState): void {
   state.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
 }

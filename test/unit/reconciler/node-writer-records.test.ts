@@ -1,4 +1,4 @@
-/** Records on nodes that no pool can have written: they are replaced, and what was wrong with them is told. */
+/** Invalid records on nodes are replaced, and reported. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -47,7 +47,7 @@ test('reports the invalid record that the first of two writes replaced', async (
   assert.deepEqual([server.sent.length, move?.changes.length, move?.invalidRecord], [2, 2, 'not JSON']);
 });
 
-/** What a call throws whose write fails, and the one before it where `isLater`. */
+/** What a call throws when its write fails; with `isLater`, after an earlier write. */
 async function thrown(error: unknown, isLater: boolean): Promise<unknown> {
   const { server, state, writer } = begin(fresh);
   server.onPatch = attempt => {

@@ -8,7 +8,7 @@ const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 const pool = (name: string) => aPool({}, { name, uid: `uid-${name}` });
 const names = (nodes: readonly Node[]) => nodes.map(({ name }) => name).sort();
 
-/** OwnershipIndex over maps that the test changes as a cluster's cache does: first the map, then the word of it. */
+/** OwnershipIndex over maps that the test changes as a cache does: first the map, then the notification. */
 function createIndex(pools: NodePool[], ...nodes: Node[]) {
   const byPool = new Map(pools.map(each => [each.metadata.name, each]));
   const byNode = new Map(nodes.map(node => [node.name, node]));

@@ -14,7 +14,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 
-/** Settles a pool of 60 nodes whose first 40 fail with the error. */
+/** Reconciles a pool of 60 nodes whose first 40 fail with the error. */
 async function settle(error: NodepoolError) {
   const nodes = NAMES.map(name => aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }));
   const state = new ClusterState(

@@ -1,4 +1,4 @@
-/** The whole of it is tried on a real API server (test/e2e, test/fault); here is what needs its answers at a moment's choice. */
+/** Cases that need a fake server; test/e2e and test/fault have the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -12,7 +12,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] };
 
-/** A reconciler whose requests answer as told, and what is seen of it. */
+/** A reconciler with a fake server, and what it writes. */
 function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>) {
   const state = new ClusterState(pools, nodes, []);
   const told: string[] = [];
@@ -30,7 +30,7 @@ function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>)
   return { state, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
 }
 
-/** As the server answers a status write: a later resourceVersion. */
+/** The response to a status write, with a later resourceVersion. */
 function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
   const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
   return { ...pool, status, metadata: { ...pool.metadata, resourceVersion } };

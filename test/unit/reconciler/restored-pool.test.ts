@@ -1,4 +1,4 @@
-/** A pool that was seen marked for deletion, and that a restored etcd has without a deletionTimestamp. */
+/** A pool with a deletionTimestamp that a restored etcd has without one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';

@@ -44,7 +44,7 @@ test('does not delay the first status of a spec or of a recreated pool', () => {
 
 const LABELS = { 'node-role.kubernetes.io/worker': '' };
 
-/** A pool of one node, and what is written of its status. */
+/** A pool of one node, and its status writes. */
 function create(statusPace?: StatusPace) {
   const metadata = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER], generation: 1 };
   const state = new ClusterState([aPool({}, metadata)], [aNode({ name: 'a', labels: LABELS })], []);

@@ -12,7 +12,7 @@ const error = new NodepoolError('cluster', 'something else keeps changing it');
 function create() {
   const clock = new FakeClock();
   const pace = new WritePace(clock);
-  /** Writes whenever it is allowed, for so long, every 100 ms; gives when it did. */
+  /** Writes when allowed, checked every 100 ms for so long; returns the times. */
   const run = (ms: number, changes: Change[], isAltered = false) => {
     const times: number[] = [];
     for (const end = clock.now() + ms; clock.now() < end; clock.freeze(100)) {

@@ -23,10 +23,10 @@ test('prefixes a text that a spreadsheet would run as a formula, and keeps numbe
     ['@SUM(A1)', "'@SUM(A1)"],
     ['\uff1d1+1', "'\uff1d1+1"],
     ['-', "'-"],
-    // At the start an escape, and none of these signs.
+    // Starts with an escape, not with one of these characters.
     ['\t=1', '\\t=1'],
     ['\r=1', '\\r=1'],
-    // Where a semicolon parts cells, what follows it is not at the start of one.
+    // Text after a semicolon is not at the start of a cell.
     ['a;=1+1', '"a;=1+1"'],
     ...['-5', '+5', '-0.25', '1e-9', '-1E+30', '-2Gi', '-100m', '-5k', 'a=b', 'a-b', ''].map(
       (same): [string, string] => [same, same],

@@ -46,7 +46,7 @@ test('escapes variation selectors that select nothing', () => {
   assert.equal(sanitizeLine('❤\ufe0f\ufe0f'), '❤\ufe0f\\ufe0f');
   assert.equal(sanitizeLine('é\u200d\u200dé'), 'é\\u200d\\u200dé');
   assert.equal(sanitizeLine('é\u202e\u200dé'), 'é\\u202e\\u200dé');
-  // What stands before is itself escaped: beside ASCII there is nothing to choose.
+  // The character before is escaped to ASCII, where a selector selects nothing.
   assert.equal(sanitizeLine('\ufe0f\u200dé'), '\\ufe0f\\u200dé');
   assert.equal(sanitizeLine('\ud800\ufe0f \u{e0061}\u200dé'), '\\ud800\\ufe0f \\udb40\\udc61\\u200dé');
   for (const text of ['❤️', '1️⃣', '#️⃣', '❤️‍🔥', '🏳️‍🌈', 'ᠠ᠋']) assert.equal(sanitizeLine(text), text);

@@ -1,4 +1,4 @@
-/** What can reach a release: packages, Go modules, actions and downloads are pinned by hash, and jobs may do little. */
+/** Inputs of a release: packages, Go modules, actions and downloads are pinned by hash, and jobs have few permissions. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -113,7 +113,7 @@ test('workflows are read-only by default; those that may write need approval and
   );
   for (const { file, source, on, permissions, jobs } of workflows) {
     assert.deepEqual(permissions, { contents: 'read' }, file);
-    // Not pull_request_target, nor what others write: those run with this repository's token.
+    // Not pull_request_target or comments: those run with this repository's token.
     for (const trigger of Object.keys(on))
       assert.ok(['pull_request', 'push', 'schedule', 'workflow_dispatch'].includes(trigger), trigger);
     if ('pull_request' in on) assert.doesNotMatch(source, /secrets\./, file);
@@ -125,7 +125,7 @@ test('workflows are read-only by default; those that may write need approval and
         if (uses.startsWith('actions/setup-node@'))
           assert.equal(given['package-manager-cache'], false, `${file}: ${name}`);
         if (uses.startsWith('actions/setup-go@')) assert.equal(given.cache, false, `${file}: ${name}`);
-        // A name of a branch or a title would be a part of the script.
+        // A branch name or title would become part of the script.
         assert.doesNotMatch(run, /\$\{\{(?! matrix\.)/, `${file}: ${name}`);
         if (writes) assert.doesNotMatch(run + uses, /npm (ci|install|run|test)|checkout/, `${file}: ${name}`);
       }
@@ -144,7 +144,7 @@ test('advisories are checked daily, and updates proposed for everything that is 
     updates.map(one => one['package-ecosystem']),
     ['npm', 'github-actions', 'gomod', 'docker'],
   );
-  // What writes completion scripts as older kubectl did stays as it is.
+  // The generator of older kubectl's completion scripts keeps its version.
   const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).filter(file => !file.includes('/completion/'));
   const folders = modules.map(file => `/${dirname(file)}`);
   assert.deepEqual(updates.flatMap(({ directories = [] }) => directories).sort(), folders.sort());

@@ -43,14 +43,14 @@ test('wrap() breaks at spaces, else anywhere, and loses nothing', () => {
   assert.deepEqual(wrap('日本語', 4), ['日本', '語']);
   assert.deepEqual(wrap('ab  cd', 2), ['ab', 'cd']);
   assert.deepEqual(wrap('ab', 0), ['ab']);
-  // A character that is wider than the screen still goes by.
+  // A character that is wider than the screen gets its own line.
   assert.deepEqual(wrap('日本', 1), ['日', '本']);
 });
 
 test('wrap() handles a megabyte in time', () => {
   const start = performance.now();
   const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
-  // A tenth of a second; minutes when each line looks at all the rest.
+  // A tenth of a second; minutes if each line scanned all the rest.
   assert.ok(performance.now() - start < 5_000);
   assert.equal(lines.join('').length, 999_000);
 });

@@ -7,7 +7,7 @@ import { widthOf } from '../../../src/render/width.ts';
 import { tell } from '../../../src/view/state.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
-/** Places and moods, by the keys that lead there. */
+/** Screens and modes, by the keys that open them. */
 const WAYS: readonly string[][] = [
   [],
   ['j'],

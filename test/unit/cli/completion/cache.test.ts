@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { answer, fakeNames, START } from './fake-names.ts';
 
-/** Of another shape than this version writes. */
+/** A format that this version does not write. */
 const ODD = '{"at":1767225600000,"names":["g"],"labelKeys":[],"recorded":{"gpu":"node"}}';
 
 describe('the cache of names', () => {
@@ -25,7 +25,7 @@ describe('the cache of names', () => {
     assert.equal(await ask(later(9_999)), names);
     assert.deepEqual(port.asked, ['pools 800']);
     assert.equal(await ask(later(10_000)), names);
-    // With names at hand it waits less.
+    // With cached names it waits less.
     assert.deepEqual(port.asked, ['pools 800', 'pools 300']);
     const deaf = fakeNames({ list: () => Promise.reject(new Error('late')) });
     assert.equal(await ask(later(309_999), deaf), names);

@@ -6,7 +6,7 @@ import { verbs } from '../../../../src/commands/index.ts';
 import { MEASURES } from '../../../../src/nodepool/capacity.ts';
 import { answer, fakeNames } from './fake-names.ts';
 
-/** The candidates without what they mean, and the directive. */
+/** The candidates without descriptions, and the directive. */
 async function lines(...words: string[]): Promise<string[]> {
   const text = await answer(words);
   assert.ok(text.endsWith('\n'));
@@ -97,7 +97,7 @@ describe('completes a word', () => {
       ['admin', ':4'],
     ],
     [['create', 'x', '--nodes', ''], nodes],
-    // Nodes of the pool, by record or role; to be added, those of no pool.
+    // Members of the pool by record or role; for `add`, nodes without pool.
     [
       ['cordon', 'gpu', '--node', ''],
       ['node-b', ':4'],

@@ -1,11 +1,11 @@
-/** What others may name things, and what of it is offered. */
+/** Which names of others are safe to offer. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import { answer, fakeNames } from './fake-names.ts';
 
-/** All that a shell reads as more than a name, a flag, a directive of ours, a line more, and what is not ASCII. */
+/** Words that a shell expands, flags, directives, line breaks, and non-ASCII characters. */
 const EVIL = [
   ...Array.from('$`"\'\\;&|<>(){}[]*?!#~%^ \n\t\r\u001b\u007f\u00a0\u202e', sign => `e${sign}x`),
   'e$(touch x)',

@@ -1,4 +1,4 @@
-/** What a drain prints where, on streams in memory; the course of a drain is tried in test/unit/operations. */
+/** What a drain prints, on streams in memory; test/unit/operations tests the drain itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Connection, Deps } from '../../../../src/cli/factory.ts';
@@ -18,7 +18,7 @@ function makeNode(name: string): Node {
   return { name, uid: name, resourceVersion: '1', creationTimestamp: '', ...rest };
 }
 
-/** Two nodes, a pod on each; the pods end with the request, or as they are told to. Those cordoned are empty. */
+/** Two nodes with a pod each, which ends at once or as the test says; cordoned nodes are empty. */
 async function run(
   choice: Partial<DrainChoice> = {},
   { io = testIo(), live = SILENT as Progress, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
@@ -145,7 +145,7 @@ b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 
 test('Ctrl-C prints the table and exits with 130', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const io = testIo();
-  // When it drains it listens to signals, and not before.
+  // Signal handlers are installed for the drain only.
   io.stderr.on('data', (chunk: Buffer) => {
     if (chunk.toString().includes('waits for')) process.kill(process.pid, 'SIGINT');
   });

@@ -14,7 +14,7 @@ describe('an exec plugin', () => {
     assert.deepEqual(loaded.headers, { Authorization: 'Bearer exec-token' });
   });
 
-  /** Counts its runs in a file; each gives another token. */
+  /** Counts its runs in a file, and returns a new token each time. */
   function counting(name: string, expires: string) {
     const runs = path.join(folder, `${name}.runs`);
     writeFileSync(runs, '');

@@ -1,4 +1,4 @@
-/** What exec plugins are told, may do and must answer: small shell scripts, run for real. */
+/** The input of exec plugins, whether they may prompt, and where they are found: with shell scripts as plugins. */
 import assert from 'node:assert/strict';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Which exec plugins may run, by kubectl's preferences. */
+/** Which exec plugins kubectl's preferences (kuberc) allow. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

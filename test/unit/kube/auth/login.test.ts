@@ -1,4 +1,4 @@
-/** Logins that last, on a clock that is told to go on. */
+/** Long logins, on a fake clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Credentials, Renewal } from '../../../../src/kube/auth/credentials.ts';
@@ -11,7 +11,7 @@ const LATE = {
   next: 'log in with it, or end it: while it runs no other is started',
 };
 
-/** Logins that end when they are told to, and what was logged. */
+/** Logins that end when the test says, and the log. */
 function logins(options: Partial<LoginOptions> = {}) {
   const clock = new FakeClock();
   const lines: string[] = [];
@@ -33,7 +33,7 @@ function logins(options: Partial<LoginOptions> = {}) {
   return { login, clock, lines, runs, end: () => runs.at(-1)?.resolve(credentials) };
 }
 
-/** One that has logged in once, and its renewal. */
+/** After the first login, with its renewal. */
 async function loggedIn(options: Partial<LoginOptions> = {}) {
   const made = logins(options);
   const first = made.login();
@@ -72,7 +72,7 @@ test('a later login fails after the limit; a running plugin is not started again
   const late = assert.rejects(waiting, LATE);
   await clock.advance(LIMIT_MS);
   await late;
-  // What asks next, for a renewal or from the start, waits for the same.
+  // The next caller, for a renewal or a first login, waits for the same run.
   const [again, anew] = [renew(), login()];
   await flushPromises();
   assert.equal(runs.length, 2);

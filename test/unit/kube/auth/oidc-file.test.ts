@@ -1,4 +1,4 @@
-/** The auth-provider oidc and the kubeconfig that its tokens stand in, which others write too. */
+/** The auth-provider oidc and the kubeconfig with its tokens, which other processes write too. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The auth-provider oidc and what an issuer may answer. */
+/** The auth-provider oidc and the responses of an issuer. */
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';

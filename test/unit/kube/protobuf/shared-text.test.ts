@@ -28,7 +28,7 @@ test('returns the text of the bytes, whatever was read before', () => {
 });
 
 test('distinguishes bytes of one length in one slot', () => {
-  // Only what lies between the bytes that choose the slot differs.
+  // They differ only in bytes that do not choose the slot.
   for (const text of ['a-1-b-2-cd', 'a-9-b-9-cd', 'a-1-b-2-cd']) assert.equal(read(text), text);
 });
 

@@ -45,7 +45,7 @@ describe('reading a list', () => {
 
   test('throws wherever the list breaks off', () => {
     const short = nodeList([node('a'), node('b')]);
-    // The last four bytes are the envelope's empty strings, which say nothing.
+    // The last four bytes are empty strings of the envelope.
     for (let end = 4; end < short.length - 4; end++) {
       assert.throws(() => readList([short.subarray(0, end)]), /broke off|EOF|longer/, `after ${end} bytes`);
     }

@@ -1,4 +1,4 @@
-/** Requests through real proxies to a real server, which is called api.example there. */
+/** Requests through real proxies to a real server, which the proxies know as api.example. */
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import https from 'node:https';

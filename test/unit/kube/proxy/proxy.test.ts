@@ -1,4 +1,4 @@
-/** Which proxy is used: the cases of golang.org/x/net/http/httpproxy's documentation, and proxy-url. */
+/** Which proxy is used: the documented cases of golang.org/x/net/http/httpproxy, and proxy-url. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { proxyFromEnvironment, proxyOf } from '../../../../src/kube/proxy/proxy.ts';
@@ -17,7 +17,7 @@ describe('the proxy of the environment', () => {
     [{ HTTPS_PROXY: 'proxy:3128' }, 'https://far', P],
     [{ HTTPS_PROXY: 'u:p%40@proxy:3128' }, 'https://far', 'http://u:p%40@proxy:3128/'],
     [{ HTTPS_PROXY: 'socks5://proxy' }, 'https://far', 'socks5://proxy'],
-    // This machine, whatever is set.
+    // localhost never uses a proxy of the environment.
     [{ HTTPS_PROXY: P }, 'https://localhost:6443', undefined],
     [{ HTTPS_PROXY: P }, 'https://127.1.2.3:6443', undefined],
     [{ HTTPS_PROXY: P }, 'https://[::1]:6443', undefined],

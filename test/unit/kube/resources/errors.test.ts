@@ -1,4 +1,4 @@
-/** Bodies are as a kube-apiserver 1.36 sent them. */
+/** Bodies were recorded from a kube-apiserver 1.36. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';

@@ -1,4 +1,4 @@
-/** With a server that has no protobuf; with protobuf it is tried on a real one. */
+/** With a server without protobuf; e2e tests use protobuf. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

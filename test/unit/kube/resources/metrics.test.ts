@@ -28,7 +28,7 @@ test('reads usage by node', () => {
   assert.deepEqual(toUsage({ status: 200, text: '{"kind":"NodeMetricsList","items":null}' }), empty);
 });
 
-/** Answers with that body in protobuf, as the transport does. */
+/** Responds with that body in protobuf, as the transport does. */
 function answering(body: Buffer): Transport {
   const request = async ({ onBody }: Request) => {
     onBody?.(body);

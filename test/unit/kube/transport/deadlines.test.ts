@@ -1,4 +1,4 @@
-/** Deadlines of requests, and connections after one. */
+/** Deadlines of requests, and connections after a deadline. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';

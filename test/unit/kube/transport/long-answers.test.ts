@@ -1,4 +1,4 @@
-/** Answers that would take all the memory: long, packed, in single bytes, without an end. The server is a real one. */
+/** Responses that would exhaust memory: long, compressed, in single bytes, endless. The server is real. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer, type ServerResponse } from 'node:http';
@@ -97,7 +97,7 @@ describe('a buffered response', () => {
       const { createServer } = await import('node:http');
       const { gzipSync } = await import('node:zlib');
       const packed = gzipSync(Buffer.alloc(${8 * MIB}));
-      // Members of a gzip file may follow each other: 4,000 of them unpack to 32 GiB.
+      // A gzip file may have several members: 4,000 of them unpack to 32 GiB.
       const server = createServer((_request, response) => {
         response.writeHead(200, { 'content-encoding': 'gzip' });
         for (let i = 0; i < 4_000; i++) response.write(packed);

@@ -1,4 +1,4 @@
-/** A server that sends a client elsewhere: what proves who we are goes nowhere but to the server of the kubeconfig. */
+/** Credentials are sent to the server of the kubeconfig only, whatever it redirects to. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

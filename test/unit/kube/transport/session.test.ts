@@ -10,7 +10,7 @@ import { createAuthority, serverCertificate } from '../../../cluster/certificate
 
 const AFTER_MS = 1000;
 
-/** Sessions whose credentials are what `give` says at that time; `give` may throw. */
+/** Sessions whose credentials `give` returns; it may throw. */
 function sessions(give: () => Partial<Credentials>) {
   const loads = { first: 0, due: 0, refused: 0 };
   let now = 0;

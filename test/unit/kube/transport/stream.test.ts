@@ -6,7 +6,7 @@ import { readFrames } from '../../../../src/kube/protobuf/frames.ts';
 import { retryAfterMs } from '../../../../src/kube/transport/retry-after.ts';
 import { readBody, readLines } from '../../../../src/kube/transport/stream.ts';
 
-/** Reads these pieces as the body of an answer, which then ends or breaks. */
+/** Reads these chunks as the body of a response, which then ends or breaks. */
 async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {
   const body = new PassThrough();
   const lines: string[] = [];
@@ -38,7 +38,7 @@ test('fails on an end inside a line, a cut, and a line that is too long', async 
 });
 
 test('needs no more memory for a line, frame or refusal that arrives byte by byte', async () => {
-  /** Read one by one: what waits together would be read together. */
+  /** Sent one by one, as buffered chunks are read together. */
   const dripping = () => Readable.from(bytes(), { objectMode: true }) as unknown as IncomingMessage;
   function* bytes() {
     const frame = Buffer.from([0, 0x80, 0, 0, ...Array(70_000).fill(120)]);

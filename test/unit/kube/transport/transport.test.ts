@@ -11,7 +11,7 @@ test('spreads requests with the same Retry-After, and sends none too early', asy
   const clock: Clock = {
     now: () => now,
     after(ms, callback) {
-      // Deadlines are not waited for here.
+      // Ignores deadlines.
       if (ms > 2000) return () => {};
       delays.push(ms);
       now += 1;
@@ -79,7 +79,7 @@ test('close() ends waiting requests, and none is sent after it', async t => {
   const { transport, sends } = await turnedAway(t, options);
   const requests = [transport.request({ path: '/' }), transport.request({ path: '/' })];
   await until(() => sends() === 1);
-  // Its answer is there, and it waits to go again.
+  // The response has arrived, and the retry waits.
   await new Promise(resolve => setTimeout(resolve, 50));
   transport.close();
   for (const request of requests) await assert.rejects(request, { message: 'the request was given up on our side' });

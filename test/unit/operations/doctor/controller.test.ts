@@ -13,7 +13,7 @@ function record(secondsAgo: number, holder = 'host-1'): LeaseRecord {
 
 interface Look {
   isInstalled?: boolean;
-  /** What has become of the leases at a second look; undefined: they are as they were. */
+  /** The leases at the second read; undefined: unchanged. */
   later?: Record<string, LeaseRecord>;
 }
 

@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 const MANIFEST = new URL('../../../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
 const WANTED = load(readFileSync(MANIFEST, 'utf8')) as Json;
 
-/** As a server has it, with the member at that path replaced; undefined takes it out. */
+/** The CRD of a server with the member at that path replaced; undefined removes it. */
 function installed(path: string[] = [], value?: unknown): Json {
   const definition = structuredClone(WANTED);
   definition.status = { conditions: ['NamesAccepted', 'Established'].map(type => ({ type, status: 'True' })) };

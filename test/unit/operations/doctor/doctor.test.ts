@@ -15,7 +15,7 @@ interface Parts {
   pools?: () => Promise<NodePool[]>;
 }
 
-/** A cluster on which all is well but for these parts. */
+/** A healthy cluster except for these parts. */
 function connection({ probe, definition, pools }: Parts): DoctorConnection {
   const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
   const clocks = { server: NOW, ours: NOW };

@@ -7,7 +7,7 @@ import { questionText, questionTexts } from '../../../../src/operations/doctor/q
 import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operations/doctor-port.ts';
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
 
-/** What asks a cluster for nothing that needs a permission: everybody may ask for versions and reviews. */
+/** Commands that need no permission: every user may read versions and create access reviews. */
 const WITHOUT_NEEDS = ['completion', 'doctor', 'version'];
 
 const CONTROLLER: ManifestObject[] = [
@@ -24,7 +24,7 @@ const CONTROLLER: ManifestObject[] = [
     metadata: { name: 'r', namespace: 'ns' },
     rules: [{ apiGroups: ['l'], resources: ['leases'], verbs: ['get'], resourceNames: ['one'] }],
   },
-  // For others than the controller.
+  // For another subject than the controller.
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
@@ -45,7 +45,7 @@ const CONTROLLER: ManifestObject[] = [
   },
 ];
 
-/** Answers by the question's text, and remembers who was asked about what. */
+/** Answers access reviews by their text, and records them. */
 function port(isAllowed: (text: string) => boolean) {
   const asked: { text: string; subject: Subject | undefined }[] = [];
   const allowed = async (questions: readonly AccessQuestion[], subject?: Subject) =>
