@@ -92,7 +92,7 @@ export class Connection {
   }
 }
 
-/** Lists and watches a path, as `/api/v1/pods` or `/apis/apps/v1/deployments`, with a query such as `{ labelSelector }`. */
+/** Lists and watches a path such as `/apis/apps/v1/deployments`, with a query such as `{ labelSelector }`. */
 export function listWatch(connection: Connection, path: string, query: Record<string, string> = {}): Source {
   return {
     async list({ limit, continue: token, signal }) {

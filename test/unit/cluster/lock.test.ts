@@ -55,16 +55,9 @@ test('takes over a lock that was not renewed for long, whoever holds it', async 
 test('respects a recent lock of another machine, whatever its process id', async () => {
   const path = join(folder, 'foreign');
   await writeFile(path, `${spawnSync('true').pid} another-host some-id\n`);
-  let waited = false;
-  const result = withLock(
-    path,
-    async () => 'done',
-    () => {
-      waited = true;
-    },
-  );
-  await sleep(50);
-  assert.equal(waited, true);
+  const waiting = Promise.withResolvers<void>();
+  const result = withLock(path, async () => 'done', waiting.resolve);
+  await Promise.race([waiting.promise, result.then(() => assert.fail('it did not wait'))]);
   await rm(path);
   assert.equal(await result, 'done');
 });

@@ -20,7 +20,7 @@ test('reads a label in protobuf', () => {
   );
 });
 
-test('--as-user-extra', async () => {
+test('sends --as-user-extra', async () => {
   const kubeconfig = join(mkdtempSync(join(tmpdir(), 'nodepool-')), 'config');
   const clusters = [{ name: 'c', cluster: { server: 'https://127.0.0.1' } }];
   const contexts = [{ name: 'c', context: { cluster: 'c', user: 'u' } }];

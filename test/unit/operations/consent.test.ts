@@ -47,7 +47,7 @@ test('ends at a no, the first time and after a yes', async () => {
   assert.equal((await agreeing([planWith(), planWith()], ['asked', 'declined'])).agreed, undefined);
 });
 
-test('allows any taint when nobody is to be asked', async () => {
+test('allows any taint without a question', async () => {
   const { agreed, last } = await agreeing([planWith('d:NoExecute')], ['waived']);
   assert.deepEqual(agreed, { proposal: last, consent: undefined });
 });

@@ -78,7 +78,7 @@ describe('a buffered response', () => {
     });
   });
 
-  test('of 64 MiB is read', async () => {
+  test('is read up to 64 MiB', async () => {
     assert.equal((await ask({ path: '/longest' })).text.length, LONGEST_ANSWER);
   });
 
@@ -90,7 +90,7 @@ describe('a buffered response', () => {
     });
   }
 
-  test('takes less than 400 MB of memory', { skip: process.platform === 'win32' }, () => {
+  test('needs less than 400 MB of memory', { skip: process.platform === 'win32' }, () => {
     const exchange = JSON.stringify(new URL('../../../../src/kube/transport/exchange.ts', import.meta.url).href);
     const code = `
       const { exchange } = await import(${exchange});
