@@ -17,7 +17,7 @@ import { messageOf } from '../src/controller/log.ts';
 import { broken, type Failure, type Source } from '../src/controller/source.ts';
 
 const CALL_MS = 30_000;
-/** API classes send a JSON patch without it. */
+/** Without this type, API classes send a JSON patch. */
 export const MERGE_PATCH = k8s.setHeaderOptions('Content-Type', k8s.PatchStrategy.MergePatch);
 
 export class Refused extends Error {
@@ -37,7 +37,7 @@ export class Connection {
   readonly #trace: (line: string) => void;
   #config: k8s.KubeConfig | undefined;
 
-  /** @param trace gets a line for each answer */
+  /** @param trace gets a line per response */
   constructor(load: () => k8s.KubeConfig, userAgent: string, trace: (line: string) => void = () => {}) {
     this.#load = load;
     this.#config = load();
@@ -45,14 +45,14 @@ export class Connection {
     this.#trace = trace;
   }
 
-  /** What KubeConfig.makeApiClient gives, over this connection. */
+  /** KubeConfig.makeApiClient() over this connection. */
   client<T extends k8s.ApiType>(api: k8s.ApiConstructor<T>): T {
     const baseServer = new k8s.ServerConfiguration(this.#cluster().server, {});
     const httpApi = k8s.wrapHttpLibrary({ send: request => this.#call(request) });
     return new api(k8s.createConfiguration({ baseServer, httpApi }));
   }
 
-  /** Resolves with the head of an answer of status 200; rejects with Refused, or with what node:https gives. */
+  /** Resolves with the head of a 200 response; rejects with Refused or an error of node:https. */
   get(path: string, query: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
     return this.#send(`${this.#cluster().server}${path}?${new URLSearchParams(query)}`, { signal });
   }
@@ -69,7 +69,7 @@ export class Connection {
     this.#config ??= this.#load();
     const config = this.#config;
     const options: RequestOptions = { ...asked, signal, headers: { ...asked.headers, 'User-Agent': this.#userAgent } };
-    // An exec plugin may never end. A request whose signal is aborted is not sent.
+    // An exec plugin may hang; an aborted request is not sent.
     await Promise.race([config.applyToHTTPSOptions(options), once(signal, 'abort')]);
     // Node's own agent keeps connections, and opens others when a certificate changes; KubeConfig's does neither.
     if (!this.#cluster().proxyUrl) delete options.agent;
@@ -92,7 +92,7 @@ export class Connection {
   }
 }
 
-/** Lists and watches a path, as `/api/v1/pods` or `/apis/apps/v1/deployments`, narrowed as by `{ labelSelector }`. */
+/** Lists and watches a path such as `/apis/apps/v1/deployments`, with a query such as `{ labelSelector }`. */
 export function listWatch(connection: Connection, path: string, query: Record<string, string> = {}): Source {
   return {
     async list({ limit, continue: token, signal }) {

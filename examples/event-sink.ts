@@ -1,4 +1,4 @@
-/** What a Recorder tells, as events.k8s.io/v1 Events. */
+/** Writes the events of a Recorder as events.k8s.io/v1 Events. */
 import { type EventsV1Api, type EventsV1Event, V1MicroTime } from '@kubernetes/client-node';
 import { messageOf } from '../src/controller/log.ts';
 import type { EventSink, RecordedEvent, SinkResult } from '../src/controller/recorder.ts';
@@ -10,8 +10,8 @@ const NAME_CHARACTERS = 253;
 
 /**
  * @param api of Connection.client
- * @param controller who reports, as `example.com/my-controller`
- * @param instance which of its processes
+ * @param controller the reporting controller, such as `example.com/my-controller`
+ * @param instance its process
  */
 export function eventSink(api: EventsV1Api, controller: string, instance: string): EventSink {
   return {
@@ -31,7 +31,7 @@ export function eventSink(api: EventsV1Api, controller: string, instance: string
         ...(count > 1 ? { series: seriesOf(event) } : {}),
       };
       const created = api.createNamespacedEvent({ namespace: namespaceOf(event), body });
-      // An Event of that name is there already: the answer to an earlier try was lost.
+      // The Event exists already: the response to an earlier attempt was lost.
       return resultOf(created, { 409: { kind: 'written' } });
     },
 
@@ -56,7 +56,7 @@ function seriesOf({ count, last }: RecordedEvent) {
   return { count, lastObservedTime: new V1MicroTime(last) };
 }
 
-/** @param expected what a status of a refusal means */
+/** @param expected the result for a status */
 async function resultOf(request: Promise<unknown>, expected: Record<number, SinkResult>): Promise<SinkResult> {
   try {
     await request;

@@ -1,4 +1,4 @@
-/** What the examples share: a connection, a log, caches, a recorder, and an end by Ctrl-C. */
+/** What the examples share: a connection, a log, caches, a recorder, and shutdown by Ctrl-C. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ import { type IndexFunction, Store } from '../src/controller/store.ts';
 import { Connection, listWatch } from './client-node.ts';
 import { eventSink } from './event-sink.ts';
 
-/** As in the product: debug lines from -v 4 on, requests from client-go's number on. */
+/** As in kubectl-nodepool: debug lines from -v 4 on, requests from client-go's level on. */
 const DEBUG_VERBOSITY = 4;
 const REQUEST_VERBOSITY = 6;
 
@@ -32,7 +32,7 @@ export interface Runtime {
 }
 
 /**
- * A connection as kubectl would make it, told by `--kubeconfig`, `KUBECONFIG`, `~/.kube/config` or the pod's service
+ * A connection as kubectl makes it, from `--kubeconfig`, `KUBECONFIG`, `~/.kube/config` or the pod's service
  * account. The log goes to stderr, a line an entry. `-v 4` shows debug entries, `-v 6` requests too.
  * @param name of the controller, for events and for the User-Agent
  */
@@ -62,7 +62,7 @@ export function open(name: string): Runtime {
 /**
  * A cache of the objects of a resource.
  * @param path as `/apis/apps/v1/deployments`
- * @param keep picks of each object what is used
+ * @param keep picks the used fields of each object
  * @param query narrows it, as `{ labelSelector }`
  */
 export function follow<T>(
@@ -83,7 +83,7 @@ export function follow<T>(
   });
 }
 
-/** Events go to the log and to the API server. */
+/** Sends events to the log and to the API server. */
 export function createRecorder({ name, connection, log }: Runtime): Recorder {
   return new Recorder({
     sink: eventSink(connection.client(EventsV1Api), name, `${name}-${hostname()}`),
@@ -95,7 +95,7 @@ export function createRecorder({ name, connection, log }: Runtime): Recorder {
   });
 }
 
-/** Runs until SIGINT or SIGTERM; a second one ends it at once. The exit code is 0 when everything ended as it should. */
+/** Runs until SIGINT or SIGTERM; a second one ends it at once. The exit code is 0 after a regular end. */
 export async function run(
   { log }: Runtime,
   parts: Pick<ManagerOptions, 'caches' | 'controllers' | 'recorder'>,

@@ -17,8 +17,13 @@ const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   types: ['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES_KNOWN],
   imports: ['scripts/check-imports.ts'],
-  surface: tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts'),
-  unit: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && !NETWORK.test(file))],
+  surface: ['--test-isolation=none', ...tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts')],
+  // A larger young generation saves a quarter of the CPU time.
+  unit: [
+    '--test-isolation=none',
+    '--max-semi-space-size=64',
+    ...tests(UNIT, file => sharesProcess(file) && !NETWORK.test(file)),
+  ],
   network: ['--test-isolation=none', ...tests(UNIT, file => sharesProcess(file) && NETWORK.test(file))],
   apart: tests(UNIT, file => !sharesProcess(file)),
 };

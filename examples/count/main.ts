@@ -1,5 +1,5 @@
 /**
- * The pattern of every controller: a cache, a queue of keys, workers. It brings Count objects to their spec; what that
+ * The pattern of every controller: a cache, a queue of keys, workers. It reconciles Count objects; what that
  * would mean is left open here, as in any skeleton: the two places for it are marked by their log lines.
  */
 import { CustomObjectsApi } from '@kubernetes/client-node';
@@ -35,7 +35,7 @@ counts.subscribe(event => {
   queue.add(key);
 });
 
-/** Looks at the state, not at what happened: an object that is not there any more was deleted. */
+/** Level-based: reads the state, not the event; an object that is missing in the cache was deleted. */
 async function sync(key: string): Promise<ReconcileResult> {
   const count = counts.store.get(key)?.object;
   if (count === undefined) {
@@ -53,8 +53,8 @@ async function sync(key: string): Promise<ReconcileResult> {
 }
 
 /**
- * Tells that this generation is done, in the status and by an event. The server refuses it when somebody else was faster
- * or the object is gone: then the key comes again, and what the cache has by then is looked at.
+ * Reports in the status and by an event that this generation is done. The server refuses it after another write
+ * or a delete: then the key is queued again and reconciled with the cache's state by then.
  */
 async function write({ metadata }: Count): Promise<ReconcileResult> {
   const { name, namespace = '', uid, generation, resourceVersion } = metadata;

@@ -1,6 +1,6 @@
 /**
- * An operator: each Memcached object owns a Deployment of its name, which is kept at the wanted size, and lists its pods
- * in its status. What is deleted with a Memcached, the cluster's garbage collector deletes.
+ * An operator: each Memcached object owns a Deployment of its name, which it scales, and lists its pods
+ * in its status. The cluster's garbage collector deletes the Deployment of a deleted Memcached.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { AppsV1Api, CustomObjectsApi } from '@kubernetes/client-node';
@@ -12,7 +12,7 @@ import { follow, open, run } from '../runtime.ts';
 import { type Deployment, deploymentFor, MEMCACHEDS, type Memcached, ownerOf, type Pod, SELECTOR } from './objects.ts';
 
 const WORKERS = 2;
-/** After a write: pods need their time, and their events may come sooner. */
+/** After a write, as pods need time to start; their events may come sooner. */
 const LOOK_AGAIN_MS = 60_000;
 const OURS = { labelSelector: SELECTOR };
 
@@ -61,7 +61,7 @@ async function reconcile(key: string): Promise<ReconcileResult> {
   return writeStatus(key, memcached);
 }
 
-// What the server refuses is thrown: the key comes again later, and the caches have what is there by then.
+// A refusal is thrown: the key is retried later, with the caches' state by then.
 
 async function create(key: string, memcached: Memcached): Promise<ReconcileResult> {
   const { namespace = '' } = memcached.metadata;

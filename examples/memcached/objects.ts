@@ -1,4 +1,4 @@
-/** The objects that the controller reads and makes, with the fields it uses. */
+/** The objects that the controller reads and creates, with the fields it uses. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { Metadata } from '../runtime.ts';
 
@@ -6,7 +6,7 @@ export const MEMCACHEDS = { group: 'cache.example.com', version: 'v1alpha1', plu
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 const INSTANCE_LABEL = 'app.kubernetes.io/instance';
-/** Of everything that belongs to a Memcached. */
+/** Labels of all objects of a Memcached. */
 export const SELECTOR = `${NAME_LABEL}=memcached`;
 
 export interface Memcached {
@@ -24,12 +24,12 @@ export interface Pod {
   metadata: Metadata & { labels?: Record<string, string>; deletionTimestamp?: string };
 }
 
-/** `namespace/name` of the Memcached that a pod says it belongs to. */
+/** `namespace/name` of the Memcached in a pod's labels. */
 export function ownerOf({ metadata: { namespace = '', labels } }: Pod): string {
   return `${namespace}/${labels?.[INSTANCE_LABEL] ?? ''}`;
 }
 
-/** The Deployment as it is created. It goes when its owner goes. */
+/** The Deployment to create; it is deleted with its owner. */
 export function deploymentFor({ metadata: { name, uid }, spec: { size } }: Memcached): V1Deployment {
   const labels = { [NAME_LABEL]: 'memcached', [INSTANCE_LABEL]: name };
   const owner = { apiVersion: 'cache.example.com/v1alpha1', kind: 'Memcached', name, uid, controller: true };

@@ -1,6 +1,6 @@
 /**
  * Counts the pods of the cluster: every 10 s their number becomes a label of each control-plane node, and each pod gets
- * an event that tells it. Nothing is asked of the server for counting: the pods come from a cache.
+ * an event with it. Counting sends no requests: the pods come from a cache.
  */
 import { CoreV1Api } from '@kubernetes/client-node';
 import { systemClock } from '../../src/controller/clock.ts';
@@ -13,7 +13,7 @@ import { createRecorder, follow, type Metadata, open, run } from '../runtime.ts'
 const LABEL = 'hopegi/pod-count';
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const PERIOD_MS = 10_000;
-/** There is one thing to do, and this is its key. */
+/** The only key. */
 const ALL_PODS = 'all pods';
 
 interface Pod {
@@ -36,7 +36,7 @@ const nodes = follow<Node>(runtime, '/api/v1/nodes', ({ metadata }) => ({ metada
 const recorder = createRecorder(runtime);
 const queue = new WorkQueue({ clock: systemClock });
 
-/** One pass. A node that cannot be labelled is logged and left to the next pass. */
+/** Labels the nodes; a node that fails is logged and labelled in the next pass. */
 async function countPods(): Promise<ReconcileResult> {
   const start = systemClock.now();
   const found = [...pods.store.items()].map(({ object }) => object.metadata);
@@ -61,7 +61,7 @@ async function countPods(): Promise<ReconcileResult> {
 }
 
 async function label(node: string, count: string): Promise<void> {
-  // Only the label is sent: whatever others change on the node at the same time stays.
+  // The patch has only the label, and keeps what others change on the node.
   const body = { metadata: { labels: { [LABEL]: count } } };
   await api.patchNode({ name: node, body }, MERGE_PATCH);
   log('info', `node ${node}: ${LABEL}=${count}`);

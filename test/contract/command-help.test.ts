@@ -13,15 +13,15 @@ async function help(...words: string[]): Promise<string> {
   return `$ kubectl nodepool ${[...words, '--help'].join(' ')}\n${io.stdoutText()}`;
 }
 
-/** Every help screen; the flags that every verb has are shown once. */
+/** Every help screen; global flags are shown once. */
 async function screens(): Promise<string> {
   const [first = '', ...others] = await Promise.all(Object.keys(verbs).map(verb => help(verb)));
   const own = others.map(screen => screen.replace(/\nGLOBAL FLAGS\n.*/s, ''));
   return [await help(), first, ...own].join('\n');
 }
 
-// Read them as one who has not seen them before: UPDATE_SURFACE=1 node --test test/contract/command-help.test.ts
-test('the help screens are those that are written down', async () => {
+// Update the snapshot: UPDATE_SURFACE=1 node --test test/contract/command-help.test.ts
+test('the help screens equal the checked-in snapshot', async () => {
   const actual = await screens();
   if (process.env.UPDATE_SURFACE) writeFileSync(SCREENS, actual);
   assert.equal(actual, readFileSync(SCREENS, 'utf8'));

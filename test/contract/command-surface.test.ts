@@ -7,7 +7,7 @@ import { verbs } from '../../src/commands/index.ts';
 
 const SNAPSHOT = new URL('./command-surface.txt', import.meta.url);
 
-/** Verbs, arguments and flags, one a line: what scripts of users may rely on. */
+/** Commands, arguments and flags, one per line, that users' scripts rely on. */
 async function surface(): Promise<string> {
   const blocks: string[] = [];
   for (const [id, { load }] of Object.entries(verbs)) {
@@ -36,14 +36,14 @@ function flags(all: Command.Class['flags']): string[] {
   });
 }
 
-// A change of the surface is made on purpose: UPDATE_SURFACE=1 node --test test/contract/command-surface.test.ts
-test('the command surface is the one that is written down', async () => {
+// After an intended change: UPDATE_SURFACE=1 node --test test/contract/command-surface.test.ts
+test('the command surface equals the checked-in snapshot', async () => {
   const actual = await surface();
   if (process.env.UPDATE_SURFACE) writeFileSync(SNAPSHOT, actual);
   assert.equal(actual, readFileSync(SNAPSHOT, 'utf8'));
 });
 
-test('every verb has a summary of one line and examples that begin with the program', async () => {
+test('every command has a one-line summary and examples that begin with the program name', async () => {
   for (const [id, { load }] of Object.entries(verbs)) {
     const { summary, examples } = (await load()).default;
     assert.match(summary ?? '', /^[A-Z][^\n]{10,80}\.$/, id);

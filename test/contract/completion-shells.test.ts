@@ -1,6 +1,6 @@
 /**
- * The scripts in their shells, each with a terminal: keys are typed, and the command that they end in is looked at. Zsh
- * and fish are tried where they are installed.
+ * The completion scripts in their shells on a terminal: types keys and checks the command that results. Zsh
+ * and fish are tested where they are installed.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -24,7 +24,7 @@ users:
 - {name: 'CORP\alice', user: {}}
 current-context: kind
 `;
-/** What starts each without a person's own settings, and what loads the script there. */
+/** How to start each shell without the user's settings, and how to load the script. */
 const STARTS = {
   bash: { start: 'bash --norc --noprofile -i', load: 'source script.bash' },
   zsh: { start: 'zsh -f -i', load: 'autoload -U compinit; compinit -u -D; source script.zsh' },
@@ -43,7 +43,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const) {
 }
 writeFileSync(join(folder, 'file-one.yaml'), '');
 const program = join(folder, 'kubectl-nodepool');
-// Completes as the product does; anything else it only shows.
+// Completes as kubectl-nodepool does; prints any other command line.
 writeFileSync(
   program,
   `#!/bin/sh
@@ -53,7 +53,7 @@ printf '\\nRAN'; printf '<%s>' "$@"; printf 'END\\n'
 );
 chmodSync(program, 0o755);
 
-/** @param keys typed before Enter. The arguments of the command that ran */
+/** @param keys typed before Enter @returns the arguments of the command that ran */
 function type(shell: Tried, keys: string): Promise<string> {
   const { start, load } = STARTS[shell];
   const env = {
@@ -76,19 +76,19 @@ function type(shell: Tried, keys: string): Promise<string> {
 
 const CASES: [keys: string, ran: string][] = [
   ['inst\t--outp\tj\t', '<install><--output><json>'],
-  // No space after what has to be typed on.
+  // No space after a value that is not complete.
   ['install --output=js\t', '<install><--output=json>'],
   ['get --context=ki\t', '<get><--context=kind>'],
   ['get --context prod\t', '<get><--context><prod@eu:1>'],
   ['get --context=prod@e\t', '<get><--context=prod@eu:1>'],
-  // What a shell would take for more than a name is not offered.
+  // Words that a shell would expand are not offered.
   ['get --context my\t', '<get><--context><my>'],
   ["get --context 'my\t'", '<get><--context><my>'],
   ['get --context "pro\t', '<get><--context><prod@eu:1>'],
   ['get --context="pro\t', '<get><--context=prod@eu:1>'],
   ["get --context it\\'\t", "<get><--context><it'>"],
   ['get --user COR\t', '<get><--user><COR>'],
-  // Quotes of the words before are read.
+  // Quoted words before the cursor are parsed.
   ['get --kubeconfig "an other" --context ki\t', '<get><--kubeconfig><an other><--context><kiosk>'],
   ['get --kubeconfig ~/an\\ other --context ki\t', `<get><--kubeconfig><${folder}/an other><--context><kiosk>`],
   ['create x --taint a=b:NoS\t', '<create><x><--taint><a=b:NoSchedule>'],

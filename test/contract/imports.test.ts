@@ -9,7 +9,7 @@ import { checkImports, importsOf } from '../../scripts/check-imports.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A project of these files alone, gone after the test. */
+/** A temporary project of these files. */
 function project(t: TestContext, files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'nodepool-imports-'));
   t.after(() => rmSync(root, { recursive: true }));
@@ -20,11 +20,11 @@ function project(t: TestContext, files: Record<string, string>): string {
   return root;
 }
 
-test('the sources keep the direction', () => {
+test('the sources import only in the allowed directions', () => {
   assert.deepEqual(checkImports(ROOT), []);
 });
 
-describe('a wrong arrow is named', () => {
+describe('reports a forbidden import', () => {
   const cases: [name: string, file: string, text: string, expected: string][] = [
     [
       'up from the domain',
@@ -93,7 +93,7 @@ describe('a wrong arrow is named', () => {
       'src/cli/a.ts -> left-pad: a package that is not in the table of scripts/check-imports.ts',
     ],
     [
-      'the world in the pure room',
+      'input or output in a pure folder',
       'src/nodepool/a.ts',
       "import { readFileSync } from 'node:fs';",
       'src/nodepool/a.ts -> node:fs: nodepool/ is pure: no node: module',
@@ -152,7 +152,7 @@ describe('a wrong arrow is named', () => {
   }
 });
 
-test('right arrows pass', t => {
+test('accepts allowed imports', t => {
   const root = project(t, {
     'src/main.ts':
       "import pjson from '../package.json' with { type: 'json' };\nimport { verbs } from './commands/index.ts';",
@@ -169,7 +169,7 @@ test('right arrows pass', t => {
   assert.deepEqual(checkImports(root), []);
 });
 
-test('import and re-export statements are told apart from text', () => {
+test('finds import and re-export statements, and ignores such text in strings and comments', () => {
   const source = [
     "import 'a';",
     "import b, { type c } from 'b';",
@@ -186,7 +186,7 @@ test('import and re-export statements are told apart from text', () => {
   ]);
 });
 
-test("a cycle is refused by the project's lint rules, a cycle of types too", t => {
+test('the lint rules reject an import cycle, of types too', t => {
   const root = project(t, {
     'src/nodepool/a.ts': "import { b } from './b.ts';\n\nexport const a = b;\n",
     'src/nodepool/b.ts': "import type { a } from './a.ts';\n\nexport const b: typeof a | number = 1;\n",

@@ -1,4 +1,4 @@
-/** The roles that are written down elsewhere, held against src/operations/doctor/needs.ts. */
+/** Compares documented roles with src/operations/doctor/needs.ts. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -16,10 +16,10 @@ const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));
 const needs = needsOf(Object.keys(verbs), controller);
 
-/** As a role that says nothing of namespaces and names grants it. */
+/** As granted by a role without namespaces and resourceNames. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
 
-test("what the README's role is not enough for", () => {
+test("lists the commands that need more than the README's role", () => {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
   const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
   const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
@@ -45,13 +45,13 @@ test("what the README's role is not enough for", () => {
   ]);
 });
 
-test("the controller's roles grant what its verb needs, with its lease in its own namespace", () => {
+test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
   const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs
     .filter(({ verb }) => inCluster.includes(verb))
     .flatMap(({ questions }) => questions)
     .map(question => questionText(question).replace(/ in kube-system$/, ' in nodepool-system'));
-  // No request shows this one: an admission plugin asks for it.
+  // An admission plugin checks this permission; no request shows it.
   const granted = boundGrantsOf(controller).map(questionText);
   assert.deepEqual(
     [...new Set([...needed, 'update nodepools.nodes.lailin.xyz/finalizers'])].toSorted(),

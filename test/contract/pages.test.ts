@@ -1,4 +1,4 @@
-/** Every verb has a section in docs/commands, and what the pages there print is compared by a test. */
+/** Every command has a section in docs/commands, and a test compares the output in those pages. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ const read = (paths: string[]) => paths.map(path => ({ path, text: readFileSync(
 const pages = read(globSync('docs/commands/*.md', { cwd: ROOT }));
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-/** A page or section is named after the verbs that it is about: `# cordon, uncordon`, `## nodes [POOL...]`. */
-test('every verb has a section', () => {
+/** The heading of a page or section names its commands: `# cordon, uncordon`, `## nodes [POOL...]`. */
+test('the reference has a section for every command', () => {
   const headings = pages.flatMap(({ text }) => text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? []);
   const named = new Set(headings.flatMap(heading => heading.toLowerCase().match(/[a-z]+/g) ?? []));
   assert.deepEqual(
@@ -20,7 +20,7 @@ test('every verb has a section', () => {
   );
 });
 
-test('every page with output is run by a test', () => {
+test('a test runs every page that shows output', () => {
   const tests = read(globSync('test/e2e/page-*.test.ts', { cwd: ROOT }));
   const isRun = (page: string) => tests.some(({ text }) => text.includes(page));
   const shown = pages.filter(({ text }) => /^```(console|text)$/m.test(text));
@@ -31,14 +31,14 @@ test('every page with output is run by a test', () => {
   );
 });
 
-test('the README leads to every page', () => {
+test('the README links to every page', () => {
   assert.deepEqual(
     pages.map(({ path }) => path).filter(path => !readme.includes(`(${path}`)),
     [],
   );
 });
 
-test('links between pages lead to files and headings that are there', () => {
+test('links between pages lead to existing files and headings', () => {
   const missing: string[] = [];
   for (const { path, text } of [...pages, { path: 'README.md', text: readme }]) {
     for (const [, file = '', hash] of text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
@@ -53,7 +53,7 @@ test('links between pages lead to files and headings that are there', () => {
   assert.deepEqual(missing, []);
 });
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes of a heading. */
 function anchor(heading: string): string {
   return heading
     .replace(/^#+ /, '')

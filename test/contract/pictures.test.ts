@@ -1,4 +1,4 @@
-/** The pictures of the documentation: they are there, a browser may open them, and each names the command it shows. */
+/** The pictures of the documentation exist, are safe to open, and name the command they show. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
@@ -17,7 +17,7 @@ const shown = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].flatMap(
   }),
 );
 
-test('what pages show is there, and its text names the command', () => {
+test('every picture in a page exists, and its alt text names the command', () => {
   const ours = shown.filter(({ path }) => path.startsWith(FOLDER));
   assert.notEqual(ours.length, 0);
   for (const { page, alt, path } of ours) {
@@ -26,7 +26,7 @@ test('what pages show is there, and its text names the command', () => {
   }
 });
 
-test('each picture names the verb it shows, in its name and its title, and says what is seen', () => {
+test('every picture names its command in file name and title, and has a description', () => {
   assert.notEqual(pictures.length, 0);
   for (const path of pictures) {
     const verb = basename(path, '.svg');
@@ -39,7 +39,7 @@ test('each picture names the verb it shows, in its name and its title, and says 
   }
 });
 
-test('each picture is small, is XML, runs nothing and loads nothing', () => {
+test('every picture is small well-formed XML without scripts and external references', () => {
   for (const path of pictures) {
     const svg = read(path);
     assert.ok(svg.length < MOST_BYTES, `${path} has ${svg.length} bytes`);
@@ -49,13 +49,13 @@ test('each picture is small, is XML, runs nothing and loads nothing', () => {
   }
 });
 
-test('what is wrong with XML is found', () => {
+test('the XML checker finds errors', () => {
   const broken = ['<a>', '<a></b>', '<a b=c/>', '<a b="<"/>', '<a>&nbsp;</a>', '<a/><b/>', 'text', '<a b="1" b="2"/>'];
   for (const text of broken) assert.notEqual(problemOf(text), undefined, text);
   assert.equal(problemOf('<a b="1 &amp; 2"><c/>&lt;\n</a>\n'), undefined);
 });
 
-/** Where it is not well-formed: XML without declarations, comments and CDATA, which pictures do not need. */
+/** The position of an XML error; does not read declarations, comments and CDATA, which pictures do not need. */
 function problemOf(xml: string): string | undefined {
   const TOKEN =
     /<\/([a-z]+)>|<([a-z]+)((?: [\w:-]+="(?:[^"<&]|&(?:amp|lt|gt|quot);)*")*)(\/?)>|((?:[^<&]|&(?:amp|lt|gt);)+)/giy;

@@ -1,11 +1,11 @@
-/** Good and bad pools. The rules in TypeScript and those in the CRD have to say the same about each. */
+/** Good and bad pools. The rules in TypeScript and in the CRD must agree on each. */
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
 
 export interface PoolCase {
   title: string;
   /** Default `gpu`. */
   name?: string;
-  /** Loose, since some of them are what the types forbid. */
+  /** Untyped, as some cases violate the types. */
   spec: { [Field in keyof NodePoolSpec]: unknown };
   /** The fields that are wrong, as validatePool names them; none for a good pool. */
   wrong: string[];

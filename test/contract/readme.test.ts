@@ -1,4 +1,4 @@
-/** What the README says beside its commands' output, which test/e2e/readme.test.ts compares. */
+/** Checks the README, except the output of its commands, which test/e2e/readme.test.ts compares. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
  * `console` blocks are run. `yaml` blocks are files that those commands use. `sh` blocks are not run, since they set up
  * this machine or another (packages, an image, a push to a registry), and so they may show commands and no output.
  */
-test('every block with output is one that is run', () => {
+test('a test runs every block that shows output', () => {
   const kinds = [...readme.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, kind = '', text = '']) => ({ kind, text }));
   assert.deepEqual([...new Set(kinds.map(({ kind }) => kind))].sort(), ['console', 'sh', 'yaml']);
   for (const { kind, text } of kinds) {
@@ -21,7 +21,7 @@ test('every block with output is one that is run', () => {
   }
 });
 
-test('exit codes in the words of --help', () => {
+test('the README lists the exit codes as --help does', () => {
   assert.match(manifest.commands.drain.description, /, 130 interrupted\.$/);
   const codes = [...EXIT_STATUS.matchAll(/(\d+) ([^,.]+)/g)].map(([, code, words]) => `| ${code} | ${words}`);
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('exit codes in the words of --help', () => {
   assert.ok(diff !== '' && readme.includes(`\`diff\` ends as ${diff}`), diff);
 });
 
-test('-v in the words of --help', () => {
+test('the README describes -v as --help does', () => {
   const [, levels = 'none'] = (globalFlags.verbosity.summary ?? '').split(/: |\.$/);
   assert.match(levels, /^\d .*, \d /);
   assert.ok(readme.replaceAll('`--watch`', '--watch').includes(`log to stderr: ${levels} |`), levels);

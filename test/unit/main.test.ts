@@ -13,17 +13,17 @@ async function run(...argv: string[]) {
 }
 
 describe('help', () => {
-  test('alone, `help` and `--help` show every verb on a line', async () => {
+  test('shows every command on a line, without arguments, with `help` and with `--help`', async () => {
     const alone = await run();
     assert.equal(alone.code, 0);
-    for (const verb of Object.keys(verbs)) assert.match(alone.out, new RegExp(`^  ${verb} +[A-Z]`, 'm'));
+    for (const command of Object.keys(verbs)) assert.match(alone.out, new RegExp(`^  ${command} +[A-Z]`, 'm'));
     assert.deepEqual(await run('help'), alone);
     assert.deepEqual(await run('--help'), alone);
   });
 
-  for (const verb of Object.keys(verbs)) {
-    test(`${verb} --help: usage, examples, own flags, global flags, 80 columns`, async () => {
-      const { code, out, err } = await run(verb, '--help');
+  for (const command of Object.keys(verbs)) {
+    test(`${command} --help shows usage, examples, own flags, global flags in 80 columns`, async () => {
+      const { code, out, err } = await run(command, '--help');
       assert.equal(code, 0);
       assert.equal(err, '');
       const heads = ['USAGE', 'EXAMPLES', 'GLOBAL FLAGS'].map(head => out.indexOf(`\n${head}\n`));
@@ -31,15 +31,15 @@ describe('help', () => {
         heads.every((at, i) => at > (heads[i - 1] ?? 0)),
         `${heads}`,
       );
-      assert.match(out, new RegExp(`^  # .+\\n  kubectl nodepool ${verb}`, 'm'));
+      assert.match(out, new RegExp(`^  # .+\\n  kubectl nodepool ${command}`, 'm'));
       const text = out.replace(/\nEXAMPLES\n[\s\S]*?\n\n(?=[A-Z ]+\n)/, '\n');
       for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
-      assert.deepEqual(await run('help', verb), { code, out, err });
+      assert.deepEqual(await run('help', command), { code, out, err });
     });
   }
 });
 
-test('boolean flags take true and false, as those of kubectl', async () => {
+test('boolean flags accept true and false, as in kubectl', async () => {
   const create = (...flags: string[]) => run('create', 'x', '--dry-run=client', ...flags);
   const made = { code: 0, out: 'nodepool.nodes.lailin.xyz/x created (dry run)\n', err: '' };
   assert.deepEqual(await create('--reconcile=false', '--yes=true'), made);
@@ -47,14 +47,14 @@ test('boolean flags take true and false, as those of kubectl', async () => {
   assert.deepEqual(await create('--reconcile', '--reconcile=false'), made);
 });
 
-test('a pool may be named as -o name prints it', async () => {
+test('accepts a pool name as -o name prints it', async () => {
   for (const kind of ['nodepool.nodes.lailin.xyz', 'nodepool', 'npool']) {
     const { out } = await run('create', `${kind}/x`, '--dry-run=client');
     assert.equal(out, 'nodepool.nodes.lailin.xyz/x created (dry run)\n');
   }
 });
 
-describe('a wrong command line is one line, a hint and exit 2', () => {
+describe('prints a usage error as one line with a hint, exit code 2', () => {
   const cases: [argv: string[], line: string][] = [
     [['versoin'], 'unknown verb "versoin"; did you mean "version"?'],
     [['inst'], 'unknown verb "inst"; did you mean "install"?'],
@@ -111,8 +111,8 @@ describe('a wrong command line is one line, a hint and exit 2', () => {
   }
 });
 
-describe('what a pool is made of', () => {
-  test('flags that cannot be parsed: exit 2; what breaks the rules of a pool: exit 1; each on one line', async () => {
+describe('input of create', () => {
+  test('a flag that cannot be parsed exits with 2, an invalid pool with 1, each on one line', async () => {
     const parsed = [
       ['create', 'x', '--taint', 'a\nb'],
       ['create', 'x', '--node-selector', 'a'],
@@ -128,7 +128,7 @@ describe('what a pool is made of', () => {
     assert.match(err, /^error: [^\n]+; next: [^\n]+\n$/);
   });
 
-  test('--request-timeout is for the URL of -f too', { timeout: 10_000 }, async t => {
+  test('--request-timeout applies to the URL of -f too', { timeout: 10_000 }, async t => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise(resolve => server.once('listening', resolve));
     t.after(() => server.close());
@@ -142,8 +142,8 @@ describe('what a pool is made of', () => {
   });
 });
 
-describe('verbs that need no cluster', () => {
-  test('completion prints the script, and nothing else', async () => {
+describe('commands that need no cluster', () => {
+  test('completion prints the script only', async () => {
     for (const shell of SHELLS) {
       assert.deepEqual(await run('completion', shell), { code: 0, out: completionScript(shell), err: '' });
     }
@@ -156,14 +156,14 @@ exec kubectl-nodepool __complete "$@"
     );
   });
 
-  test('version --client, in each format', async () => {
+  test('version --client prints each format', async () => {
     assert.match((await run('version', '--client')).out, /^Client Version: \d+\.\d+\.\d+\n$/);
     assert.deepEqual(await run('--version'), await run('version', '--client'));
     assert.match((await run('version', '--client', '-o', 'json')).out, /^\{\n {2}"clientVersion": "\d[^"]+"\n\}\n$/);
     assert.match((await run('version', '--client', '-o', 'yaml')).out, /^clientVersion: \d\S+\n$/);
   });
 
-  test('install --dry-run is --dry-run=client: with -o it prints and connects to nothing', async () => {
+  test('install --dry-run is --dry-run=client: with -o it prints and does not connect', async () => {
     const { code } = await run('install', '--dry-run', '--kubeconfig', '/nowhere');
     assert.equal(code, 1, 'without it, what is there says what would become of it');
     const short = await run('install', '--dry-run', '-o', 'yaml', '--kubeconfig', '/nowhere');

@@ -17,8 +17,8 @@ const MOST_RANGES = 100;
  * The values of each part, in the order in which they are printed: a range gives those of its parts for each round.
  * @throws JsonPathError
  */
-export function evaluate(template: Template, data: unknown): unknown[][] {
-  return new Evaluation(template).run(0, data);
+export function evaluate(template: Template, data: unknown, mostValues = MOST_VALUES): unknown[][] {
+  return new Evaluation(template, mostValues).run(0, data);
 }
 
 class Evaluation {
@@ -31,11 +31,14 @@ class Evaluation {
   #closed = false;
   /** Where the last `end` was: the part after it is the next once its range is over. */
   #lastEnd = -1;
-  /** Of MOST_VALUES. */
-  #left = MOST_VALUES;
+  readonly #mostValues: number;
+  /** Of #mostValues. */
+  #left: number;
 
-  constructor(parts: Template) {
+  constructor(parts: Template, mostValues: number) {
     this.#parts = parts;
+    this.#mostValues = mostValues;
+    this.#left = mostValues;
   }
 
   run(from: number, data: unknown): unknown[][] {
@@ -71,7 +74,7 @@ class Evaluation {
   /** @throws JsonPathError when there have been too many */
   #spend(values: number): void {
     this.#left -= values;
-    if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${MOST_VALUES} values`);
+    if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);
   }
 
   #step(values: unknown[], step: Step): unknown[] {

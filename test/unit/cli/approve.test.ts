@@ -32,7 +32,7 @@ const plan = {
 };
 const SHOWN = /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\nNODE .*\nn1 .* default\/web\n/;
 
-/** A terminal at which a person gives one answer to each question. */
+/** A terminal whose user answers each question once. */
 function onTerminal(...answers: string[]) {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
   io.stderr.on('data', (chunk: Buffer) => {
@@ -42,7 +42,7 @@ function onTerminal(...answers: string[]) {
   return io;
 }
 
-test('a script ends unless it says --yes; a dry run is shown alone', async () => {
+test('ends a script without --yes; a dry run only shows the plan', async () => {
   const io = testIo();
   await assert.rejects(approver({ yes: false, dryRun: false }, io, access)({ plan }), {
     message: 'taints with the effect NoExecute evict 1 pod at once, from 1 node; nothing was changed',
@@ -59,7 +59,7 @@ test('a script ends unless it says --yes; a dry run is shown alone', async () =>
   }
 });
 
-test('what cannot be read ends it, or with --yes is a warning', async () => {
+test('ends when the evictions cannot be read; with --yes it warns', async () => {
   const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const noPods = {
     async placedOn(): Promise<PlacedPod[]> {
@@ -82,7 +82,7 @@ test('what cannot be read ends it, or with --yes is a warning', async () => {
   }
 });
 
-test('when no pod would be evicted it says nothing', async () => {
+test('says nothing when no pod would be evicted', async () => {
   const io = testIo();
   const none = { placedOn: async () => [] };
   assert.equal(await approver({ yes: false, dryRun: false }, io, none)({ plan }), 'clear');
@@ -90,7 +90,7 @@ test('when no pod would be evicted it says nothing', async () => {
   assert.equal(io.stderrText(), '');
 });
 
-test('after a yes it asks only about evictions that are new', async () => {
+test('after a yes asks only about new evictions', async () => {
   const io = onTerminal('y', 'y');
   let pods = [pod('web')];
   const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
@@ -103,7 +103,7 @@ test('after a yes it asks only about evictions that are new', async () => {
   assert.match(io.stderrText(), /The cluster has changed meanwhile:\ntaints with the effect NoExecute evict 2 pods/);
 });
 
-test('a pod that another of its controller has replaced is not asked about again; one more is', async () => {
+test('asks about an additional pod, not about one that its controller replaced', async () => {
   const io = onTerminal('y', 'y', 'y');
   let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
   const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
@@ -118,7 +118,7 @@ test('a pod that another of its controller has replaced is not asked about again
   assert.equal(await approve({ plan }), 'asked', 'of another controller');
 });
 
-test("a command's own question is asked again when its yes does not cover what is there now", async () => {
+test("asks a command's own question again when the yes does not cover the current state", async () => {
   const io = onTerminal('y', 'n');
   const covers = [['pool a', 'node 1'], ['pool a'], ['pool a', 'node 1', 'node 2']];
   const answers: string[] = [];
@@ -129,7 +129,7 @@ test("a command's own question is asked again when its yes does not cover what i
   assert.deepEqual(answers, ['asked', 'clear', 'declined']);
 });
 
-test('a yes has everything read and planned anew, and binds the taints that may be set', async () => {
+test('after a yes reads and plans again, and allows only the confirmed taints', async () => {
   const proposals: Proposal[] = [{ plan }, { plan: NO_CHANGE }];
   const approve = approver({ yes: false, dryRun: false }, onTerminal('y'), access);
   const agreed = await agree(async () => proposals.shift() ?? assert.fail('read too often'), approve);

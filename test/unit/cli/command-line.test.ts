@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readCommandLine } from '../../../src/cli/command-line.ts';
 
-describe('what help is asked for', () => {
+describe('the help that is requested', () => {
   const cases: [argv: string[], expected: string | undefined][] = [
     [[], ''],
     [['help'], ''],

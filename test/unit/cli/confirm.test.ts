@@ -25,7 +25,7 @@ describe('confirm', () => {
   }
 
   for (const facts of [{ stdinIsTTY: true }, { stderrIsTTY: true }]) {
-    test(`a script is not asked: ${JSON.stringify(facts)}`, async () => {
+    test(`does not ask a script: ${JSON.stringify(facts)}`, async () => {
       const io = testIo({ ...facts, stdin: '' });
       assert.equal(await confirm(io, 'Delete it?'), true);
       assert.equal(io.stderrText(), '');
@@ -40,7 +40,7 @@ describe('confirmOrRefuse', () => {
     assert.equal(await confirmOrRefuse(testIo({ ...TERMINAL, stdin: 'n\n' }), 'Go on?', () => assert.fail()), false);
   });
 
-  test('throws in a script, and asks nothing', async () => {
+  test('throws in a script without asking', async () => {
     const io = testIo({ stdin: 'y\n' });
     await assert.rejects(
       confirmOrRefuse(io, 'Go on?', () => new Error('say --yes')),

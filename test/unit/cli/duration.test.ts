@@ -16,7 +16,7 @@ describe('parseDuration', () => {
   for (const [text, ms] of good) test(text, () => assert.equal(parseDuration(text, '--timeout'), ms));
 
   for (const text of ['', 'abc', '-5s', '5 s', '5d', '5sx', 's']) {
-    test(`"${text}" is refused`, () => {
+    test(`refuses "${text}"`, () => {
       assert.throws(() => parseDuration(text, '--timeout'), {
         kind: 'usage',
         message: `--timeout: "${text}" is not a duration`,
@@ -24,7 +24,7 @@ describe('parseDuration', () => {
     });
   }
 
-  test('what no 64 bits of nanoseconds hold is refused', () => {
+  test('refuses durations that overflow 64 bits of nanoseconds', () => {
     assert.equal(parseDuration('9223372036', '--timeout'), 9_223_372_036_000);
     for (const text of ['9223372037', '2562048h', '9'.repeat(400)]) {
       assert.throws(() => parseDuration(text, '--timeout'), {

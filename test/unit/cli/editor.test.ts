@@ -19,7 +19,7 @@ describe('the editor', () => {
 });
 
 describe('an edit session', () => {
-  test('runs a command with arguments on a file of its own, twice, and takes it away', async t => {
+  test('runs a command with arguments on a temporary file, twice, and deletes the file', async t => {
     const dir = mkdtempSync(join(tmpdir(), 'nodepool-editor-'));
     t.after(() => rmSync(dir, { recursive: true }));
     const script = join(dir, 'my editor.mjs');
@@ -35,14 +35,14 @@ describe('an edit session', () => {
     assert.match(basename(folder), /^kubectl-nodepool-edit-[0-9a-f]{12}$/);
     assert.equal(await session.edit('one '), 'one added');
     assert.equal(statSync(session.path).mode & 0o777, 0o600);
-    // What an editor lays beside it, as a copy of before, nobody else can read or have made first.
+    // Nobody else can read or create a backup file that an editor writes beside it.
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.equal(await session.edit('two '), 'two added');
     await session.remove();
     assert.equal(existsSync(folder), false);
   });
 
-  test('what another user made in its place first is not written to', async t => {
+  test('does not write to a file that another user created first', async t => {
     const session = createEditSession({ env: { EDITOR: 'true' }, err: assert.fail });
     const folder = dirname(session.path);
     mkdirSync(folder, { mode: 0o777 });
@@ -53,7 +53,7 @@ describe('an edit session', () => {
     assert.equal(existsSync(session.path), false);
   });
 
-  test('an editor that fails leaves the text and says where', async () => {
+  test('keeps the text when the editor fails, and says where', async () => {
     const session = createEditSession({ env: { EDITOR: 'exit 3 #' }, err: assert.fail });
     await assert.rejects(session.edit('precious'), {
       kind: 'input',
@@ -63,7 +63,7 @@ describe('an edit session', () => {
     await session.remove();
   });
 
-  test('an editor that is not there says what to set', async () => {
+  test('says which variable to set when the editor does not exist', async () => {
     const session = createEditSession({ env: { EDITOR: 'no-such-editor 2>/dev/null' }, err: assert.fail });
     await assert.rejects(session.edit(''), { next: 'set KUBE_EDITOR to an editor that is installed' });
     await session.remove();
@@ -80,14 +80,14 @@ describe('a signal that ends the process', { skip: process.platform === 'win32' 
     ['but not one of the editor', 'printf precious >"$0"; kill -s INT $PPID; sleep 0.2', 'SIGHUP'],
   ];
   for (const [when, editor, signal] of cases) {
-    test(`${when}: the text stays, and it is said where (${signal})`, () => {
+    test(`${when}: keeps the text and says where (${signal})`, () => {
       const code = `
         const { createEditSession } = await import(${module});
         const session = createEditSession({ env: process.env, err: text => process.stderr.write(text + '\\n') });
         await session.edit('');
         process.kill(process.pid, '${signal}');
         setTimeout(() => {}, 20_000);`;
-      // The shell that runs the editor is the child that gets its signals, as the parent of nobody.
+      // The editor's shell gets the signals and has no child of its own.
       const { EDITOR: _mine, ...rest } = process.env;
       const env = { ...rest, KUBE_EDITOR: `exec sh -c '${editor}'` };
       const started = performance.now();

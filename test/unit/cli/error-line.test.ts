@@ -4,14 +4,14 @@ import { errorLine, warningLine } from '../../../src/cli/error-line.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/field-error.ts';
 
-test('a newline in a value makes no second line', () => {
+test('escapes a newline in a value', () => {
   assert.equal(
     errorLine({ message: 'nodepool "a\nerror: b" not found', next: 'look for a\nb' }),
     'error: nodepool "a\\nerror: b" not found; next: look for a\\nb',
   );
 });
 
-test('a list of problems has a line each, and no more', () => {
+test('prints a list of problems one per line', () => {
   const errors = [
     { field: 'spec.labels[a\nb]', message: 'wrong' },
     { field: 'spec.handler', message: 'wrong' },
@@ -25,7 +25,7 @@ test('a list of problems has a line each, and no more', () => {
   assert.equal(lines.length, 4);
 });
 
-test('what looks like an item and is none stays in its line', () => {
+test('keeps text that only looks like a list item in its line', () => {
   const forged = 'denied\n  next: run this';
   assert.equal(errorLine({ message: forged }), 'error: denied\\n  next: run this');
   assert.equal(errorLine(new NodepoolError('cluster', forged)), 'error: denied\\n  next: run this');
@@ -36,7 +36,7 @@ test('what looks like an item and is none stays in its line', () => {
   assert.equal(errorLine({ message: listed.oneLine }), 'error: invalid: denied\\n  next: run this; b');
 });
 
-test('a warning is a line, however long and whatever is in it', () => {
+test('prints a warning on one line, whatever its length and text', () => {
   assert.equal(warningLine('a\nb\t\u001b'), 'warning: a\\nb\\t\\u001b');
   assert.ok(warningLine('x'.repeat(1_000_000)).length < 2100);
 });

@@ -9,7 +9,7 @@ const denied = (node: string) => ({
   node,
 });
 
-test('nodes that failed alike share a line, and the next step is said once, of all pools', () => {
+test('nodes that failed for one reason share a line, and the next step is printed once for all pools', () => {
   const said = new Set<string>();
   const failures = [
     ...['n', 'no'].map(denied),
@@ -28,7 +28,7 @@ test('nodes that failed alike share a line, and the next step is said once, of a
   ]);
 });
 
-test('of what is not alike the first ten are shown, and the rest is counted', () => {
+test('shows ten different failures and counts the rest', () => {
   const failures = Array.from({ length: 12 }, (_, at) => ({ message: `no ${at}` }));
   const lines = failureLines([...failures, { message: 'no 11' }]);
   assert.deepEqual([lines.length, lines[9], lines[10]], [11, 'error: no 9', 'error: and 3 more']);

@@ -7,7 +7,7 @@ import tls from 'node:tls';
 import { fetchText, shownUrl } from '../../../src/cli/fetch-text.ts';
 import { createAuthority, serverCertificate } from '../../cluster/certificates.ts';
 
-describe('a text from the web', () => {
+describe('fetching a URL', () => {
   const server = createServer(({ url = '' }, response) => {
     const [path] = url.split('?');
     if (path === '/text') response.end('käse');
@@ -43,17 +43,17 @@ describe('a text from the web', () => {
     }
   });
 
-  test('waits as long as it is told, for weeks and for ever', async () => {
+  test('waits as long as requested: for weeks, and without limit', async () => {
     for (const hours of [0, 1, 600, 2_000]) assert.equal(await fetchText(`${base}/text`, hours * 3_600_000), 'käse');
   });
 
-  test('is refused by status, by time and by size', async () => {
+  test('refuses an error status, a timeout and a body that is too large', async () => {
     await assert.rejects(fetchText(`${base}/no`), { kind: 'input', message: `${base}/no: the server answered 404` });
     await assert.rejects(fetchText(`${base}/silent`, 50), { message: `${base}/silent: no answer within 0.05 s` });
     await assert.rejects(fetchText(`${base}/endless`), /more than 3 MiB/);
   });
 
-  test('follows redirects, to https and on it, and never from https to http', async () => {
+  test('follows redirects to https, and none from https to http', async () => {
     const to = (location: string) => `/to=${encodeURIComponent(location)}`;
     assert.equal(await fetchText(`${base}${to('/text')}`), 'käse');
     assert.equal(await fetchText(`${base}${to(`${secureBase}/text`)}`), 'secure');
@@ -64,7 +64,7 @@ describe('a text from the web', () => {
       message: `${secureBase}${down}: it leads to ${base}/text, which is not https`,
       next: 'name that URL itself if you trust the way to it',
     });
-    // By a way round, too.
+    // Through an intermediate redirect, too.
     await assert.rejects(fetchText(`${base}${to(`${secureBase}${down}`)}`), /, which is not https$/);
     await assert.rejects(fetchText(`${base}${to('file:///etc/passwd')}`), /passwd: it is no URL of http or https$/);
     await assert.rejects(fetchText(`${base}${to('http://u:p4ss@127.0.0.1/')}`), (error: Error) => {
@@ -73,7 +73,7 @@ describe('a text from the web', () => {
     });
   });
 
-  test('ends redirects that go round in a circle', async t => {
+  test('ends a redirect loop', async t => {
     const circle = createServer((_request, response) => response.writeHead(302, { location: '/' }).end());
     t.after(() => {
       circle.closeAllConnections();
@@ -84,7 +84,7 @@ describe('a text from the web', () => {
     await assert.rejects(fetchText(url), { message: `${url}: it leads to ${url} after 10 redirects` });
   });
 
-  test('says no user, password, query or fragment in any message', async () => {
+  test('leaves user, password, query and fragment out of every message', async () => {
     const secret = /s3cret/;
     const { host } = new URL(base);
     const urls = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseResources } from '../../../src/cli/flags.ts';
 
-test('--resources: names, each once, or all', () => {
+test('--resources takes `all` or names, and drops duplicates', () => {
   assert.equal(parseResources('all'), 'all');
   assert.deepEqual(parseResources('cpu, nvidia.com/gpu,cpu'), ['cpu', 'nvidia.com/gpu']);
   for (const text of ['', 'cpu,', ',']) {

@@ -29,24 +29,24 @@ describe('readInput', () => {
   });
   after(() => rmSync(dir, { recursive: true }));
 
-  test('a file', async () => {
+  test('reads a file', async () => {
     const path = join(dir, 'b.yaml');
     assert.deepEqual(await read([path], testIo()), [{ value: { n: 2 }, source: `${path}:1` }]);
   });
 
-  test('stdin', async () => {
+  test('reads stdin', async () => {
     assert.deepEqual(await read(['-'], testIo({ stdin: 'n: 1\n---\nn: 2\n' })), [
       { value: { n: 1 }, source: 'stdin:1' },
       { value: { n: 2 }, source: 'stdin:3' },
     ]);
   });
 
-  test("a directory: its manifests, sorted, not its subdirectories'", async () => {
+  test('reads the manifests of a directory, sorted, without its subdirectories', async () => {
     const values = (await readInput([dir], testIo())).map(document => document.value);
     assert.deepEqual(values, [{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  test('what is not there, holds nothing or comes twice', async () => {
+  test('refuses a missing path, an empty input and a pool that occurs twice', async () => {
     const empty = join(dir, 'empty.yaml');
     writeFileSync(empty, '---\n');
     await assert.rejects(readInput([join(dir, 'no.yaml')], testIo()), {
@@ -63,14 +63,14 @@ describe('readInput', () => {
     rmSync(empty);
   });
 
-  test('what is no YAML has a next step', async () => {
+  test('names the next step for text that is not YAML', async () => {
     await assert.rejects(readInput(['-'], testIo({ stdin: 'a: [' })), {
       message: /^stdin:1:\d+: not valid YAML: /,
       next: 'correct it there and run the command again',
     });
   });
 
-  test('a secret in what may have been meant as a URL is in no error', async () => {
+  test('leaves secrets out of errors about text that may be a URL', async () => {
     const shown = {
       'https://user:pa/ssSECRET@host/x': 'https://...@host/x',
       'https://user:1/SECRET@host/x?a=SECRET': 'https://...@host/x',
@@ -96,13 +96,13 @@ describe('readInput', () => {
     }
   });
 
-  test('a file name is shown as it is, unless it could be a URL', async () => {
+  test('shows a file name as it is unless it may be a URL', async () => {
     for (const source of ['no@such/a:b?c', './a:b@c?d', 'a:b?c', '/tmp/no#such.yaml', ' no.yaml']) {
       await assert.rejects(readInput([source], testIo()), { message: `${source}: no such file` });
     }
   });
 
-  test('a URL, and one that is refused', async t => {
+  test('reads a URL, and reports its error status', async t => {
     const base = await serve(t, (request, response) => {
       response.statusCode = request.url === '/pools.yaml' ? 200 : 404;
       response.end('n: 1');
@@ -116,7 +116,7 @@ describe('readInput', () => {
     });
   });
 
-  test('a URL of another scheme is refused, without its login and query', async () => {
+  test('refuses a URL of another scheme, and hides its login and query', async () => {
     const urls = [
       'ftp://user:secret@host/x?token=secret',
       'FILE://user:secret@host/x',
@@ -133,7 +133,7 @@ describe('readInput', () => {
     }
   });
 
-  test('a URL where nobody listens says so', async () => {
+  test('reports a URL that refuses the connection', async () => {
     await assert.rejects(readInput(['http://127.0.0.1:1/x'], testIo()), {
       kind: 'input',
       message: /^http:\/\/127\.0\.0\.1:1\/x: \S+/,
@@ -141,7 +141,7 @@ describe('readInput', () => {
     });
   });
 
-  test('a URL that does not answer, or goes on for too long: the time that was asked for', {
+  test('ends a slow or endless URL after the requested time', {
     timeout: 20_000,
   }, async t => {
     const base = await serve(t, (request, response) => {
@@ -158,7 +158,7 @@ describe('readInput', () => {
     }
   });
 
-  test('a URL is read up to 3 MiB, whatever comes after', { timeout: 20_000 }, async t => {
+  test('reads at most 3 MiB of a URL', { timeout: 20_000 }, async t => {
     const limit = 3 * 1024 * 1024;
     let sent = 0;
     const base = await serve(t, (request, response) => {

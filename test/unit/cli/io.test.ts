@@ -27,7 +27,7 @@ describe('colour', () => {
   }
 });
 
-test('out() and err() write lines to their own stream', () => {
+test('out() and err() write lines to stdout and stderr', () => {
   const io = testIo();
   io.out('one\ntwo');
   io.err('three');
@@ -35,13 +35,13 @@ test('out() and err() write lines to their own stream', () => {
   assert.equal(io.stderrText(), 'three\n');
 });
 
-test('text of the cluster in a message cannot drive the terminal', () => {
+test('escapes control characters of cluster text in messages', () => {
   const io = testIo();
   io.err('error: node \u001b[31mred\u009b2J\u202e');
   assert.equal(io.stderrText(), 'error: node \\u001b[31mred\\u009b2J\\u202e\n');
 });
 
-test('--color goes before the environment and the terminal; the last one counts, and none after --', () => {
+test('--color overrides the environment and the terminal; the last one counts, and none after --', () => {
   const cases: [argv: string[], before: boolean, expected: boolean][] = [
     [['get'], true, true],
     [['get', '--color=never'], true, false],
@@ -64,7 +64,7 @@ test('--color goes before the environment and the terminal; the last one counts,
   }
 });
 
-test('what a renderer lets slip does not reach a terminal; a pipe gets what was printed', () => {
+test('escapes control characters on a terminal, and writes them unchanged to a pipe', () => {
   const slip = '\u001b[32mgreen\u001b[39m \u001b[2J\u202e\n\tb';
   const shown = (facts: object) => {
     const io = testIo(facts);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createLog } from '../../../src/cli/log.ts';
 import { testIo } from './test-io.ts';
 
-test('a line an entry, whatever its text; debug from -v 4 on', () => {
+test('writes one line per entry, with debug from -v 4 on', () => {
   for (const [verbosity, debug] of [
     [3, ''],
     [4, '2026-01-01T00:00:00.000Z debug   a\n'],
@@ -16,14 +16,14 @@ test('a line an entry, whatever its text; debug from -v 4 on', () => {
   }
 });
 
-test('a line in text has an end', () => {
+test('cuts long lines in text format', () => {
   const io = testIo();
   createLog(io, 'text', 0)('warning', 'x\t'.repeat(500_000));
   assert.ok(io.stderrText().length < 2_100);
   assert.match(io.stderrText(), /^\S+ warning \S+… \(cut\)\n$/);
 });
 
-test('JSON: one object a line', () => {
+test('writes one JSON object per line', () => {
   const io = testIo();
   createLog(io, 'json', 0)('info', 'b\nc\u007f\u009b\u202e', { field: '\u009b' });
   const [line = '', ...rest] = io.stderrText().split('\n');
@@ -37,7 +37,7 @@ test('JSON: one object a line', () => {
   assert.deepEqual(rest, ['']);
 });
 
-test('JSON: every text has an end, as in text', () => {
+test('cuts long strings in JSON format', () => {
   const io = testIo();
   const long = 'x'.repeat(1_000_000);
   createLog(io, 'json', 0)('warning', long, { key: long, nested: { list: [long, 5] } });

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 const imagesOf = (text: string) => text.match(/(?<=^ +image: ).*$/gm);
 
-test('the image replaces the one of the manifest, in its text and in its objects', async () => {
+test("the image flag replaces the manifest's image, in text and objects", async () => {
   const image = 'registry.example.com:5000/team/nodepool@sha256:0123abcd';
   const { text, objects } = await readControllerWith(root, image, false);
   assert.deepEqual(imagesOf(text), [`"${image}"`]);
@@ -16,7 +16,7 @@ test('the image replaces the one of the manifest, in its text and in its objects
   assert.deepEqual(imagesOf((await readController(root)).text), ['kubectl-nodepool'], 'one place to replace');
 });
 
-test('what cannot be an image is refused', async () => {
+test('refuses an invalid image name', async () => {
   for (const image of ['', 'a b', 'a"b', '-x', 'a\nb', 'a#$&']) {
     await assert.rejects(
       readControllerWith(root, image, false),
@@ -26,7 +26,7 @@ test('what cannot be an image is refused', async () => {
   }
 });
 
-test('pods are granted and counted with --pod-counts alone', async () => {
+test('grants and counts pods only with --pod-counts', async () => {
   const has = async (podCounts: boolean) => {
     const text = JSON.stringify((await readControllerWith(root, 'i', podCounts)).objects);
     return [text.includes('"resources":["pods"],"verbs":["list","watch"]'), text.includes('"--pod-counts"')];
@@ -40,7 +40,7 @@ test('pods are granted and counted with --pod-counts alone', async () => {
   );
 });
 
-test('an object needs its namespace first', async () => {
+test('puts the namespace before the objects in it', async () => {
   const { objects } = await readController(root);
   assert.deepEqual(objects.map(nameOf).slice(0, 2), [
     'namespace/nodepool-system',
@@ -48,7 +48,7 @@ test('an object needs its namespace first', async () => {
   ]);
 });
 
-test('a policy comes before its binding, and fails open where it needs the NodePool resource', async () => {
+test('puts an admission policy before its binding, and lets it fail open where it needs the NodePool resource', async () => {
   const { text, objects } = await readPolicies(root);
   assert.deepEqual(
     objects.map(({ kind, metadata }) => `${kind.replace('ValidatingAdmission', '')} ${metadata.name}`),
@@ -63,7 +63,7 @@ test('a policy comes before its binding, and fails open where it needs the NodeP
   }
 });
 
-test('names as kubectl writes them', () => {
+test('prints names as kubectl does', () => {
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' } };
   assert.deepEqual([nameOf(deployment), quotedNameOf(deployment)], ['deployment.apps/a', 'deployment.apps "a"']);
   assert.equal(nameOf({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'b' } }), 'namespace/b');

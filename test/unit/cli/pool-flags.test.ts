@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { editsFromFlags, specFromFlags } from '../../../src/cli/pool-flags.ts';
 
-test('the spec of the flags that were given, and nothing else', () => {
+test('builds a spec of exactly the flags that were given', () => {
   assert.deepEqual(specFromFlags({}), {});
   assert.deepEqual(
     specFromFlags({
@@ -22,7 +22,7 @@ test('the spec of the flags that were given, and nothing else', () => {
   );
 });
 
-test('edits set, and remove with null', () => {
+test('edits set fields, and remove them with null', () => {
   assert.deepEqual(editsFromFlags({ label: ['a=b', 'c-'], taint: ['d:NoExecute', 'e-'] }), {
     labels: { a: 'b', c: null },
     nodeSelector: {},
@@ -33,7 +33,7 @@ test('edits set, and remove with null', () => {
   });
 });
 
-test('what cannot be parsed is a wrong command line, with the way out', () => {
+test('reports a flag that cannot be parsed as a usage error with the next step', () => {
   for (const flags of [{ label: ['a'] }, { taint: ['a:b'] }, { 'node-selector': ['='] }]) {
     for (const read of [specFromFlags, editsFromFlags]) {
       assert.throws(

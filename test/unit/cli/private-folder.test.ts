@@ -7,7 +7,7 @@ import { cachePath, makePrivateFolder, privateFolder } from '../../../src/cli/pr
 
 const ME = process.geteuid?.() ?? 0;
 
-test('where caches are: XDG_CACHE_HOME if it is absolute, else below the home, else nowhere', () => {
+test('uses XDG_CACHE_HOME if it is absolute, else the home directory, else no cache', () => {
   const cases: [env: Record<string, string>, path: string | undefined][] = [
     [{ XDG_CACHE_HOME: '/caches', HOME: '/home/me' }, '/caches/kubectl-nodepool/x'],
     [{ XDG_CACHE_HOME: 'caches', HOME: '/home/me' }, '/home/me/.cache/kubectl-nodepool/x'],
@@ -18,14 +18,14 @@ test('where caches are: XDG_CACHE_HOME if it is absolute, else below the home, e
 });
 
 describe('a private folder', { skip: process.platform === 'win32' }, () => {
-  const world = (t: { after(end: () => void): void }) => {
+  const temporaryFolder = (t: { after(end: () => void): void }) => {
     const base = realpathSync(mkdtempSync(join(tmpdir(), 'nodepool-private-')));
     t.after(() => rmSync(base, { recursive: true }));
     return { base, path: join(base, 'a', 'b') };
   };
 
-  test('is made with all above it, for its user alone, and found again', t => {
-    const { path } = world(t);
+  test('is created with its parents for its user alone, and found again', t => {
+    const { path } = temporaryFolder(t);
     assert.equal(privateFolder(path), undefined);
     assert.equal(makePrivateFolder(path), path);
     for (const one of [path, dirname(path)]) assert.equal(statSync(one).mode & 0o777, 0o700);
@@ -48,8 +48,8 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     ],
   ];
   for (const [name, spoil] of spoils) {
-    test(`one ${name} is none`, t => {
-      const { base, path } = world(t);
+    test(`refuses one ${name}`, t => {
+      const { base, path } = temporaryFolder(t);
       makePrivateFolder(path);
       spoil(path, base);
       assert.equal(privateFolder(path), undefined);
@@ -57,19 +57,19 @@ describe('a private folder', { skip: process.platform === 'win32' }, () => {
     });
   }
 
-  test('may lie in a folder of all users whose entries stay their owners’, and behind a link that is safe', t => {
-    const { base, path } = world(t);
+  test('is accepted in a sticky folder, and behind a safe link', t => {
+    const { base, path } = temporaryFolder(t);
     chmodSync(base, 0o1777);
     assert.equal(makePrivateFolder(path), path);
     symlinkSync(join(base, 'a'), join(base, 'link'));
     assert.equal(privateFolder(join(base, 'link', 'b')), path);
   });
 
-  test('of another user is none, and nothing is made in a folder of another user', t => {
-    const { base, path } = world(t);
+  test("is refused when another user owns it, and not created in another user's folder", t => {
+    const { base, path } = temporaryFolder(t);
     const other = ME + 1;
     assert.equal(makePrivateFolder(path, other), undefined);
-    // Root's folders are safe for all; those of this user are not for another.
+    // Folders of root are safe for every user; those of this user are not safe for another.
     assert.equal(existsSync(path), ME === 0);
     makePrivateFolder(path);
     assert.equal(privateFolder(path, other), undefined);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { progress } from '../../../src/cli/progress.ts';
 import { testIo } from './test-io.ts';
 
-test('a spinner is drawn on a terminal, and its final text stays', async () => {
+test('draws a spinner on a terminal and keeps its final text', async () => {
   const io = testIo({ stderrIsTTY: true });
   const spinner = await progress(io, 'Reconciling');
   spinner.update('Reconciling: 1/2 nodes');
@@ -14,7 +14,7 @@ test('a spinner is drawn on a terminal, and its final text stays', async () => {
 });
 
 for (const facts of [{}, { stderrIsTTY: true, env: { CI: 'true' } }, { stderrIsTTY: true, env: { TERM: 'dumb' } }]) {
-  test(`silent with ${JSON.stringify(facts)}`, async () => {
+  test(`prints nothing with ${JSON.stringify(facts)}`, async () => {
     const io = testIo(facts);
     const spinner = await progress(io, 'Reconciling');
     spinner.update('more');

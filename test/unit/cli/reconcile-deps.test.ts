@@ -4,7 +4,7 @@ import type { Connection, Deps } from '../../../src/cli/factory.ts';
 import { reconcileDeps } from '../../../src/cli/reconcile-deps.ts';
 import { testIo } from './test-io.ts';
 
-test('the spinner counts nodes, and after a while says how many a second', async () => {
+test('the spinner counts nodes, and later shows nodes per second', async () => {
   const shown: string[] = [];
   let ms = 0;
   const io = { ...testIo(), now: () => new Date(ms) };

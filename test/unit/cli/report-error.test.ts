@@ -20,26 +20,26 @@ function report(error: unknown, argv: string[] = [], errorExit?: number) {
 }
 
 describe('reportError', () => {
-  test('somebody can act: one line, exit 1', () => {
+  test('prints an error that a user can act on as one line, exit code 1', () => {
     assert.deepEqual(report(new NodepoolError('cluster', 'cannot list nodes', 'ask for a role')), {
       code: 1,
       text: 'error: cannot list nodes; next: ask for a role\n',
     });
   });
 
-  test('usage: exit 2, and where to look', () => {
+  test('prints a usage error with a pointer to --help, exit code 2', () => {
     assert.deepEqual(report(new NodepoolError('usage', 'no name')), {
       code: 2,
       text: "error: no name\nSee 'kubectl nodepool get --help'.\n",
     });
   });
 
-  test('a verb whose exit code 1 means something else', () => {
+  test('uses exit code 2 for a command whose exit code 1 has another meaning', () => {
     assert.equal(report(new NodepoolError('cluster', 'x'), [], 2).code, 2);
     assert.equal(report(new Error('x'), [], 2).code, 2);
   });
 
-  test('anything else is a bug, and says so in one line', () => {
+  test('prints any other error as a bug in one line', () => {
     assert.deepEqual(report(new TypeError('x is undefined\nat y')), {
       code: 1,
       text: 'error: this is a bug in kubectl-nodepool 1.2.3: x is undefined; next: please report it with the command you ran and its output with -v 9\n',
@@ -47,7 +47,7 @@ describe('reportError', () => {
     assert.match(report('text').text, /^error: this is a bug [^\n]+: text; next/);
   });
 
-  test('stack traces with -v 9 alone', () => {
+  test('prints stack traces only with -v 9', () => {
     for (const error of [new Error('a bug'), new NodepoolError('input', 'wrong')]) {
       assert.doesNotMatch(report(error, ['get', '-v', '8']).text, /\n {4}at /);
       assert.match(report(error, ['get', '-v', '9']).text, /\n {4}at /);
@@ -56,7 +56,7 @@ describe('reportError', () => {
     assert.match(forged, /\nNodepoolError: a\\nerror: forged\n {4}at /);
   });
 
-  test('where machines read the log it is an entry of it, of one line, with the same exit code', () => {
+  test('writes one log entry in JSON format, with the same exit code', () => {
     const entry = (error: unknown, ...more: string[]) => {
       const { code, text } = report(error, ['reconcile', '--watch', '--log-format', 'json', ...more]);
       const [line = '', ...rest] = text.split('\n');
@@ -84,7 +84,7 @@ describe('reportError', () => {
     assert.match(report(new Error('x'), ['reconcile', '--log-format', 'text']).text, /^error: /);
   });
 
-  test('text of the cluster cannot steer the terminal', () => {
+  test('escapes control characters of cluster text', () => {
     assert.doesNotMatch(report(new NodepoolError('cluster', 'a\u001b[31mb')).text, /\u001b/);
   });
 });

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const SIGNALS = new URL('../../../src/cli/signals.ts', import.meta.url).href;
 const SAID = 1_000_000;
 
-/** Something keeps it for a minute, as a login that hangs would. */
+/** Stays alive for a minute, as with a hanging login. */
 const PROGRAM = `
   import { leaveSoon } from ${JSON.stringify(SIGNALS)};
   setTimeout(() => {}, 60_000);
@@ -14,12 +14,12 @@ const PROGRAM = `
   process.exitCode = 3;
   leaveSoon();`;
 
-test('leaving soon waits for a slow reader, and for nothing else', async () => {
+test('waits for a slow reader of stdout before it exits, and for nothing else', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<number | null>(resolve => child.once('exit', resolve));
-  // Longer than it takes to look once.
+  // Longer than one poll.
   await sleep(2_000);
   let read = 0;
   for await (const chunk of child.stdout) read += chunk.length;

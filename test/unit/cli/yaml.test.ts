@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
 import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
 
-describe('documents and where they begin', () => {
+describe('positions of documents', () => {
   const cases: [name: string, text: string, expected: [unknown, string][]][] = [
     [
       'several, empty ones left out',
@@ -63,7 +63,7 @@ describe('documents and where they begin', () => {
   }
 });
 
-test('where a field stands; one that is not there where it would be', () => {
+test('locates a field, and a missing field where it would be', () => {
   const text = `x: 1
 ---
 spec:
@@ -106,7 +106,7 @@ items:
   }
 });
 
-test('a field under an alias stands where the alias does', () => {
+test('locates a field under an alias at the alias', () => {
   const [pool] = parseDocuments('a: &x {b: 1}\nc:\n  *x\nd:\n- *x\n', 'p');
   assert.deepEqual(
     ['a.b', 'c.b', 'd[0].b'].map(path => pool?.placeOf(path)),
@@ -114,7 +114,7 @@ test('a field under an alias stands where the alias does', () => {
   );
 });
 
-describe('a text that stands for more than is read', () => {
+describe('limits on expansion', () => {
   const letters = [...'abcdefgh'];
   const bomb = letters.map((name, i) => `${name}: &${name} [${Array(9).fill(i === 0 ? 'x' : `*${letters[i - 1]}`)}]`);
   const chain = Array.from({ length: 250 }, (_, i) => `k${i}: &a${i} [${i === 0 ? 'x' : `*a${i - 1}`}]`);
@@ -147,7 +147,7 @@ describe('a text that stands for more than is read', () => {
   }
 });
 
-describe('malformed text is one line with its place', () => {
+describe('reports malformed text in one line with its position', () => {
   const cases: [text: string, message: RegExp][] = [
     ['a: [1,\nb: 2', /^pools\.yaml:2:1: not valid YAML: [^\n]+$/],
     ['a: 1\na: 2', /^pools\.yaml:2:1: not valid YAML: duplicated mapping key$/],

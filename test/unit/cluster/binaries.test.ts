@@ -19,7 +19,7 @@ async function executable(path: string): Promise<string> {
   return path;
 }
 
-test('look-up order: its own variable, KUBEBUILDER_ASSETS, the cache', async () => {
+test('looks in its own variable, then KUBEBUILDER_ASSETS, then the cache', async () => {
   const own = await executable(join(folder, 'own', 'my-apiserver'));
   const assets = await executable(join(folder, 'assets', 'kube-apiserver'));
   const platform = `${process.platform}-${process.arch}`;
@@ -36,14 +36,14 @@ test('look-up order: its own variable, KUBEBUILDER_ASSETS, the cache', async () 
   await assert.rejects(findBinary('kube-apiserver', env), /TEST_ASSET_KUBE_APISERVER names .*nowhere/);
 });
 
-test('without XDG_CACHE_HOME the cache is under the home', async () => {
+test('uses a cache in the home directory without XDG_CACHE_HOME', async () => {
   const platform = `${process.platform}-${process.arch}`;
   const path = join(folder, 'home', '.cache', 'kubectl-nodepool', platform, VERSIONS.etcd, 'etcd');
   await executable(path);
   assert.equal(await findBinary('etcd', { HOME: join(folder, 'home') }), path);
 });
 
-test('a second provider is asked only for what the first left', async () => {
+test('asks a second provider only for what the first did not have', async () => {
   const asked: string[][] = [];
   const provider = (makes: readonly string[]) => async (wanted: readonly Wanted[]) => {
     asked.push(wanted.map(({ name }) => name));
@@ -61,14 +61,14 @@ test('a second provider is asked only for what the first left', async () => {
   assert.equal(asked.length, 2);
 });
 
-test('what cannot be had gives one error that says what to set', async () => {
+test('reports missing binaries in one error that says what to set', async () => {
   const options = { env: { XDG_CACHE_HOME: join(folder, 'none') }, progress: silent, providers: [] };
   await assert.rejects(ensureBinaries(['kube-apiserver', 'etcd'], options), {
     message: /^kube-apiserver, etcd not found.*KUBEBUILDER_ASSETS.*TEST_ASSET_KUBE_APISERVER, TEST_ASSET_ETCD/,
   });
 });
 
-test('two processes at once make a program once', async () => {
+test('builds a program once when two processes need it', async () => {
   const log = join(folder, 'makes');
   await writeFile(log, '');
   const script = `

@@ -40,14 +40,14 @@ const cases: { name: string; index: ReleaseIndex; platform: [string, string]; re
 ];
 
 for (const { name, index, platform, release } of cases) {
-  test(`the archive chosen: ${name}`, () => {
+  test(`chooses the archive: ${name}`, () => {
     const chosen = chooseArchive(index, 'v1.36.3', ...platform);
     assert.equal(chosen?.release, release);
     if (release !== undefined) assert.match(chosen?.sha512 ?? '', new RegExp(`^hash of envtest-${release}-`));
   });
 }
 
-test('only the index that is pinned is believed', () => {
+test('accepts only the pinned index', () => {
   const text = 'releases:\n  v1.36.2: {}\n';
   const sha512 = createHash('sha512').update(text).digest('hex');
   assert.deepEqual(readPinned(text, sha512), { releases: { 'v1.36.2': {} } });

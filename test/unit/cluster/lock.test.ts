@@ -11,7 +11,7 @@ import { withLock } from '../../cluster/lock.ts';
 const folder = await mkdtemp(join(tmpdir(), 'lock-test-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('only one holder at a time, and the lock is gone afterwards', async () => {
+test('has one holder at a time, and is removed afterwards', async () => {
   const path = join(folder, 'exclusive');
   let inside = 0;
   let most = 0;
@@ -28,7 +28,7 @@ test('only one holder at a time, and the lock is gone afterwards', async () => {
   assert.equal(existsSync(path), false);
 });
 
-test('a failing holder lets go and its error is passed on', async () => {
+test('releases the lock when the holder fails, and passes the error on', async () => {
   const path = join(folder, 'failing');
   await assert.rejects(
     withLock(path, async () => Promise.reject(new Error('broken'))),
@@ -37,14 +37,14 @@ test('a failing holder lets go and its error is passed on', async () => {
   assert.equal(existsSync(path), false);
 });
 
-test('the lock of a process that is gone is taken over at once', async () => {
+test('takes over the lock of an ended process at once', async () => {
   const path = join(folder, 'dead');
   const { pid } = spawnSync('true');
   await writeFile(path, `${pid} ${hostname()} some-id\n`);
   assert.equal(await withLock(path, async () => 'done', fail), 'done');
 });
 
-test('a lock that nobody has touched for long is taken over, whoever holds it', async () => {
+test('takes over a lock that was not renewed for long, whoever holds it', async () => {
   const path = join(folder, 'old');
   await writeFile(path, `1 another-host some-id\n`);
   const past = new Date(Date.now() - 31_000);
@@ -52,19 +52,12 @@ test('a lock that nobody has touched for long is taken over, whoever holds it', 
   assert.equal(await withLock(path, async () => 'done', fail), 'done');
 });
 
-test('a fresh lock of another machine is respected, whatever its process is here', async () => {
+test('respects a recent lock of another machine, whatever its process id', async () => {
   const path = join(folder, 'foreign');
   await writeFile(path, `${spawnSync('true').pid} another-host some-id\n`);
-  let waited = false;
-  const result = withLock(
-    path,
-    async () => 'done',
-    () => {
-      waited = true;
-    },
-  );
-  await sleep(50);
-  assert.equal(waited, true);
+  const waiting = Promise.withResolvers<void>();
+  const result = withLock(path, async () => 'done', waiting.resolve);
+  await Promise.race([waiting.promise, result.then(() => assert.fail('it did not wait'))]);
   await rm(path);
   assert.equal(await result, 'done');
 });

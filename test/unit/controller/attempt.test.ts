@@ -20,7 +20,7 @@ function begin(work?: (attempt: Attempt<string>) => Promise<string>) {
 }
 
 describe('an attempt', () => {
-  test('gives what the work gives, or throws what it throws', async () => {
+  test('resolves or rejects as the work does', async () => {
     for (const [work, expected] of [
       [async () => 'done', 'done'],
       [() => Promise.reject(new Error('no')), 'threw no'],
@@ -34,7 +34,7 @@ describe('an attempt', () => {
     }
   });
 
-  test('is late after its limit, which can be moved', async () => {
+  test('times out after its limit, which can be extended', async () => {
     const { clock, inner, results } = begin();
     await clock.advance(99);
     (await inner).extend(100);
@@ -46,7 +46,7 @@ describe('an attempt', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('ends from inside; what comes later is dropped', async () => {
+  test('can be ended from inside, and drops later results', async () => {
     const { stop, inner, results } = begin();
     const { end } = await inner;
     end('first');
@@ -56,7 +56,7 @@ describe('an attempt', () => {
     assert.deepEqual(results, ['first']);
   });
 
-  test('ends when stopped, or does not begin', async () => {
+  test('ends when stopped, and does not begin after that', async () => {
     const { stop, inner, results, clock } = begin();
     await inner;
     stop.abort();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Backoff } from '../../../src/controller/backoff.ts';
 import { FakeClock } from './fake-clock.ts';
 
-test('back-off doubles from 0.8 s until it is 15 s to 30 s', () => {
+test('doubles from 0.8 s to between 15 s and 30 s', () => {
   const delays = (random: number) => {
     const backoff = new Backoff({ clock: new FakeClock(), random: () => random });
     return Array.from({ length: 8 }, () => Math.round(backoff.next()));
@@ -12,7 +12,7 @@ test('back-off doubles from 0.8 s until it is 15 s to 30 s', () => {
   assert.deepEqual(delays(0.999_999), [1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 30_000]);
 });
 
-test('after a success the delays begin anew', () => {
+test('starts again at the first delay after a success', () => {
   const backoff = new Backoff({ clock: new FakeClock(), random: () => 0 });
   backoff.next();
   backoff.next();
@@ -20,12 +20,12 @@ test('after a success the delays begin anew', () => {
   assert.equal(backoff.next(), 800);
 });
 
-test('jitter adds up to as much again', () => {
+test('adds jitter of up to 100 %', () => {
   const backoff = new Backoff({ clock: new FakeClock(), random: () => 0.5 });
   assert.deepEqual([backoff.next(), backoff.next()], [1200, 2400]);
 });
 
-test('back-off begins anew 2 min after the last delay, and not sooner', () => {
+test('starts again at the first delay 2 min after the last one, and not sooner', () => {
   const clock = new FakeClock();
   const backoff = new Backoff({ clock, random: () => 0 });
   backoff.next();

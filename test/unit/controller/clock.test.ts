@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sleep, systemClock } from '../../../src/controller/clock.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 
-test('sleep ends after its time, and not before', async () => {
+test('sleep() ends after its time, and not before', async () => {
   const clock = new FakeClock();
   let woke = false;
   sleep(clock, 100).then(() => {
@@ -15,7 +15,7 @@ test('sleep ends after its time, and not before', async () => {
   assert.equal(woke, true);
 });
 
-test('an abort ends sleep at once and leaves no timer', async () => {
+test('an abort ends sleep() at once and leaves no timer', async () => {
   const clock = new FakeClock();
   const stop = new AbortController();
   const asleep = sleep(clock, 100, stop.signal);
@@ -27,7 +27,7 @@ test('an abort ends sleep at once and leaves no timer', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('the system clock waits for more than setTimeout can, instead of not at all', async () => {
+test('the system clock waits for times that are too long for setTimeout', async () => {
   let called = false;
   const cancel = systemClock.after(30 * 24 * 3_600_000, () => {
     called = true;

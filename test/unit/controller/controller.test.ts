@@ -27,7 +27,7 @@ function create(reconcile: (key: string, signal: AbortSignal) => Promise<Reconci
   return { clock, queue, controller, log, debug, results };
 }
 
-/** Reconciles that end when they are told to. */
+/** Reconciles that end when the test says. */
 function manual() {
   const running = new Map<string, () => void>();
   const reconcile = (key: string) =>
@@ -42,7 +42,7 @@ function manual() {
 }
 
 describe('a controller', () => {
-  test('works on as many keys at once as it has workers, and never twice on one', async () => {
+  test('reconciles as many keys at once as it has workers, and each key on one worker', async () => {
     const { running, reconcile } = manual();
     const { queue } = create(reconcile);
     for (const key of ['a', 'a', 'b', 'c']) queue.add(key);
@@ -58,7 +58,7 @@ describe('a controller', () => {
     assert.deepEqual([...running.keys()].sort(), ['a', 'c'], 'a was added while it ran');
   });
 
-  test('an error and a throw come again, later each time, until done forgets them', async () => {
+  test('retries a key after an error or a throw, with a growing delay until it succeeds', async () => {
     let calls = 0;
     const { clock, queue, log, debug, results } = create(async () => {
       calls += 1;
@@ -86,7 +86,7 @@ describe('a controller', () => {
     assert.equal(calls, 3);
   });
 
-  test('requeueAfter comes again after its time and clears earlier failures', async () => {
+  test('requeueAfter queues the key after its time and resets earlier failures', async () => {
     const answers: ReconcileResult[] = [{ kind: 'error', error: 'x' }, { kind: 'requeueAfter', ms: 60_000 }, DONE];
     const { clock, queue } = create(async () => answers.shift() ?? DONE);
     queue.add('a');
@@ -99,7 +99,7 @@ describe('a controller', () => {
     assert.equal(answers.length, 0);
   });
 
-  test('a terminal error comes again only when the key is added', async () => {
+  test('retries after a terminal error only when the key is added again', async () => {
     let calls = 0;
     const { clock, queue, log } = create(async () => {
       calls += 1;
@@ -114,7 +114,7 @@ describe('a controller', () => {
     assert.equal(calls, 2);
   });
 
-  test('stop waits for the running keys and begins no other', async () => {
+  test('stop() waits for reconciles in flight and begins no other', async () => {
     const { running, reconcile } = manual();
     const { queue, controller } = create(reconcile);
     for (const key of ['a', 'b', 'c']) queue.add(key);
@@ -133,7 +133,7 @@ describe('a controller', () => {
     assert.equal(running.size, 0);
   });
 
-  test('stop ends idle workers; abort tells the running reconciles', async () => {
+  test('stop() ends idle workers; abort() aborts the reconciles in flight', async () => {
     const idle = create(async () => DONE);
     await idle.controller.stop();
     let signal: AbortSignal | undefined;
@@ -148,7 +148,7 @@ describe('a controller', () => {
     assert.equal(signal?.aborted, true);
   });
 
-  test('one without workers is refused', () => {
+  test('refuses a worker count of zero', () => {
     for (const workers of [0, -1, 1.5]) assert.throws(() => create(async () => DONE, workers), /needs a worker/);
   });
 });

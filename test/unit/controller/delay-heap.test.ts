@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DelayHeap } from '../../../src/controller/delay-heap.ts';
 import { seeded } from './random.ts';
 
-test('the earliest time of a key wins, whichever came first', () => {
+test('keeps the earliest time of a key, in any order of adds', () => {
   const heap = new DelayHeap();
   heap.push('a', 30);
   heap.push('a', 10);
@@ -17,7 +17,7 @@ test('the earliest time of a key wins, whichever came first', () => {
   assert.equal(heap.next(), undefined);
 });
 
-test('as a sorted list of each key with its earliest time, for 200 random histories', () => {
+test('equals a sorted list of the earliest times, for 200 random histories', () => {
   for (let seed = 1; seed <= 200; seed++) {
     const random = seeded(seed);
     const heap = new DelayHeap();

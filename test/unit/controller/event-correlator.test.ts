@@ -16,7 +16,7 @@ function event(name: string, reason: string, note: string): EventInput {
 }
 
 describe('the correlator', () => {
-  test('the same again within 600 s counts; later it is a new event', () => {
+  test('counts a repeated event within 600 s; later it creates a new one', () => {
     const { clock, observe } = create();
     const first = observe('a', 'R', 'note');
     clock.freeze(600_000);
@@ -29,13 +29,13 @@ describe('the correlator', () => {
     assert.equal(later?.count, 1);
   });
 
-  test('another object, reason or note is another event', () => {
+  test('creates a new event for another object, reason or note', () => {
     const { observe } = create();
     const all = [observe('a', 'R', 'x'), observe('b', 'R', 'x'), observe('a', 'S', 'x'), observe('a', 'R', 'y')];
     assert.equal(new Set(all).size, 4);
   });
 
-  test('ten alike are told singly, further ones share one, a known note still counts on its own', () => {
+  test('creates ten similar events, then one aggregate; a known note still counts on its own', () => {
     const { observe } = create();
     const single = Array.from({ length: 10 }, (_, index) => observe('a', 'R', `note ${index}`));
     assert.equal(new Set(single).size, 10);
@@ -47,14 +47,14 @@ describe('the correlator', () => {
     assert.equal(observe('a', 'Other', 'note 12')?.event.note, 'note 12');
   });
 
-  test('after 600 s without any alike they are told singly again', () => {
+  test('creates similar events singly again after 600 s without one', () => {
     const { clock, observe } = create();
     for (let index = 0; index < 12; index++) observe('a', 'R', `note ${index}`);
     clock.freeze(600_001);
     assert.equal(observe('a', 'R', 'new')?.event.note, 'new');
   });
 
-  test('25 about an object, then one in 300 s; other objects have their own', () => {
+  test('allows a burst of 25 events per object, then one every 300 s', () => {
     const { clock, observe } = create();
     const told = Array.from({ length: 40 }, (_, index) => observe('a', `R${index}`, 'x'));
     assert.equal(told.filter(each => each !== undefined).length, 25);

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to go on. */
+/** A clock that the test advances. */
 import type { Clock } from '../../../src/controller/clock.ts';
 
 export class FakeClock implements Clock {
@@ -9,7 +9,7 @@ export class FakeClock implements Clock {
     return this.#now;
   }
 
-  /** The time of day that goes with it. */
+  /** The wall clock. */
   readonly wall = (): Date => new Date(Date.UTC(2026, 0, 1) + this.#now);
 
   after(ms: number, callback: () => void): () => void {
@@ -18,12 +18,12 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Timers that wait. */
+  /** The number of pending timers. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Lets `ms` pass: every timer due is called at its time, and all that follows from it happens before the next. */
+  /** Advances by `ms`: runs each due timer at its time, and all promises that follow before the next timer. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await flushPromises();
@@ -36,7 +36,7 @@ export class FakeClock implements Clock {
     this.#now = end;
   }
 
-  /** Time passes, and nothing runs: as in a process that is halted. */
+  /** Advances without running timers, as in a halted process. */
   freeze(ms: number): void {
     this.#now += ms;
   }
@@ -47,7 +47,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Resolves when all promises that can go on have. */
+/** Resolves when all promises that can continue have done so. */
 export function flushPromises(): Promise<void> {
   return new Promise(resolve => {
     setImmediate(resolve);

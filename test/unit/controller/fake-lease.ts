@@ -1,4 +1,4 @@
-/** A lease on no server, and candidates for it on a fake clock. */
+/** A fake Lease, and candidates for it on a fake clock. */
 
 import type { Clock } from '../../../src/controller/clock.ts';
 import {
@@ -11,7 +11,7 @@ import {
 import { FakeClock, flushPromises } from './fake-clock.ts';
 import { ProcessClock, type Skew } from './process-clock.ts';
 
-/** A server with one lease; each candidate has a port of its own, which can be made to fail or to fall silent. */
+/** A server with one Lease; each candidate has its own port, which can fail or hang. */
 export class FakeLease {
   lease: Lease | undefined;
   /** `holder@version` of each write. */
@@ -25,7 +25,7 @@ export class FakeLease {
     return { kind: 'written', lease: this.lease };
   }
 
-  /** Somebody else writes a label: another version of the same record. */
+  /** Another client writes a label: a new resourceVersion of the same record. */
   touch(): void {
     if (this.lease !== undefined) this.lease = { ...this.lease, resourceVersion: String(++this.#version) };
   }
@@ -82,7 +82,7 @@ export function create(
   return { elector, events, log, state, end: () => end };
 }
 
-/** Two processes, the first of which leads. Each has a clock of its own, which is right unless told otherwise. */
+/** Two processes, the first of which leads, each with its own clock. */
 export async function pair(random?: () => number, skews: { a?: Skew; b?: Skew } = {}) {
   const clock = new FakeClock();
   const server = new FakeLease();

@@ -1,4 +1,4 @@
-/** An API server of which a test holds all strings: it answers each list and watch when and as it is told. */
+/** A fake API server: answers each list and watch when and as the test says. */
 import type { Failure, ListOptions, Page, Source, WatchEnd, WatchOptions } from '../../../src/controller/source.ts';
 
 export interface AskedWatch {
@@ -17,7 +17,7 @@ export interface AskedList {
 export class FakeSource implements Source {
   readonly watches: AskedWatch[] = [];
   readonly lists: AskedList[] = [];
-  /** What is answered to who asks for the newest resourceVersion, which are no lists. Default: later than all there is. */
+  /** The response to requests for the newest resourceVersion. Default: later than all objects. */
   newest: string | Failure = '999999';
   looks = 0;
 
@@ -52,7 +52,7 @@ export function refused(status: number, retryAfterMs?: number): Failure {
   return { kind: 'refused', status, message: 'no', retryAfterMs };
 }
 
-/** An object as it travels. */
+/** An object as in a response. */
 export function thing(name: string, version: number, uid = name) {
   return { metadata: { name, uid, resourceVersion: String(version) }, large: 'x'.repeat(100) };
 }

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { healthAnswer } from '../../../src/controller/health.ts';
 
-test('ok when every check is, and when there is none', () => {
+test('is ok when every check passes, and without checks', () => {
   assert.deepEqual(healthAnswer({}), { status: 200, body: 'ok' });
   assert.deepEqual(healthAnswer({ ping: () => true, caches: () => true }), { status: 200, body: 'ok' });
 });
 
-test('one that fails is enough for 500; the body has a line for each, in their order', () => {
+test('responds 500 when one check fails, with a line for each check in order', () => {
   assert.deepEqual(healthAnswer({ ping: () => true, caches: () => false, lease: () => true }), {
     status: 500,
     body: '[+]ping ok\n[-]caches failed\n[+]lease ok\n',
   });
 });
 
-test('checks are asked at each call, each once, also after one that failed', () => {
+test('runs each check once per request, also those after a failure', () => {
   const asked: string[] = [];
   const check = (name: string, good: boolean) => () => {
     asked.push(name);

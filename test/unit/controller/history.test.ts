@@ -1,4 +1,4 @@
-/** A server whose etcd was restored from a backup has another history: smaller versions, other objects. */
+/** After etcd was restored from a backup the server has another history: lower resourceVersions, other objects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reflector } from '../../../src/controller/reflector.ts';
@@ -7,7 +7,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 import { added, BROKEN, bookmark, deleted, ENDED, FakeSource, initialEnd, modified, refused } from './fake-source.ts';
 import { seeded } from './random.ts';
 
-/** One that has synced with `a` at version 50 and `b` at 60, and watches from 100: that is watch 1. */
+/** Synced with `a` at version 50 and `b` at 60; its watch from 100 is watch 1. */
 async function create() {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -36,7 +36,7 @@ async function create() {
     assert.ok(watch);
     return watch;
   };
-  /** The connection breaks, and the server is asked again. */
+  /** The connection breaks, and the reflector asks again. */
   const breakOff = async () => {
     last().end(BROKEN);
     await flushPromises();
@@ -46,7 +46,7 @@ async function create() {
   return { clock, source, reflector, told, log, last, breakOff };
 }
 
-test('a newest version that is older than what was seen: everything is listed anew and believed', async () => {
+test('lists again and trusts the list when the newest resourceVersion is older than one already seen', async () => {
   const { source, reflector, told, log, last, breakOff } = await create();
   source.newest = '70';
   await breakOff();
@@ -62,7 +62,7 @@ test('a newest version that is older than what was seen: everything is listed an
   assert.equal(reflector.isConfirmed, true);
 });
 
-test('a watch that tells nothing until its end is looked behind; one with a bookmark is not', async () => {
+test('reads the newest resourceVersion after a watch without any event, not after one with a bookmark', async () => {
   const { clock, source, told, last } = await create();
   source.newest = '70';
   last().send(bookmark(100));
@@ -76,12 +76,12 @@ test('a watch that tells nothing until its end is looked behind; one with a book
   assert.deepEqual(told, ['restored']);
 });
 
-test('a restored server that has caught up with what was seen is noticed at the resync', async () => {
+test('detects at the resync a restored server whose resourceVersion has caught up', async () => {
   const { reflector, source, told, log, last } = await create();
   source.newest = '120';
   reflector.relist();
   await flushPromises();
-  // `b` was written anew in the time that had been followed, in the history that is gone.
+  // `b` was written in the history that the restore discarded, during the watch.
   last().send(added('a', 50), added('b', 80), initialEnd(120));
   await flushPromises();
   assert.match(log.at(-1) ?? '', /restored from a backup: b is back at resourceVersion 80/);
@@ -92,7 +92,7 @@ for (const [what, newest] of [
   ['refuses to tell its newest version', refused(500)],
   ['tells a version that is no older', '100'],
 ] as const) {
-  test(`a server that ${what} is not restored, and an older list of it is dropped`, async () => {
+  test(`drops an older list from a server that ${what}`, async () => {
     const { clock, source, told, last } = await create();
     source.newest = newest;
     last().end(refused(410));
@@ -110,7 +110,7 @@ for (const [what, lines] of [
   ['an object that had been deleted', [added('a', 50), added('b', 60), added('dead', 30)]],
   ['an object of before under another UID', [added('a', 50, 'other'), added('b', 60)]],
 ] as const) {
-  test(`a list that is no older but has ${what}: restored`, async () => {
+  test(`detects a restore by a list that is not older but has ${what}`, async () => {
     const { clock, told, last } = await create();
     last().end(refused(410));
     await clock.advance(800);
@@ -122,7 +122,7 @@ for (const [what, lines] of [
   });
 }
 
-test('a list after a gap that has what the gap can explain is no restore', async () => {
+test('takes changes during a gap for no restore', async () => {
   const { clock, told, last } = await create();
   last().end(refused(410));
   await clock.advance(800);
@@ -131,7 +131,7 @@ test('a list after a gap that has what the gap can explain is no restore', async
   assert.deepEqual(told, ['updated b@101', 'added c@102']);
 });
 
-test('a server that is away when it is asked is listed anew once it is back', async () => {
+test('lists again after a server could not be asked', async () => {
   const { clock, source, reflector, last, breakOff } = await create();
   source.newest = BROKEN;
   await breakOff();
@@ -145,7 +145,7 @@ test('a server that is away when it is asked is listed anew once it is back', as
   assert.equal(reflector.isConfirmed, true);
 });
 
-test('what answers with an error is not away: the watch goes on where it was', async () => {
+test('continues the watch where it was after an error response', async () => {
   const { clock, source, last, breakOff } = await create();
   source.newest = refused(503);
   await breakOff();
@@ -154,7 +154,7 @@ test('what answers with an error is not away: the watch goes on where it was', a
   assert.deepEqual([last().options.resourceVersion, last().options.initialEvents], ['100', false]);
 });
 
-test('random events and lists of servers that are behind or restored: no object goes back unless etcd was restored', async () => {
+test('never takes an object back, with random events and lists of stale and restored servers, unless etcd was restored', async () => {
   let [grown, restores] = [0, 0];
   for (let seed = 1; seed <= 100; seed++) {
     const random = seeded(seed);

@@ -1,4 +1,4 @@
-/** What counts is the local clock since the local observation (client-go's rule): never a time that another wrote. */
+/** Durations count on the local clock since the local observation, as in client-go, never from a time in the Lease. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FakeClock, flushPromises } from './fake-clock.ts';
@@ -8,8 +8,8 @@ import { seeded } from './random.ts';
 
 const HOUR = 3_600_000;
 
-describe('leader election with clocks that differ', () => {
-  test('expiry counts from the change seen here: a time of day that is wrong changes nothing', async () => {
+describe('leader election with skewed clocks', () => {
+  test('counts the lease duration from the change it observed, not from the time of day', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const longAgo = new Date(0);
@@ -27,7 +27,7 @@ describe('leader election with clocks that differ', () => {
     ['behind, so that every renewal comes from the future', -HOUR],
     ['30 years behind', -30 * 365 * 24 * HOUR],
   ] as const) {
-    test(`a candidate whose time of day is ${what}, takes no lease that is renewed, and an expired one in time`, async () => {
+    test(`a candidate whose time of day is ${what} takes no renewed lease, and takes an expired one in time`, async () => {
       const { clock, server, a, b } = await pair(() => 0, { b: { aheadMs, origin: 12_345 } });
       for (let second = 0; second < 60; second++) {
         await clock.advance(1_000);
@@ -42,14 +42,14 @@ describe('leader election with clocks that differ', () => {
     });
   }
 
-  test('a leader whose own time of day is wrong leads on, and writes what it says', async () => {
+  test('a leader whose time of day is wrong keeps leading, and writes that time', async () => {
     const { clock, server, a, b } = await pair(() => 0, { a: { aheadMs: -HOUR, origin: 99_999 } });
     await clock.advance(60_000);
     assert.deepEqual([a.elector.isLeader(), b.elector.isLeader()], [true, false]);
     assert.equal(server.lease?.record.renewed.getTime(), a.clock.wall().getTime());
   });
 
-  test('a time of day that is set back changes nothing; one that is set on counts as time that passed, for safety', async () => {
+  test('ignores a time of day that is set back, and counts one that is set forward as elapsed time', async () => {
     const { clock, a, b } = await pair();
     await clock.advance(3_000);
     a.clock.setAhead(-HOUR);
@@ -62,7 +62,7 @@ describe('leader election with clocks that differ', () => {
     assert.equal(a.elector.isLeader(), false);
   });
 
-  test('clocks that run a tenth too slow and too fast still make no two leaders', async () => {
+  test('has one leader with clocks that run a tenth too slow and too fast', async () => {
     const { clock, a, b } = await pair(() => 0, { a: { speed: 0.9 }, b: { speed: 1.1 } });
     await clock.advance(60_000);
     assert.deepEqual([a.elector.isLeader(), b.elector.isLeader()], [true, false]);
@@ -78,7 +78,7 @@ describe('leader election with clocks that differ', () => {
     assert.ok(leaderless >= 1_000, `${leaderless} ms between them`);
   });
 
-  test('halted past its lease while another took it, it is no leader before any timer has fired, and writes nothing', async () => {
+  test('a process halted past its lease is no leader before any timer fires, and writes nothing', async () => {
     const { clock, server, a, b } = await pair();
     await clock.advance(3_000);
     a.clock.halt();
@@ -98,7 +98,7 @@ describe('leader election with clocks that differ', () => {
     );
   });
 
-  test('halted for less than 10 s, it leads on', async () => {
+  test('a process halted for less than 10 s keeps leading', async () => {
     const { clock, server, a, b } = await pair();
     await clock.advance(2_000);
     a.clock.halt();
@@ -111,7 +111,7 @@ describe('leader election with clocks that differ', () => {
     assert.equal(server.lease?.record.transitions, 0);
   });
 
-  test('a machine that slept: its clock stood still, the time of day did not', async () => {
+  test('a machine that slept loses the lease by its time of day', async () => {
     const clock = new ProcessClock(new FakeClock());
     const { elector } = create(new FakeLease(), clock, 'a');
     await flushPromises();
@@ -120,7 +120,7 @@ describe('leader election with clocks that differ', () => {
     assert.equal(elector.isLeader(), false);
   });
 
-  test('random networks, halts and clocks of three candidates: never two leaders', async () => {
+  test('never has two leaders among three candidates with random networks, halts and clocks', async () => {
     let led = 0;
     for (let seed = 1; seed <= 60; seed++) {
       const random = seeded(seed);

@@ -6,7 +6,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 import { create, FakeLease, pair } from './fake-lease.ts';
 
 describe('leader election', () => {
-  test('the first leads and renews every 2 s; the second waits', async () => {
+  test('the first candidate leads and renews every 2 s; the second waits', async () => {
     const { clock, server, a, b } = await pair();
     assert.equal(a.elector.isLeader(), true);
     assert.deepEqual(a.events, ['started']);
@@ -21,7 +21,7 @@ describe('leader election', () => {
   });
 
   for (const network of ['down', 'silent'] as const) {
-    test(`a leader whose network is ${network} is none 10 s after its last renewal, 5 s before another`, async () => {
+    test(`a leader whose network is ${network} stops leading 10 s after its last renewal, 5 s before another leads`, async () => {
       const { clock, server, a, b } = await pair();
       await clock.advance(4_000);
       a.state.network = network;
@@ -39,7 +39,7 @@ describe('leader election', () => {
     });
   }
 
-  test('a renewal that hangs is given up after 5 s and tried again: it does not cost the lease', async () => {
+  test('retries a hanging renewal after 5 s, and keeps the lease', async () => {
     const { clock, server, a } = await pair();
     await clock.advance(1_999);
     a.state.network = 'silent';
@@ -52,7 +52,7 @@ describe('leader election', () => {
     assert.deepEqual(a.events, ['started']);
   });
 
-  test('a dead leader is followed within 18 s, whatever the draw', async () => {
+  test('a new leader follows a dead one within 18 s, whatever the random draw', async () => {
     for (const draw of [0, 0.3, 0.7, 0.999]) {
       for (const life of [100, 1_900, 2_500, 3_999]) {
         const { clock, a, b } = await pair(() => draw);
@@ -64,7 +64,7 @@ describe('leader election', () => {
     }
   });
 
-  test('the 10 s count from the sending of the renewal, not from its answer', async () => {
+  test('counts the renew deadline from the request, not from the response', async () => {
     const clock = new FakeClock();
     const { port } = new FakeLease().port();
     const elector = new LeaderElector({
@@ -86,7 +86,7 @@ describe('leader election', () => {
     assert.equal(elector.isLeader(), false);
   });
 
-  test('a lease without holder is taken at once, however long it lasts', async () => {
+  test('takes a lease without holder at once, whatever its duration', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const date = clock.wall();
@@ -96,7 +96,7 @@ describe('leader election', () => {
     assert.equal(a.elector.isLeader(), true);
   });
 
-  test('one that somebody deletes makes no second leader: the leader makes it anew, the others wait its time', async () => {
+  test('a deleted lease makes no second leader: the leader creates it again, the others wait its duration', async () => {
     for (const lives of [true, false]) {
       const { clock, server, a, b } = await pair();
       await clock.advance(4_000);
@@ -111,7 +111,7 @@ describe('leader election', () => {
     }
   });
 
-  test("what others write into the lease's metadata does not keep a dead leader's alive", async () => {
+  test("another client's writes to the lease's metadata do not extend a dead leader's lease", async () => {
     const { clock, server, a, b } = await pair();
     a.state.network = 'silent';
     for (let second = 0; second < 20; second += 5) {
@@ -121,7 +121,7 @@ describe('leader election', () => {
     assert.equal(b.elector.isLeader(), true);
   });
 
-  test('who lost the lease does not write it at the end', async () => {
+  test('a candidate that lost the lease does not write it when it stops', async () => {
     const { clock, server, a } = await pair();
     a.state.network = 'down';
     await clock.advance(10_000);
@@ -130,7 +130,7 @@ describe('leader election', () => {
     assert.equal(server.writes.length, 1);
   });
 
-  test('an answer that comes after the end makes nobody a leader again', async () => {
+  test('a response after the end makes nobody a leader again', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { port } = server.port();
@@ -160,7 +160,7 @@ describe('leader election', () => {
     assert.equal(elector.isLeader(), false);
   });
 
-  test('a renewal whose answer was lost is made good with the next', async () => {
+  test('the next renewal succeeds after a lost response', async () => {
     const { clock, server, a } = await pair();
     a.state.network = 'answers are lost';
     await clock.advance(2_000);
@@ -171,7 +171,7 @@ describe('leader election', () => {
     assert.equal(a.log.length, 1);
   });
 
-  test('a lease that somebody else has by now is lost at once; one that was deleted is made anew', async () => {
+  test('a lease with another holder is lost at once; a deleted one is created again', async () => {
     const { clock, server, a } = await pair();
     server.remove();
     await clock.advance(2_000);
@@ -184,7 +184,7 @@ describe('leader election', () => {
     assert.equal(a.end(), 'lost');
   });
 
-  test('stop hands the lease over after the callbacks; the next leads within 3 s', async () => {
+  test('stop() releases the lease after the callbacks; the next leader follows within 3 s', async () => {
     const { clock, server, a, b } = await pair(() => 0.999);
     await clock.advance(5_000);
     await a.elector.stop({ release: true });
@@ -195,7 +195,7 @@ describe('leader election', () => {
     assert.equal(b.elector.isLeader(), true);
   });
 
-  test('stop hands over even when it cuts off a renewal that got through', async () => {
+  test('stop() releases the lease even after it aborted a renewal that the server applied', async () => {
     const { clock, server, a } = await pair();
     a.state.network = 'answers are lost';
     await clock.advance(2_000);
@@ -204,7 +204,7 @@ describe('leader election', () => {
     assert.equal(server.lease?.record.holder, '');
   });
 
-  test('stop without release leaves the lease to expire; a candidate that stops touches nothing', async () => {
+  test('stop() without release lets the lease expire; a stopping candidate writes nothing', async () => {
     const { server, a, b } = await pair();
     await b.elector.stop({ release: true });
     await a.elector.stop({ release: false });

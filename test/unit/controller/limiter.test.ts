@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
 
-test('never more than the limit at a time, and all of them in the end, in order', async () => {
+test('runs at most the limit at a time, and all in order', async () => {
   const limit = createLimiter(3);
   let running = 0;
   let most = 0;
@@ -22,7 +22,7 @@ test('never more than the limit at a time, and all of them in the end, in order'
   assert.deepEqual(results, started);
 });
 
-test('work that throws gives its place back', async () => {
+test('frees the place of work that throws', async () => {
   const limit = createLimiter(1);
   await assert.rejects(
     limit(() => Promise.reject(new Error('no'))),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Lru } from '../../../src/controller/lru.ts';
 
-/** A full one of two: `a` is older than `b`. */
+/** Full, with two entries: `a` is older than `b`. */
 function create() {
   const lru = new Lru<string, number>(2);
   lru.set('a', 1);
@@ -10,20 +10,20 @@ function create() {
   return { lru, all: () => ['a', 'b', 'c'].map(key => lru.get(key)) };
 }
 
-test('the one that was written longest ago is forgotten first', () => {
+test('evicts the least recently used entry', () => {
   const { lru, all } = create();
   lru.set('c', 3);
   assert.deepEqual(all(), [undefined, 2, 3]);
 });
 
-test('reading is using', () => {
+test('a read counts as use', () => {
   const { lru, all } = create();
   assert.equal(lru.get('a'), 1);
   lru.set('c', 3);
   assert.deepEqual(all(), [1, undefined, 3]);
 });
 
-test('writing again is using, changes the value and pushes nobody out', () => {
+test('a second write counts as use, changes the value and evicts nothing', () => {
   const { lru, all } = create();
   lru.set('a', 10);
   assert.deepEqual(all(), [10, 2, undefined]);
@@ -32,13 +32,13 @@ test('writing again is using, changes the value and pushes nobody out', () => {
   assert.deepEqual(all(), [11, undefined, 3]);
 });
 
-test('asking for what is not there changes nothing', () => {
+test('a read of a missing key changes nothing', () => {
   const { lru, all } = create();
   assert.equal(lru.get('c'), undefined);
   assert.deepEqual(all(), [1, 2, undefined]);
 });
 
-test('values that are falsy are values', () => {
+test('stores falsy values', () => {
   const lru = new Lru<string, number | string | boolean>(2);
   lru.set('zero', 0);
   lru.set('empty', '');

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Manager, type ManagerEnd, type ManagerOptions } from '../../../src/controller/manager.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 
-/** Parts that write down what is done to them, and wait where they are told to. */
+/** Parts that record their calls, and wait where the test says. */
 function create(options: { elected?: boolean } = {}) {
   const clock = new FakeClock();
   const done: string[] = [];
@@ -57,7 +57,7 @@ function create(options: { elected?: boolean } = {}) {
   return { clock, manager, done, synced, finished, lead, election, setLeader, end: () => end };
 }
 
-test('a part that throws at its start ends the others, and is told', async () => {
+test('stops all parts when one throws at its start, and reports the error', async () => {
   const done: string[] = [];
   const manager = new Manager({
     caches: [{ start: () => {}, synced: async () => {}, stop: async () => void done.push('cache stopped') }],
@@ -94,7 +94,7 @@ describe('the manager', () => {
     assert.deepEqual(done, ['cache', 'campaign', 'controller']);
   });
 
-  test('the first stop finishes keys, then flushes events, then releases the lease', async () => {
+  test('the first stop finishes reconciles, then flushes events, then releases the lease', async () => {
     const { clock, manager, done, synced, lead, finished, end } = create({ elected: true });
     synced.resolve();
     lead.resolve();
@@ -111,7 +111,7 @@ describe('the manager', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('the second stop ends it at once, and the lease is left: a key still runs', async () => {
+  test('the second stop ends at once and keeps the lease, as a reconcile is still in flight', async () => {
     const { manager, done, synced, lead, end } = create({ elected: true });
     synced.resolve();
     lead.resolve();
@@ -130,7 +130,7 @@ describe('the manager', () => {
     ]);
   });
 
-  test('after 30 s the first stop becomes the second', async () => {
+  test('the first stop becomes the second after 30 s', async () => {
     const { clock, manager, done, synced, end } = create();
     synced.resolve();
     await flushPromises();
@@ -154,7 +154,7 @@ describe('the manager', () => {
     assert.deepEqual(done, ['recorder stopped', 'controller aborted', 'cache stopped', 'lease left']);
   });
 
-  test('it may write while it leads, and always where nobody has to lead', () => {
+  test('allows writes while it leads, and always without leader election', () => {
     const { manager, setLeader } = create({ elected: true });
     assert.equal(manager.leads, false);
     setLeader(true);
@@ -162,7 +162,7 @@ describe('the manager', () => {
     assert.equal(create().manager.leads, true);
   });
 
-  test('a stop before the caches have synced, or before it leads, starts no controller', async () => {
+  test('starts no controller when stopped before the caches have synced or before it leads', async () => {
     for (const when of ['unsynced', 'candidate']) {
       const { manager, done, synced, lead, finished, end } = create({ elected: true });
       finished.resolve();
@@ -177,7 +177,7 @@ describe('the manager', () => {
   });
 });
 
-test('restored(): no write any more; it ends once the running keys have, and leaves the lease', async () => {
+test('restored() forbids writes, ends after the reconciles in flight, and keeps the lease', async () => {
   const { manager, done, synced, lead, setLeader, election, end } = create({ elected: true });
   synced.resolve();
   await flushPromises();
@@ -193,7 +193,7 @@ test('restored(): no write any more; it ends once the running keys have, and lea
   election.resolve('stopped');
 });
 
-test('restored() before this process leads: it ends, and never starts its controllers', async () => {
+test('restored() before it leads ends the process without starting controllers', async () => {
   const { manager, done, synced, lead, end } = create({ elected: true });
   synced.resolve();
   await flushPromises();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from '../../../src/controller/metrics.ts';
 
-test('counters and gauges, with labels escaped', () => {
+test('prints counters and gauges with escaped labels', () => {
   const registry = new Registry();
   const counter = registry.counter('requests_total', 'All\nrequests \\ of all.');
   counter.inc({ path: 'a"b\\c\nd' });
@@ -24,7 +24,7 @@ test('counters and gauges, with labels escaped', () => {
   );
 });
 
-test('a histogram counts cumulatively, its bounds included', () => {
+test('a histogram counts cumulatively, with inclusive bounds', () => {
   const registry = new Registry();
   const histogram = registry.histogram('seconds', 'Time.', [0.5, 1]);
   for (const value of [0.25, 0.5, 0.75, 3]) histogram.observe(value, { of: 'x' });
@@ -37,7 +37,7 @@ test('a histogram counts cumulatively, its bounds included', () => {
   ]);
 });
 
-test('a gauge that follows is asked at each reading; what is set then stays', () => {
+test('reads a callback gauge at each scrape; a value that is set then stays', () => {
   const registry = new Registry();
   const gauge = registry.gauge('depth', 'How deep.');
   let value = 1;
@@ -50,7 +50,7 @@ test('a gauge that follows is asked at each reading; what is set then stays', ()
   assert.equal(line(), 'depth{name="x"} 7');
 });
 
-test('one name twice is a mistake', () => {
+test('throws when a name is registered twice', () => {
   const registry = new Registry();
   registry.counter('a', '');
   assert.throws(() => registry.gauge('a', ''), /is there already/);

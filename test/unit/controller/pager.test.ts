@@ -13,11 +13,11 @@ import {
   refused,
   thing,
 } from './fake-source.ts';
-import { create } from './reflector-world.ts';
+import { createReflector } from './reflector-fixture.ts';
 
-describe('the list', () => {
-  test('comes as a WatchList; events are told once it is whole; the watch goes on from its end', async () => {
-    const { source, reflector, told, nth } = create();
+describe('the initial list', () => {
+  test('uses WatchList, delivers its events once it is complete, and watches from its end', async () => {
+    const { source, reflector, told, nth } = createReflector();
     await flushPromises();
     const { options, send } = nth(0);
     assert.deepEqual([options.initialEvents, options.resourceVersion, options.timeoutSeconds], [true, undefined, 300]);
@@ -35,8 +35,8 @@ describe('the list', () => {
   });
 
   for (const status of [400, 422]) {
-    test(`is read in pages when the server answers WatchList with ${status}, from then on`, async () => {
-      const { clock, source, told, nth } = create();
+    test(`reads pages after WatchList was answered with ${status}, from then on`, async () => {
+      const { clock, source, told, nth } = createReflector();
       await flushPromises();
       nth(0).end(refused(status));
       await flushPromises();
@@ -54,8 +54,8 @@ describe('the list', () => {
     });
   }
 
-  test('is read in pages at once when the server ends the WatchList early, this once', async () => {
-    const { clock, source, told, nth, log } = create();
+  test('reads pages at once when the server ends the WatchList early, this time only', async () => {
+    const { clock, source, told, nth, log } = createReflector();
     await flushPromises();
     nth(0).send(added('gone', 5));
     nth(0).end(ENDED);
@@ -70,8 +70,8 @@ describe('the list', () => {
     assert.equal(source.lists.length, 1);
   });
 
-  test('told to stop, it asks for no other page', async () => {
-    const { source, reflector, nth } = create();
+  test('requests no further page after stop()', async () => {
+    const { source, reflector, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -82,8 +82,8 @@ describe('the list', () => {
     assert.equal(source.lists.length, 1);
   });
 
-  test('a page token that expired starts the pages over once; then it is a failure', async () => {
-    const { clock, source, nth, log } = create();
+  test('starts the pages over once after an expired continue token; a second one is a failure', async () => {
+    const { clock, source, nth, log } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -103,12 +103,12 @@ describe('the list', () => {
     assert.equal(source.lists.length, 5);
   });
 
-  test('a page token that comes twice, at once or later, is a failure: such a list has no end', async () => {
+  test('fails on a repeated continue token: such a list has no end', async () => {
     for (const tokens of [
       ['same', 'same'],
       ['one', 'two', 'one'],
     ]) {
-      const { clock, source, nth, log } = create();
+      const { clock, source, nth, log } = createReflector();
       await flushPromises();
       nth(0).end(refused(400));
       await flushPromises();
@@ -123,8 +123,8 @@ describe('the list', () => {
     }
   });
 
-  test('what the pages before the token expired had is not in the result', async () => {
-    const { source, told, nth } = create();
+  test('drops the pages before an expired continue token', async () => {
+    const { source, told, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -138,8 +138,8 @@ describe('the list', () => {
     assert.equal(nth(1).options.resourceVersion, '12');
   });
 
-  test('30 s of silence end it, data within that do not, 5 min do in any case', async () => {
-    const { clock, nth, source } = create();
+  test('ends a WatchList after 30 s without data, or after 5 min in total', async () => {
+    const { clock, nth, source } = createReflector();
     await flushPromises();
     await clock.advance(29_999);
     nth(0).send(added('a', 1));
@@ -156,8 +156,8 @@ describe('the list', () => {
     assert.equal(nth(1).options.signal.aborted, true);
   });
 
-  test('one that breaks off or ends with an error delivers nothing and is tried again', async () => {
-    const { clock, reflector, nth, told } = create();
+  test('delivers nothing of a list that broke off or ended with an error, and retries', async () => {
+    const { clock, reflector, nth, told } = createReflector();
     await flushPromises();
     nth(0).send(added('a', 1));
     nth(0).end(BROKEN);

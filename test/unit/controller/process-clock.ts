@@ -1,13 +1,13 @@
-/** The clock of one process among several on a fake clock: with an origin, a speed and a time of day of its own. */
+/** The clock of one of several processes on a fake clock, with its own origin, speed and wall clock. */
 import type { Clock } from '../../../src/controller/clock.ts';
 import type { FakeClock } from './fake-clock.ts';
 
 export interface Skew {
   /** What now() is when the fake clock says 0. */
   origin?: number;
-  /** How far the time of day is ahead; behind when below 0. */
+  /** How far the wall clock is ahead; negative: behind. */
   aheadMs?: number;
-  /** Of its milliseconds, in one of the fake clock's. */
+  /** Its milliseconds per millisecond of the fake clock. */
   speed?: number;
 }
 
@@ -17,7 +17,7 @@ export class ProcessClock implements Clock {
   readonly #speed: number;
   #aheadMs: number;
   #halted = false;
-  /** What came due while the process was halted. */
+  /** Timers that came due while the process was halted. */
   readonly #late = new Set<() => void>();
 
   constructor(base: FakeClock, { origin = 0, aheadMs = 0, speed = 1 }: Skew = {}) {
@@ -33,7 +33,7 @@ export class ProcessClock implements Clock {
 
   readonly wall = (): Date => new Date(this.#base.wall().getTime() + this.#aheadMs);
 
-  /** Whole milliseconds of the fake clock, so that it always gets on. */
+  /** Whole milliseconds of the fake clock, so that it always advances. */
   after(ms: number, callback: () => void): () => void {
     const cancel = this.#base.after(Math.ceil(ms / this.#speed), () => {
       if (this.#halted) this.#late.add(callback);
@@ -45,17 +45,17 @@ export class ProcessClock implements Clock {
     };
   }
 
-  /** Somebody sets the time of day. */
+  /** Sets the wall clock. */
   setAhead(ms: number): void {
     this.#aheadMs = ms;
   }
 
-  /** The process runs no more, as after SIGSTOP; time goes on. */
+  /** Halts the process, as SIGSTOP does; time passes. */
   halt(): void {
     this.#halted = true;
   }
 
-  /** It goes on; what came due meanwhile is called now. */
+  /** Continues the process, and runs timers that came due meanwhile. */
   resume(): void {
     this.#halted = false;
     const late = [...this.#late];

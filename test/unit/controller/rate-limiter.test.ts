@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { Bucket, defaultRateLimiter, ExponentialDelay, MaxOf } from '../../../src/controller/rate-limiter.ts';
 import { FakeClock } from './fake-clock.ts';
 
-describe('the exponential delay', () => {
-  test('doubles with each failure of a key, up to the longest, until the key is forgotten', () => {
+describe('exponential delay per key', () => {
+  test('doubles with each failure of a key up to the maximum, until forget()', () => {
     const limiter = new ExponentialDelay(1, 1000);
     const delays = Array.from({ length: 12 }, () => limiter.when('a'));
     assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000]);
@@ -15,21 +15,21 @@ describe('the exponential delay', () => {
     assert.equal(limiter.when('b'), 4);
   });
 
-  test('stays at the longest after thousands of failures', () => {
+  test('stays at the maximum after thousands of failures', () => {
     const limiter = new ExponentialDelay(5, 1_000_000);
     for (let failure = 0; failure < 2000; failure++) limiter.when('a');
     assert.equal(limiter.when('a'), 1_000_000);
   });
 
-  test('forgetting what never failed does nothing', () => {
+  test('forget() of a key without failures does nothing', () => {
     const limiter = new ExponentialDelay(5, 1000);
     limiter.forget('a');
     assert.deepEqual([limiter.retries('a'), limiter.when('a')], [0, 5]);
   });
 });
 
-describe('the bucket', () => {
-  test('lets the burst through, then each waits its turn, whatever the key', () => {
+describe('token bucket', () => {
+  test('lets the burst pass, then delays each key in turn', () => {
     const bucket = new Bucket(new FakeClock(), 10, 3);
     assert.deepEqual(
       Array.from({ length: 6 }, () => bucket.when()),
@@ -37,7 +37,7 @@ describe('the bucket', () => {
     );
   });
 
-  test('fills with time, also while there is a debt, and never beyond the burst', () => {
+  test('refills with time, also from below zero, and never above the burst', () => {
     const clock = new FakeClock();
     const bucket = new Bucket(clock, 10, 3);
     for (let failure = 0; failure < 5; failure++) bucket.when();
@@ -50,7 +50,7 @@ describe('the bucket', () => {
     );
   });
 
-  test('gives nothing back to a key that is forgotten, and counts none', () => {
+  test('forget() returns no token, and counts no failure', () => {
     const bucket = new Bucket(new FakeClock(), 10, 1);
     bucket.when();
     bucket.forget();
@@ -58,24 +58,24 @@ describe('the bucket', () => {
   });
 });
 
-describe('the longest of several', () => {
-  test('of none waits for nothing', () => {
+describe('the maximum of several limiters', () => {
+  test('is zero without limiters', () => {
     const none = new MaxOf<string>([]);
     assert.deepEqual([none.when('a'), none.retries('a')], [0, 0]);
   });
 
-  test('asks each of them every time', () => {
+  test('asks every limiter each time', () => {
     const clock = new FakeClock();
     const limiter = new MaxOf([new ExponentialDelay(40, 1000), new Bucket(clock, 10, 2)]);
     assert.deepEqual(
       Array.from({ length: 6 }, () => limiter.when('a')),
       [40, 80, 160, 320, 640, 1000],
     );
-    // The bucket has seen them all, though it never was the longest.
+    // The bucket counted all of them, though it never was the maximum.
     assert.equal(limiter.when('b'), 500);
   });
 
-  test('counts as the one that counts most, and all of them forget', () => {
+  test('reports the largest failure count, and forgets in all', () => {
     const [a, b] = [new ExponentialDelay(5, 1000), new ExponentialDelay(7, 1000)];
     const limiter = new MaxOf([a, b]);
     limiter.when('x');
@@ -86,8 +86,8 @@ describe('the longest of several', () => {
   });
 });
 
-describe("client-go's default", () => {
-  test('a key alone waits 5 ms, doubling to 1000 s', () => {
+describe('the default limiter of client-go', () => {
+  test('delays one key by 5 ms, doubling to 1000 s', () => {
     const limiter = defaultRateLimiter(new FakeClock());
     const delays = Array.from({ length: 20 }, () => limiter.when('a'));
     assert.deepEqual(delays.slice(0, 5), [5, 10, 20, 40, 80]);
@@ -95,7 +95,7 @@ describe("client-go's default", () => {
     assert.equal(limiter.retries('a'), 20);
   });
 
-  test('of many keys 100 go at once, then 10 a second', () => {
+  test('lets 100 of many keys pass at once, then 10 a second', () => {
     const limiter = defaultRateLimiter(new FakeClock());
     const delays = Array.from({ length: 300 }, (_, index) => limiter.when(`key ${index}`));
     assert.equal(delays.filter(ms => ms === 5).length, 100);

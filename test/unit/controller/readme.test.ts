@@ -1,4 +1,4 @@
-/** What the README of src/controller says, tried: its sample runs, and its table has every file. */
+/** The README of src/controller: its sample runs, and its table lists every file. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,14 +13,14 @@ import { added, FakeSource, initialEnd, type thing } from './fake-source.ts';
 const FOLDER = new URL('../../../src/controller/', import.meta.url);
 const README = readFileSync(new URL('README.md', FOLDER), 'utf8');
 const [, LINES, SAMPLE = ''] = /^## A controller in (\d+) lines\n\n```ts\n(.*?)^```/ms.exec(README) ?? [];
-/** The files that have what the sample uses. */
+/** The modules that the sample uses. */
 const USED = ['clock', 'controller', 'leader-election', 'manager', 'reflector', 'store', 'work-queue'];
 
 const CLASSES = 'systemClock, WorkQueue, Store, Reflector, Controller, LeaderElector, Manager';
 
-type Main = (world: Record<string, unknown>) => Promise<void>;
+type Main = (variables: Record<string, unknown>) => Promise<void>;
 
-/** The sample as a function of what it takes for granted. */
+/** The sample as a function of the variables that it does not declare. */
 async function load(names: string[]): Promise<Main> {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-readme-'));
   try {
@@ -35,11 +35,11 @@ async function load(names: string[]): Promise<Main> {
   }
 }
 
-test('its sample runs: it writes what it counted, and ends with 0 and the lease handed over', async () => {
+test("the README's sample runs: it writes its count, exits with 0 and releases the lease", async () => {
   const [source, server] = [new FakeSource(), new FakeLease()];
   const written = Promise.withResolvers<string>();
   const process = { exitCode: 7, on: (_: string, stop: () => void) => written.promise.then(stop) };
-  const world = {
+  const variables = {
     source,
     toPod: ({ metadata }: ReturnType<typeof thing>) => ({ nodeName: `node of ${metadata.name}` }),
     writeCount: async (node: string, count: number) => {
@@ -51,8 +51,8 @@ test('its sample runs: it writes what it counted, and ends with 0 and the lease 
     log: () => {},
     process,
   };
-  const main = await load(Object.keys(world));
-  const ended = main(world);
+  const main = await load(Object.keys(variables));
+  const ended = main(variables);
   await flushPromises();
   source.watches[0]?.send(added('a', 1), initialEnd(1));
   assert.equal(await written.promise, 'node of a: 1');
@@ -61,11 +61,11 @@ test('its sample runs: it writes what it counted, and ends with 0 and the lease 
   assert.equal(server.lease?.record.holder, '');
 });
 
-test('its sample has as many lines as it says', () => {
+test("the README's sample has the stated number of lines", () => {
   assert.equal(SAMPLE.trimEnd().split('\n').length, Number(LINES));
 });
 
-test('its table has every file, and no other', () => {
+test("the README's table lists every file, and no other", () => {
   const rows = README.split('\n').filter(line => line.startsWith('| `'));
   const named = rows.flatMap(row => [...(row.split(' | ')[0] ?? '').matchAll(/`(.+?)`/g)].map(([, file]) => file));
   const files = readdirSync(FOLDER).filter(file => file.endsWith('.ts'));

@@ -6,7 +6,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 const WRITTEN: SinkResult = { kind: 'written' };
 const FAILED: SinkResult = { kind: 'failed', message: 'overloaded', retryAfterMs: undefined };
 
-/** The sink keeps what it is asked and answers with `answer`. */
+/** The sink records requests and responds with `answer`. */
 function create(answer: (verb: string, event: RecordedEvent) => SinkResult | Promise<SinkResult> = () => WRITTEN) {
   const clock = new FakeClock();
   const [asked, log]: [string[], string[]] = [[], []];
@@ -34,8 +34,8 @@ function create(answer: (verb: string, event: RecordedEvent) => SinkResult | Pro
   return { clock, recorder, tell, asked, log };
 }
 
-describe('the recorder', () => {
-  test('creates once and patches the count; what is told in one go is written once', async () => {
+describe('the event recorder', () => {
+  test('creates an event once and patches its count; calls in one tick are written once', async () => {
     const { tell, asked } = create();
     for (let times = 0; times < 3; times++) tell('R');
     tell('S');
@@ -46,7 +46,7 @@ describe('the recorder', () => {
     assert.deepEqual(asked.slice(2), ['patch id1 R x4']);
   });
 
-  test('429, 5xx and throws are tried again with the same id, Retry-After kept', async () => {
+  test('retries 429, 5xx and throws with the same id, and obeys Retry-After', async () => {
     const answers = [FAILED, { ...FAILED, retryAfterMs: 5_000 } as const, new Error('no network'), WRITTEN];
     const { clock, tell, asked, log } = create(() => {
       const answer = answers.shift() ?? WRITTEN;
@@ -68,7 +68,7 @@ describe('the recorder', () => {
     assert.deepEqual(log, []);
   });
 
-  test('what counts up while it is tried is written with its new count, and the order stays', async () => {
+  test('writes the new count of an event that repeats during retries, and keeps the order', async () => {
     let broken = true;
     const { clock, tell, asked } = create(() => (broken ? FAILED : WRITTEN));
     tell('R');
@@ -80,7 +80,7 @@ describe('the recorder', () => {
     assert.deepEqual(asked, ['create id1 R x1', 'create id1 R x2', 'create id2 S x1', 'patch id1 R x2']);
   });
 
-  test('an Event that is gone is made anew; one that always is does not spin', async () => {
+  test('creates a deleted Event again, without looping when it keeps disappearing', async () => {
     const { tell, asked } = create(verb => (verb === 'patch' ? { kind: 'missing' } : WRITTEN));
     tell('R');
     await flushPromises();
@@ -94,7 +94,7 @@ describe('the recorder', () => {
     assert.match(gone.log[0] ?? '', /vanishes/);
   });
 
-  test('what is refused is dropped at once, what fails 12 times then; the next ones go on', async () => {
+  test('drops a refused event at once and a failing one after 12 attempts, and continues', async () => {
     const refusing = create((_, { reason }) => (reason === 'R' ? { kind: 'refused', message: 'bad reason' } : WRITTEN));
     refusing.tell('R');
     refusing.tell('S');
@@ -111,7 +111,7 @@ describe('the recorder', () => {
     assert.deepEqual(failing.log, ['event R of a dropped: overloaded']);
   });
 
-  test('1,000 wait at most; those that wait still count', async () => {
+  test('queues at most 1,000 events; queued ones still count repeats', async () => {
     const { recorder, tell, log } = create(() => new Promise(() => {}));
     for (let index = 0; index < 1_005; index++) tell('R', `node-${index}`);
     assert.equal(log.length, 5);
@@ -120,7 +120,7 @@ describe('the recorder', () => {
     recorder.stop();
   });
 
-  test('flush waits for everything, or for its time; stop drops the rest', async () => {
+  test('flush() waits for all events or its timeout; stop() drops the rest', async () => {
     const gate = Promise.withResolvers<SinkResult>();
     const { clock, recorder, tell, asked, log } = create(() => gate.promise);
     assert.equal(await recorder.flush(1_000), true);
@@ -141,7 +141,7 @@ describe('the recorder', () => {
     assert.deepEqual(log, []);
   });
 
-  test('stop ends the wait for another try', async () => {
+  test('stop() ends a retry delay', async () => {
     const { clock, recorder, tell, asked, log } = create(() => FAILED);
     for (const reason of ['R', 'S', 'T']) tell(reason);
     await flushPromises();

@@ -13,11 +13,11 @@ import {
   modified,
   refused,
 } from './fake-source.ts';
-import { create, createSynced } from './reflector-world.ts';
+import { createReflector, createSyncedReflector } from './reflector-fixture.ts';
 
 describe('the watch', () => {
-  test('tells changes in order, and goes on where it broke off', async () => {
-    const { clock, told, nth } = await createSynced();
+  test('reports changes in order, and resumes where the watch broke off', async () => {
+    const { clock, told, nth } = await createSyncedReflector();
     nth(1).send(modified('a', 11), added('b', 12), deleted('a', 13), bookmark(20));
     assert.deepEqual(told, ['updated a@11', 'added b@12', 'deleted a final']);
     nth(1).end(BROKEN);
@@ -27,8 +27,8 @@ describe('the watch', () => {
     assert.deepEqual([nth(2).options.resourceVersion, nth(2).options.initialEvents], ['20', false]);
   });
 
-  test('one that ended as it should is followed by the next at once', async () => {
-    const { clock, nth, log } = await createSynced();
+  test('starts the next watch at once after a regular end', async () => {
+    const { clock, nth, log } = await createSyncedReflector();
     await clock.advance(30_000);
     nth(1).end(ENDED);
     await flushPromises();
@@ -36,8 +36,8 @@ describe('the watch', () => {
     assert.deepEqual(log, []);
   });
 
-  test('one that ends at once and empty is backed off from: no spinning', async () => {
-    const { clock, source, nth } = await createSynced();
+  test('backs off from a watch that ends at once and empty', async () => {
+    const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 6; round++) {
       nth(round).end(ENDED);
       await clock.advance(0);
@@ -47,8 +47,8 @@ describe('the watch', () => {
     assert.equal(source.watches.length, 8);
   });
 
-  test('one that is cut again and again is asked for again as soon each time: what came through ends the back-off', async () => {
-    const { clock, source, nth } = await createSynced();
+  test('resets the back-off for a repeatedly broken watch that delivered events', async () => {
+    const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 6; round++) {
       nth(round).send(modified('a', 10 + round));
       await clock.advance(20_000);
@@ -60,8 +60,8 @@ describe('the watch', () => {
     }
   });
 
-  test('one that is answered with errors alone is backed off from', async () => {
-    const { clock, source, nth } = await createSynced();
+  test('backs off from a watch that is answered with errors only', async () => {
+    const { clock, source, nth } = await createSyncedReflector();
     for (let round = 1; round <= 4; round++) {
       nth(round).send(errorLine(500, 'InternalError'));
       await clock.advance(800 * 2 ** (round - 1) - 1);
@@ -70,9 +70,9 @@ describe('the watch', () => {
     }
   });
 
-  test('a server that falls silent is noticed within 40 s, whatever the draw', async () => {
+  test('detects a silent server within 40 s, whatever the random draw', async () => {
     for (const draw of [0, 0.5, 0.999_999]) {
-      const { clock, nth, log } = await createSynced(() => draw);
+      const { clock, nth, log } = await createSyncedReflector(() => draw);
       const { timeoutSeconds } = nth(1).options;
       assert.ok(timeoutSeconds >= 28 && timeoutSeconds <= 34);
       nth(1).send(modified('a', 11));
@@ -86,74 +86,16 @@ describe('the watch', () => {
     }
   });
 
-  test('what a cut-off watch still sends is not heard', async () => {
-    const { clock, told, nth } = await createSynced();
+  test('ignores events of an abandoned watch', async () => {
+    const { clock, told, nth } = await createSyncedReflector();
     await clock.advance(36_000);
     nth(1).send(added('late', 99));
     assert.deepEqual(told, []);
     assert.equal(nth(2).options.resourceVersion, '10');
   });
 
-  for (const [how, expire] of [
-    ['as an answer', (watch: AskedWatch) => watch.end(refused(410))],
-    ['in the stream', (watch: AskedWatch) => watch.send(errorLine(410, 'Expired'))],
-    ['in the stream, by its code', (watch: AskedWatch) => watch.send(errorLine(410, 'Other'))],
-    ['in the stream, by its reason', (watch: AskedWatch) => watch.send(errorLine(500, 'Expired'))],
-  ] as const) {
-    test(`410 ${how}: one list, and what was deleted meanwhile is told`, async () => {
-      const { clock, source, told, nth } = await createSynced();
-      expire(nth(1));
-      await clock.advance(60_000);
-      assert.equal(source.watches.filter(({ options }) => options.initialEvents).length, 3, 'the list hung twice');
-      const list = source.watches.at(-1);
-      assert.equal(list?.options.resourceVersion, undefined);
-      list?.send(added('b', 40), initialEnd(50));
-      await flushPromises();
-      assert.deepEqual(told, ['deleted a unknown', 'added b@40']);
-      assert.equal(source.watches.at(-1)?.options.resourceVersion, '50');
-    });
-  }
-
-  test('relist() ends the watch and lists at once; what no watch told is noticed', async () => {
-    const { source, reflector, told, nth } = await createSynced();
-    reflector.relist();
-    await flushPromises();
-    assert.equal(nth(2).options.initialEvents, true);
-    nth(1).send(modified('a', 20));
-    nth(2).send(added('a', 5), added('b', 11), initialEnd(12));
-    await flushPromises();
-    assert.deepEqual(told, ['added b@11']);
-    assert.deepEqual([nth(3).options.resourceVersion, source.watches.length], ['12', 4]);
-  });
-
-  test('relist() during a list has another one follow', async () => {
-    const { source, reflector, nth } = await createSynced();
-    reflector.relist();
-    await flushPromises();
-    reflector.relist();
-    nth(2).send(added('a', 5), initialEnd(12));
-    await flushPromises();
-    assert.equal(nth(3).options.initialEvents, true);
-    nth(3).send(added('a', 5), initialEnd(13));
-    await flushPromises();
-    assert.deepEqual([nth(4).options.resourceVersion, source.watches.length], ['13', 5]);
-  });
-
-  test('doubt() lasts until a list that began after it', async () => {
-    const { reflector, nth } = await createSynced();
-    reflector.relist();
-    await flushPromises();
-    reflector.doubt();
-    nth(2).send(added('a', 5), initialEnd(12));
-    await flushPromises();
-    assert.equal(reflector.isDoubted, true);
-    nth(3).send(added('a', 5), initialEnd(13));
-    await flushPromises();
-    assert.equal(reflector.isDoubted, false);
-  });
-
-  test('429 with Retry-After: that time is kept, as an answer and in the stream, and there is no list', async () => {
-    const { clock, source, nth } = await createSynced();
+  test('obeys Retry-After of a 429 response or event, without a list', async () => {
+    const { clock, source, nth } = await createSyncedReflector();
     nth(1).end(refused(429, 7000));
     await clock.advance(6999);
     assert.equal(source.watches.length, 2);
@@ -171,7 +113,7 @@ describe('the watch', () => {
     assert.equal(source.watches.length, 5);
   });
 
-  test('every other failure is backed off from, 0.8 to 30 s, for ever, without a list', async () => {
+  test('backs off from every other failure for 0.8 to 30 s, without limit and without a list', async () => {
     const failures = [
       (watch: AskedWatch) => watch.end(refused(500)),
       (watch: AskedWatch) => watch.end(refused(403)),
@@ -180,7 +122,7 @@ describe('the watch', () => {
       (watch: AskedWatch) => watch.fail(new Error('thrown')),
       (watch: AskedWatch) => watch.end(BROKEN),
     ];
-    const { clock, source, log } = await createSynced();
+    const { clock, source, log } = await createSyncedReflector();
     const times: number[] = [];
     for (let round = 0; round < 30; round++) {
       const [before, start] = [source.watches.length, clock.now()];
@@ -195,8 +137,8 @@ describe('the watch', () => {
     assert.equal(log.length, 30);
   });
 
-  test('lines that are no events are logged and skipped', async () => {
-    const { told, nth, log } = await createSynced();
+  test('logs and skips lines that are not events', async () => {
+    const { told, nth, log } = await createSyncedReflector();
     const lines = [
       null,
       7,
@@ -218,50 +160,17 @@ describe('the watch', () => {
     assert.deepEqual(told, ['added b@12']);
   });
 
-  test('deleted and made again under one name: told as both, with the deletion seen or missed', async () => {
-    const { told, nth } = await createSynced();
+  test('reports a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
+    const { told, nth } = await createSyncedReflector();
     nth(1).send(deleted('a', 11), added('a', 12, 'other'));
     nth(1).send(modified('a', 15, 'third'));
     assert.deepEqual(told, ['deleted a final', 'added a@12', 'deleted a unknown', 'added a@15']);
   });
 });
 
-describe('a server that is behind', () => {
-  test('is not asked for its newest version where the watch proves that nothing is missed', async () => {
-    const { clock, source, nth } = await createSynced();
-    await clock.advance(28_000);
-    nth(1).send(bookmark(10));
-    nth(1).end(ENDED);
-    await flushPromises();
-    assert.deepEqual([nth(2).options.resourceVersion, source.looks], ['10', 0]);
-    await clock.advance(28_000);
-    nth(2).end(ENDED);
-    await flushPromises();
-    assert.deepEqual([nth(3).options.resourceVersion, source.looks], ['10', 1]);
-  });
-
-  test('its events, bookmarks and lists do not bring the past back', async () => {
-    const { clock, reflector, told, nth, log } = await createSynced();
-    nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
-    assert.deepEqual(told, ['updated a@20']);
-    assert.equal(log.filter(line => line.includes('behind')).length, 3);
-    nth(1).end(refused(410));
-    await clock.advance(800);
-    nth(2).send(added('a', 5), initialEnd(10));
-    await flushPromises();
-    assert.match(log.at(-1) ?? '', /behind: its list is of 10, and 20 has been seen/);
-    assert.equal(reflector.store.get('a')?.resourceVersion, '20');
-    await clock.advance(1600);
-    nth(3).send(added('a', 20), initialEnd(21));
-    await flushPromises();
-    assert.equal(nth(4).options.resourceVersion, '21');
-    assert.deepEqual(told, ['updated a@20']);
-  });
-});
-
-describe('listeners and the end', () => {
-  test('one that throws is logged; the others and the watch go on', async () => {
-    const { reflector, told, nth, log } = await createSynced();
+describe('listeners and stop()', () => {
+  test('logs a listener that throws; the other listeners and the watch continue', async () => {
+    const { reflector, told, nth, log } = await createSyncedReflector();
     reflector.subscribe(() => {
       throw new Error('my mistake');
     });
@@ -276,29 +185,29 @@ describe('listeners and the end', () => {
     assert.equal(late.length, 2);
   });
 
-  test('a listener sees the store as it is after the event', async () => {
-    const { reflector, nth } = await createSynced();
+  test('a listener sees the store after the event', async () => {
+    const { reflector, nth } = await createSyncedReflector();
     const sizes: number[] = [];
     reflector.subscribe(() => sizes.push(reflector.store.size));
     nth(1).send(added('b', 11), deleted('a', 12));
     assert.deepEqual(sizes, [1, 2, 1]);
   });
 
-  test('stop() ends it while it lists, watches or waits; nothing is asked or told afterwards', async () => {
+  test('stop() ends it during a list, a watch or a delay; nothing is requested or reported after', async () => {
     for (const bring of ['list', 'watch', 'wait'] as const) {
-      const world = bring === 'list' ? create() : await createSynced();
+      const fixture = bring === 'list' ? createReflector() : await createSyncedReflector();
       await flushPromises();
-      const last = world.source.watches.at(-1);
+      const last = fixture.source.watches.at(-1);
       if (bring === 'wait') last?.end(BROKEN);
       await flushPromises();
-      await world.reflector.stop();
+      await fixture.reflector.stop();
       assert.equal(last?.options.signal.aborted, true);
       last?.send(added('late', 99), initialEnd(99));
-      const asked = world.source.watches.length;
-      await world.clock.advance(600_000);
-      assert.equal(world.source.watches.length, asked);
-      assert.deepEqual(world.told, []);
-      assert.equal(world.clock.pending, 0);
+      const asked = fixture.source.watches.length;
+      await fixture.clock.advance(600_000);
+      assert.equal(fixture.source.watches.length, asked);
+      assert.deepEqual(fixture.told, []);
+      assert.equal(fixture.clock.pending, 0);
     }
   });
 });

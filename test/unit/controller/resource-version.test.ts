@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareVersions, isOlder } from '../../../src/controller/resource-version.ts';
 
-/** Pairs, and the sign of their order; undefined where nothing is known. */
+/** Pairs with the sign of their order; undefined: not comparable. */
 const CASES: [a: string, b: string, sign: number | undefined][] = [
   ['1', '1', 0],
   ['1', '2', -1],
   ['9', '10', -1],
   ['10', '9', 1],
   ['99', '100', -1],
-  // Of 64 bits, and next to one another where a double is not.
+  // 64-bit neighbours that a double cannot distinguish.
   ['18446744073709551614', '18446744073709551615', -1],
   ['9007199254740993', '9007199254740992', 1],
   ['9007199254740993', '9007199254740993', 0],
-  // 0 is "any", and no state of an object; none of the others is a version that Kubernetes promises to be ordered.
+  // 0 means "any"; Kubernetes guarantees no order for the others.
   ['0', '1', undefined],
   ['1', '0', undefined],
   ['01', '1', undefined],
@@ -29,7 +29,7 @@ const CASES: [a: string, b: string, sign: number | undefined][] = [
   ['1', '', undefined],
 ];
 
-test('resourceVersions are compared as numbers of any length, or not at all', () => {
+test('compares resourceVersions as numbers of any length, and no other text', () => {
   for (const [a, b, sign] of CASES) {
     const order = compareVersions(a, b);
     assert.equal(order === undefined ? undefined : Math.sign(order), sign, JSON.stringify([a, b]));
@@ -38,6 +38,6 @@ test('resourceVersions are compared as numbers of any length, or not at all', ()
   }
 });
 
-test('older is what is known to be older', () => {
+test('isOlder is true only for comparable versions', () => {
   for (const [a, b, sign] of CASES) assert.equal(isOlder(a, b), sign === -1, JSON.stringify([a, b]));
 });

@@ -11,14 +11,14 @@ function create() {
   const pauses: number[] = [];
   const calls = { onInterval: () => due.push(clock.now()), onPause: () => pauses.push(clock.now()) };
   const { look, stop } = startResync({ everyMs: 600_000, clock, wall }, calls);
-  /** Sets the time of day, and not the clock that only grows. */
+  /** Sets the wall clock, not the monotonic clock. */
   const setWall = (ms: number) => {
     offset += ms;
   };
   return { clock, due, pauses, look, stop, setWall };
 }
 
-test('is due every so often', async () => {
+test('is due at every interval', async () => {
   const { clock, due, stop } = create();
   await clock.advance(1_800_000);
   assert.deepEqual(due, [600_000, 1_200_000, 1_800_000]);
@@ -26,7 +26,7 @@ test('is due every so often', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('tells a pause as soon as the process goes on, and counts from then', async () => {
+test('reports a pause as soon as the process continues, and counts from then', async () => {
   const { clock, due, pauses } = create();
   await clock.advance(10_000);
   clock.freeze(20_000);
@@ -34,7 +34,7 @@ test('tells a pause as soon as the process goes on, and counts from then', async
   assert.deepEqual([pauses, due], [[30_000], [630_000]]);
 });
 
-test('tells a pause before its next tick to who looks, once', async () => {
+test('reports a pause to look() before the next tick, once', async () => {
   const { clock, pauses, look } = create();
   await clock.advance(10_000);
   look();
@@ -46,7 +46,7 @@ test('tells a pause before its next tick to who looks, once', async () => {
   assert.deepEqual(pauses, [30_000]);
 });
 
-test('tells a pause after a sleep of the machine in which its clock stood still', async () => {
+test('reports a pause after the machine slept and its monotonic clock stood still', async () => {
   const { clock, pauses, setWall } = create();
   await clock.advance(10_000);
   setWall(3_600_000);
@@ -54,7 +54,7 @@ test('tells a pause after a sleep of the machine in which its clock stood still'
   assert.deepEqual(pauses, [11_000]);
 });
 
-test('a tick that is a little late, and a time of day that is set back, are no pause', async () => {
+test('takes neither a late tick nor a time of day that is set back for a pause', async () => {
   const { clock, due, pauses, setWall } = create();
   await clock.advance(10_500);
   clock.freeze(4_000);

@@ -20,7 +20,7 @@ function create() {
 }
 
 describe("the standard metrics have controller-runtime's names and labels", () => {
-  test('counters are there before anything is counted', () => {
+  test('exposes counters before the first increment', () => {
     const { metrics, value } = create();
     metrics.controller('pools');
     metrics.queue('pools');
@@ -37,7 +37,7 @@ describe("the standard metrics have controller-runtime's names and labels", () =
     assert.deepEqual(samples.map(value), Array(samples.length).fill('0'));
   });
 
-  test('reconciles by result, with their errors counted once more', () => {
+  test('counts reconciles by result, and errors once more', () => {
     const { metrics, value } = create();
     const controller = metrics.controller('pools');
     controller.reconciled('done', 0.02);
@@ -55,7 +55,7 @@ describe("the standard metrics have controller-runtime's names and labels", () =
     assert.deepEqual(['0.01', '0.025', '5', '10', '+Inf'].map(bucket), ['0', '4', '4', '5', '5']);
   });
 
-  test('workers, and how many of them have a key', () => {
+  test('reports workers and active workers', () => {
     const { metrics, value } = create();
     const controller = metrics.controller('pools');
     controller.workers(16);
@@ -66,7 +66,7 @@ describe("the standard metrics have controller-runtime's names and labels", () =
     assert.equal(value('controller_runtime_active_workers{controller="pools"}'), '0');
   });
 
-  test('leadership is 1 or 0; requests are counted by code, method and host', () => {
+  test('reports leadership as 1 or 0, and counts requests by code, method and host', () => {
     const { metrics, value } = create();
     metrics.leads('nodepool', false);
     assert.equal(value('leader_election_master_status{name="nodepool"}'), '0');
@@ -79,7 +79,7 @@ describe("the standard metrics have controller-runtime's names and labels", () =
     assert.equal(value('rest_client_requests_total{code="<error>",method="PATCH",host="a:6443"}'), '1');
   });
 
-  test('what they are: counters, gauges, histograms', () => {
+  test('declares counters, gauges and histograms', () => {
     const { registry, metrics } = create();
     metrics.queue('pools');
     const types = registry
@@ -116,7 +116,7 @@ describe('the metrics of a real queue', () => {
     return { clock, queue, metrics, value: (metric: string) => value(`workqueue_${metric}{name="${name}"}`) };
   }
 
-  test('depth, adds and retries, and how long keys waited and were worked on', async () => {
+  test('reports depth, adds, retries, queue duration and work duration', async () => {
     const { clock, queue, value } = createQueue();
     for (const key of ['a', 'b', 'a']) queue.add(key);
     assert.deepEqual([value('depth'), value('adds_total')], ['2', '2']);
@@ -130,7 +130,7 @@ describe('the metrics of a real queue', () => {
     assert.equal(value('retries_total'), '1');
   });
 
-  test('work under way: the sum over all workers, and the longest; 0 without any', async () => {
+  test('reports unfinished work as the sum over workers and the longest, and 0 when idle', async () => {
     const { clock, queue, value } = createQueue();
     const read = () => [value('unfinished_work_seconds'), value('longest_running_processor_seconds')];
     assert.deepEqual(read(), ['0', '0']);
@@ -148,7 +148,7 @@ describe('the metrics of a real queue', () => {
     assert.deepEqual(read(), ['0', '0']);
   });
 
-  test('two queues have their own', async () => {
+  test('keeps the metrics of two queues apart', async () => {
     const { metrics, value } = create();
     const clock = new FakeClock();
     const queues = ['one', 'two'].map(name => new WorkQueue({ clock, metrics: metrics.queue(name) }));

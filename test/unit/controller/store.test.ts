@@ -28,7 +28,7 @@ function told(events: StoreEvent<Fruit>[]): string[] {
 }
 
 describe('the store', () => {
-  test('tells what is added, updated and deleted', () => {
+  test('reports added, updated and deleted objects', () => {
     const store = create();
     assert.deepEqual(told(store.set(item('a', 1))), ['added a@1']);
     assert.deepEqual(told(store.set(item('a', 2))), ['updated a@1->2']);
@@ -36,7 +36,7 @@ describe('the store', () => {
     assert.equal(store.size, 0);
   });
 
-  test('the same state again and the deletion of what is not there are no news', () => {
+  test('reports nothing for an unchanged object and for a delete of a missing one', () => {
     const store = create();
     store.set(item('a', 5));
     assert.deepEqual(store.set(item('a', 5)), []);
@@ -45,14 +45,14 @@ describe('the store', () => {
     assert.equal(store.size, 1);
   });
 
-  test('another UID under the name is a deletion and an addition', () => {
+  test('reports another UID under a name as a deletion and an addition', () => {
     const store = create();
     store.set(item('a', 1, 'first'));
     assert.deepEqual(told(store.set(item('a', 3, 'second'))), ['deleted a@1 unknown', 'added a@3']);
     assert.equal(store.get('a')?.uid, 'second');
   });
 
-  test('replace tells the difference, with tombstones of what is gone', () => {
+  test('replace() reports the difference, with tombstones of deleted objects', () => {
     const store = create();
     for (const each of [item('gone', 1), item('same', 2), item('moved', 3), item('reborn', 4, 'x')]) store.set(each);
     const list = [item('same', 2), item('moved', 7), item('reborn', 8, 'y'), item('new', 9)];
@@ -66,7 +66,7 @@ describe('the store', () => {
     assert.deepEqual([...store.keys()].sort(), ['moved', 'new', 'reborn', 'same']);
   });
 
-  test('indices follow every change', () => {
+  test('updates indices with every change', () => {
     const store = create();
     store.set(item('apple', 1, 'apple', ['red', 'green']));
     store.set(item('pear', 2, 'pear', ['green']));
@@ -82,7 +82,7 @@ describe('the store', () => {
     assert.throws(() => store.byIndex('taste', 'sweet'), /no index taste/);
   });
 
-  test('random histories: the events lead a follower to the same state, indices equal a scan', () => {
+  test('events rebuild the same state and indices equal a full scan, for random histories', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seeded(seed);
       const [store, follower] = [create(), new Map<string, Item<Fruit>>()];
@@ -110,7 +110,7 @@ describe('the store', () => {
   });
 });
 
-/** What a listener that keeps a copy does; it checks that the events fit it. */
+/** A listener that keeps a copy, and checks that each event fits it. */
 function follow(copy: Map<string, Item<Fruit>>, event: StoreEvent<Fruit>): void {
   if (event.type === 'deleted') {
     assert.equal(copy.get(event.tombstone.item.key)?.uid, event.tombstone.item.uid);

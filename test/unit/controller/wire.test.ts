@@ -5,8 +5,8 @@ import { readItem, readLine } from '../../../src/controller/wire.ts';
 const UNKNOWN = { type: 'unknown' };
 const EXPIRED = { type: 'expired' };
 
-describe('a line of a watch', () => {
-  test('that tells of an object has the object, as it came', () => {
+describe('parses a line of a watch', () => {
+  test('returns the object of an event unchanged', () => {
     const object = { metadata: { name: 'a' }, spec: {} };
     for (const [type, expected] of [
       ['ADDED', 'changed'],
@@ -19,7 +19,7 @@ describe('a line of a watch', () => {
     }
   });
 
-  test('that is no event is unknown, whatever it is', () => {
+  test('returns unknown for anything that is not an event', () => {
     const object = {};
     for (const line of [
       undefined,
@@ -40,7 +40,7 @@ describe('a line of a watch', () => {
     }
   });
 
-  test('that is a bookmark has a resourceVersion, and says whether it ends the initial events', () => {
+  test('returns the resourceVersion of a bookmark, and whether it ends the initial events', () => {
     const bookmark = (metadata: unknown) => readLine({ type: 'BOOKMARK', object: { kind: 'Pod', metadata } });
     const annotated = (value: unknown) =>
       bookmark({ resourceVersion: '12', annotations: { 'k8s.io/initial-events-end': value, other: 'true' } });
@@ -53,7 +53,7 @@ describe('a line of a watch', () => {
     }
   });
 
-  test('that is a 410 in any of its forms says that the version has expired', () => {
+  test('returns expired for every form of 410', () => {
     const error = (object: unknown) => readLine({ type: 'ERROR', object });
     assert.deepEqual(error({ kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }), EXPIRED);
     for (const object of [{ code: 410 }, { reason: 'Expired' }, { reason: 'Gone' }]) {
@@ -61,7 +61,7 @@ describe('a line of a watch', () => {
     }
   });
 
-  test('that is another error is a refusal with status, text and delay, as far as the server says', () => {
+  test('returns status, text and delay of another error', () => {
     const failureOf = (object: unknown) => {
       const line = readLine({ type: 'ERROR', object });
       return line.type === 'error' && line.failure;
@@ -79,12 +79,12 @@ describe('a line of a watch', () => {
   });
 });
 
-describe('an object of a list or an event', () => {
+describe('parses an object of a list or an event', () => {
   const metadata = { name: 'a', uid: 'u', resourceVersion: '7' };
   const kept = { kept: true };
   const read = (raw: unknown) => readItem(raw, () => kept);
 
-  test('is what the transform makes of it, under its name, or namespace and name', () => {
+  test('returns the transformed object with its name, or namespace and name', () => {
     const raw = { metadata, spec: {} };
     const seen: object[] = [];
     const result = readItem(raw, each => {
@@ -99,7 +99,7 @@ describe('an object of a list or an event', () => {
     assert.equal(empty.kind === 'item' && empty.item.key, 'a');
   });
 
-  test('without what identifies it is unusable, and the reason names what it can', () => {
+  test('reports an object without name, UID or resourceVersion as unusable, with the reason', () => {
     const cases: [raw: unknown, why: string][] = [
       [undefined, 'it is no object'],
       [null, 'it is no object'],
@@ -116,7 +116,7 @@ describe('an object of a list or an event', () => {
     for (const [raw, why] of cases) assert.deepEqual(read(raw), { kind: 'unusable', why }, JSON.stringify(raw));
   });
 
-  test('for which the transform throws is unusable, with its reason', () => {
+  test('reports an object for which the transform throws as unusable, with the reason', () => {
     const fail = (thrown: unknown) =>
       readItem({ metadata }, () => {
         throw thrown;
@@ -125,7 +125,7 @@ describe('an object of a list or an event', () => {
     assert.deepEqual(fail('text'), { kind: 'unusable', why: 'a: text' });
   });
 
-  test('for which the transform has nothing to keep is an item all the same: it exists', () => {
+  test('returns an item for an object that the transform drops', () => {
     const result = readItem({ metadata }, () => undefined);
     assert.deepEqual(result, {
       kind: 'item',

@@ -35,14 +35,14 @@ async function take(queue: WorkQueue): Promise<string | undefined> {
 }
 
 describe('the work queue', () => {
-  test('keys come out in their order, and once however often they were added', async () => {
+  test('returns keys in order, and once however often they were added', async () => {
     const { queue } = create();
     for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
     assert.equal(queue.length, 3);
     assert.deepEqual([await take(queue), await take(queue), await take(queue)], ['a', 'b', 'c']);
   });
 
-  test('a key that a worker has is given to no other; added meanwhile, it comes once more after done', async () => {
+  test('gives a key to one worker at a time; a key added meanwhile comes again after done()', async () => {
     const { queue } = create();
     queue.add('a');
     assert.equal(await take(queue), 'a');
@@ -56,7 +56,7 @@ describe('the work queue', () => {
     assert.equal(queue.length, 0);
   });
 
-  test('waiting workers are served in the order they came', async () => {
+  test('serves waiting workers in order', async () => {
     const { queue } = create();
     const gets = [queue.get(), queue.get()];
     queue.add('a');
@@ -67,7 +67,7 @@ describe('the work queue', () => {
     ]);
   });
 
-  test('a delayed key comes at its time, the earliest of several; 0 is at once', async () => {
+  test('returns a delayed key at the earliest of its times; a delay of 0 is immediate', async () => {
     const { clock, queue } = create();
     queue.addAfter('a', 100);
     queue.addAfter('a', 50);
@@ -84,7 +84,7 @@ describe('the work queue', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('failures lengthen the delay until the key is forgotten', async () => {
+  test('increases the delay with failures until forget()', async () => {
     const { clock, queue } = create();
     queue.addRateLimited('a');
     await clock.advance(4);
@@ -102,7 +102,7 @@ describe('the work queue', () => {
     assert.equal(queue.retries('a'), 0);
   });
 
-  test('after shutDown nothing is added, what waits still comes, then `shutdown`', async () => {
+  test('after shutDown() adds nothing, returns the queued keys, then `shutdown`', async () => {
     const { clock, queue } = create();
     queue.add('a');
     queue.addAfter('later', 10);
@@ -115,18 +115,18 @@ describe('the work queue', () => {
     assert.equal(await take(queue), 'shutdown');
   });
 
-  test('shutDown wakes the workers that wait', async () => {
+  test('shutDown() wakes waiting workers', async () => {
     const { queue } = create();
     const waiting = [queue.get(), queue.get()];
     queue.shutDown();
     assert.deepEqual(await Promise.all(waiting), [{ kind: 'shutdown' }, { kind: 'shutdown' }]);
   });
 
-  test('done without get is a mistake of the caller', () => {
+  test('done() without get() throws', () => {
     assert.throws(() => create().queue.done('a'), /the key a is with no worker/);
   });
 
-  test('tells its metrics', async () => {
+  test('reports its metrics', async () => {
     const { clock, queue, seen } = create();
     queue.add('a');
     queue.add('a');
@@ -138,7 +138,7 @@ describe('the work queue', () => {
     assert.deepEqual(seen, ['added', 'depth 1', 'waited 2', 'depth 0', 'worked 0.5', 'retried']);
   });
 
-  test('waiting counts from the add, whenever that was', async () => {
+  test('measures queue duration from the add', async () => {
     const { clock, queue, seen } = create();
     await clock.advance(5_000);
     queue.add('a');
@@ -147,7 +147,7 @@ describe('the work queue', () => {
     assert.deepEqual(seen, ['added', 'depth 1', 'waited 1.5', 'depth 0']);
   });
 
-  test('a key that is added while a worker has it counts as waiting from then on', async () => {
+  test('measures the queue duration of a key that was added during its work from that add', async () => {
     const { queue, seen } = create();
     queue.add('a');
     await take(queue);
@@ -160,7 +160,7 @@ describe('the work queue', () => {
     assert.deepEqual(seen.slice(3), ['waited 0', 'depth 0']);
   });
 
-  test('tells at any time how long each worker has had its key', async () => {
+  test('reports how long each worker has had its key', async () => {
     const { clock, queue, running } = create();
     assert.deepEqual(running(), []);
     queue.add('a');
@@ -176,7 +176,7 @@ describe('the work queue', () => {
     assert.deepEqual(running(), []);
   });
 
-  test('more than 100 failures in a row wait for one another, what is just added does not', async () => {
+  test('delays failures beyond 100 through the bucket, but not plain adds', async () => {
     const { clock, queue } = create();
     for (let key = 0; key < 120; key++) queue.addRateLimited(`failed ${key}`);
     queue.add('fine');
@@ -189,7 +189,7 @@ describe('the work queue', () => {
     assert.equal(queue.length, 1 + 120);
   });
 
-  test('takes another limiter', async () => {
+  test('accepts another rate limiter', async () => {
     const clock = new FakeClock();
     const queue = new WorkQueue({ clock, limiter: { when: () => 7, retries: () => 3, forget: () => {} } });
     queue.addRateLimited('a');
@@ -200,12 +200,12 @@ describe('the work queue', () => {
     assert.equal(queue.retries('a'), 3);
   });
 
-  test('random histories with 3 workers: never two on a key, no add is lost, and it ends idle', async () => {
+  test('never gives a key to two workers, loses no add and ends idle, for random histories with 3 workers', async () => {
     for (let seed = 1; seed <= 100; seed++) {
       const random = seeded(seed);
       const { clock, queue } = create();
       const running = new Set<string>();
-      /** Version of each key as last changed, and as last worked on. */
+      /** The version of each key at its last change, and at its last work. */
       const [changed, worked] = [new Map<string, number>(), new Map<string, number>()];
       const worker = async () => {
         for (;;) {

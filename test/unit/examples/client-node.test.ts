@@ -1,4 +1,4 @@
-/** examples/client-node.ts and event-sink.ts with a server that answers as no API server would on demand. */
+/** examples/client-node.ts and event-sink.ts with a fake server, whose failures a real one does not give on demand. */
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ const EVENT: RecordedEvent = {
   count: 1,
 };
 
-/** A server of this test alone, and a connection to it. */
+/** A server for one test, and a connection to it. */
 async function serve(t: TestContext, answer: RequestListener): Promise<{ connection: Connection; sockets(): number }> {
   const server = createServer(answer);
   let sockets = 0;
@@ -56,7 +56,7 @@ async function watch(connection: Connection, signal = AbortSignal.timeout(5_000)
 }
 
 describe('a watch on client-node', () => {
-  test('gives every line whole, wherever the pieces end', async t => {
+  test('returns whole lines for any chunk boundaries', async t => {
     const events = ['ä\u2028\r€', '🙂'].map(name => ({ type: 'ADDED', object: { metadata: { name }, unknown: 1 } }));
     const { connection } = await serve(t, async (_, response) => {
       for (const byte of Buffer.from(events.map(event => `${JSON.stringify(event)}\n`).join(''))) {
@@ -81,14 +81,14 @@ describe('a watch on client-node', () => {
     ['gets no answer', /socket hang up|ECONNRESET/, request => request.destroy()],
   ];
   for (const [name, message, answer] of ends) {
-    test(`is broken when it ${name}`, async t => {
+    test(`reports a watch that ${name} as broken`, async t => {
       const { end } = await watch((await serve(t, answer)).connection);
       assert.equal(end.kind, 'broken');
       assert.match((end as { message: string }).message, message);
     });
   }
 
-  test('ends soon after its signal, before and after the answer has begun', async t => {
+  test('ends soon after its signal, before and after the response has begun', async t => {
     const silent = await serve(t, () => {});
     assert.equal((await watch(silent.connection, AbortSignal.timeout(50))).end.kind, 'broken');
     const quiet = await serve(t, (_, response) => response.write('{}\n'));
@@ -96,7 +96,7 @@ describe('a watch on client-node', () => {
     assert.deepEqual([lines.length, end.kind], [1, 'broken']);
   });
 
-  test('and a list are refused with the words of the server and its Retry-After', async t => {
+  test("reports a refused watch or list with the server's message and Retry-After", async t => {
     const { connection } = await serve(t, (_, response) =>
       response.writeHead(429, { 'Retry-After': '3' }).end(JSON.stringify(STATUS)),
     );
@@ -109,7 +109,7 @@ describe('a watch on client-node', () => {
   });
 });
 
-test('a list that is none is broken', async t => {
+test('reports a response that is not a list as broken', async t => {
   for (const text of ['<html>', '{}', 'null', '{"metadata":{}}']) {
     const { connection } = await serve(t, (_, response) => response.end(text));
     assert.equal((await list(connection)).kind, 'broken', text);
@@ -117,7 +117,7 @@ test('a list that is none is broken', async t => {
 });
 
 describe('calls of API classes', () => {
-  test('share a connection with lists, and carry credentials and the type of patch', async t => {
+  test('share a connection with lists, and send credentials and the patch type', async t => {
     const asked: unknown[] = [];
     const { connection, sockets } = await serve(t, ({ method, url, headers }, response) => {
       asked.push([method, url, headers.authorization, headers['user-agent'], headers['content-type']]);
@@ -133,7 +133,7 @@ describe('calls of API classes', () => {
     ]);
   });
 
-  test('are refused in one line, without headers', async t => {
+  test('report a refusal in one line, without headers', async t => {
     const { connection } = await serve(t, (_, response) => response.writeHead(409).end(JSON.stringify(STATUS)));
     const read = connection.client(CoreV1Api).readNode({ name: 'a' });
     await assert.rejects(read, { message: 'the server answered 409: too many requests' });
@@ -149,7 +149,7 @@ describe('the event sink', () => {
     return eventSink(connection.client(EventsV1Api), 'example.com/test', 'test-1');
   }
 
-  test('writes microseconds, and cuts a note at the limit of the server', async t => {
+  test("writes microseconds, and cuts a note at the server's limit", async t => {
     let written = '';
     const { create } = await sink(t, 201, body => {
       written = body;
@@ -174,7 +174,7 @@ describe('the event sink', () => {
     [401, failed, failed],
   ];
   for (const [status, create, patch] of cases) {
-    test(`takes ${status} for what it is`, async t => {
+    test(`maps a response of ${status} to a result`, async t => {
       const target = await sink(t, status);
       assert.partialDeepStrictEqual(await target.create(EVENT), create);
       assert.partialDeepStrictEqual(await target.patch(EVENT), patch);

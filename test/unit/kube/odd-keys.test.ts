@@ -1,4 +1,4 @@
-/** Map keys of others that every object has something under already. */
+/** Map keys from outside that Object.prototype has too. */
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { encode } from './protobuf/encode.ts';
 
 const KEYS = ['constructor', '__proto__'];
 
-test('a label in protobuf', () => {
+test('reads a label in protobuf', () => {
   const labels = KEYS.map(key => encode({ 1: key, 2: 'x' }));
   const node = decodeNode(encode({ 1: encode({ 1: 'a', 11: labels }) })) as { metadata: { labels: object } };
   assert.deepEqual(
@@ -20,7 +20,7 @@ test('a label in protobuf', () => {
   );
 });
 
-test('--as-user-extra', async () => {
+test('sends --as-user-extra', async () => {
   const kubeconfig = join(mkdtempSync(join(tmpdir(), 'nodepool-')), 'config');
   const clusters = [{ name: 'c', cluster: { server: 'https://127.0.0.1' } }];
   const contexts = [{ name: 'c', context: { cluster: 'c', user: 'u' } }];

@@ -1,4 +1,4 @@
-/** The regular expressions of src/, read from its files, and the texts that make such expressions go back and forth. */
+/** The regular expressions in src/, and texts that make them backtrack. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -7,7 +7,7 @@ export interface Found {
   regex: RegExp;
 }
 
-/** A literal on a line: what stands before it can be followed by a value. */
+/** A regex literal after a token that a value can follow. */
 const LITERAL =
   /(?<=(?:^|[=(,[:?!&|]|return|=>)\s*)\/(?![*/])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*)/g;
 const COMMENT = /^\s*(?:\/\/|\/?\*)/;
@@ -23,7 +23,7 @@ export function regexesIn(root: string): Found[] {
   );
 }
 
-/** Of a class of characters one that is in it, and of the expression's own characters each. */
+/** One of each class of characters, and each of the expression's own characters. */
 const UNITS = [
   ...'0aA \t\n.-:/_"\'\\=[]{}(),;@#%!<>*+',
   '\u0301',
@@ -38,7 +38,7 @@ const UNITS = [
 ];
 const ENDS = ['\u0000', '\n'];
 
-/** Texts of that length that begin as the expression does. */
+/** Texts of that length that begin as the expression. */
 export function* attacksOn({ source }: RegExp, length: number): Generator<string> {
   const [start = ''] = /^\^?((?:[A-Za-z0-9 "=_-]|\\[./-])*)/.exec(source) ?? [];
   const begin = start.replaceAll(/[\\^]/g, '');

@@ -1,4 +1,4 @@
-/** What reads or writes text from outside, and for each the texts of a length that cost the most. */
+/** All parsers and writers of untrusted text, with the most expensive texts of a length for each. */
 
 import { parseDuration } from '../../../src/cli/duration.ts';
 import { parseLabelEdits, parseTaintEdits } from '../../../src/cli/flag-syntax.ts';
@@ -30,7 +30,7 @@ export interface Candidate {
   texts: Texts;
 }
 
-/** So many characters of the unit, between two others. */
+/** Repeats the unit to the length, between two texts. */
 const of =
   (unit: string, before = '', after = '') =>
   (length: number) =>
@@ -64,9 +64,9 @@ const YAML: Texts = {
   'spaces before a comment': of(' ', 'a: b', '#'),
 };
 
-/** Every field of every object that was read, so that a place is looked for each. */
+/** Looks up the position of a field in every object. */
 function placesOf(text: string): unknown {
-  return parseDocuments(text, 'pools.yaml').map(({ placeOf }) => placeOf(`spec.labels[${'a.'.repeat(100)}].b`));
+  return parseDocuments(text, 'pools.yaml').map(({ placeOf }) => placeOf(`spec.labels[${'a.'.repeat(10)}].b`));
 }
 
 const PROXY = new URL('https://cluster.example.com:6443');

@@ -5,7 +5,7 @@ import type { Node, Taint } from '../../../src/nodepool/types.ts';
 import { validatePool } from '../../../src/nodepool/validation.ts';
 import { aNode, taint } from './fixtures.ts';
 
-/** As a cloud's kubelet registers it, with its own labels beside. */
+/** A node with the labels that a cloud's kubelet sets, and others. */
 function node(name: string, labels: Record<string, string>, taints: Taint[] = []): Node {
   const own = {
     'kubernetes.io/hostname': name,
@@ -33,7 +33,7 @@ const EKS = 'eks.amazonaws.com/nodegroup';
 const EKSCTL = 'alpha.eksctl.io/nodegroup-name';
 const role = (name: string) => `node-role.kubernetes.io/${name}`;
 
-describe('which pools there are', () => {
+describe('candidates for pools', () => {
   const clouds: [provider: string, label: string][] = [
     ['EKS', EKS],
     ['EKS', EKSCTL],
@@ -51,7 +51,7 @@ describe('which pools there are', () => {
     });
   }
 
-  test('roles, whatever their value; the control plane only when it is asked for', () => {
+  test('finds role labels with any value, and the control plane only on request', () => {
     const nodes = [
       node('a', { [role('web')]: '' }),
       node('b', { [role('web')]: 'true' }),
@@ -61,7 +61,7 @@ describe('which pools there are', () => {
     assert.deepEqual(lines(nodes, { labels: [role('master')] }), [`role ${role('master')}= master-nodes c new`]);
   });
 
-  test('any label, in place of the known ones', () => {
+  test('groups by a requested label in place of the known ones', () => {
     const nodes = [node('a', { 'x.io/team': 'A', [EKS]: 'n' }), node('b', { 'x.io/team': '' })];
     assert.deepEqual(lines(nodes, { labels: ['x.io/team'] }), [
       'label x.io/team= team b new',
@@ -69,7 +69,7 @@ describe('which pools there are', () => {
     ]);
   });
 
-  test('nodes that carry several: the preferred label, unless another one shows more', () => {
+  test('prefers one of several labels on a node, unless another one finds more nodes', () => {
     const both = node('a', { [EKS]: 'one', [EKSCTL]: 'eksctl-one', [role('worker')]: '' });
     assert.deepEqual(lines([both]), [`EKS ${EKS}=one one a new`]);
     assert.deepEqual(lines([both, node('b', { [EKSCTL]: 'own' })]), [
@@ -82,7 +82,7 @@ describe('which pools there are', () => {
     ]);
   });
 
-  test('of two roles on one node neither is chosen', () => {
+  test('reports an overlap of two roles on one node, and prefers neither', () => {
     const nodes = [node('a', { [role('worker')]: '', [role('infra')]: '' }), node('b', { [role('worker')]: '' })];
     assert.deepEqual(lines(nodes), [
       `role ${role('infra')}= infra a overlap:worker`,
@@ -92,7 +92,7 @@ describe('which pools there are', () => {
     assert.equal(worker && withOverlaps([worker])[0]?.state.kind, 'new', 'alone it can be');
   });
 
-  test('pools that exist: those that have the nodes, those in the way, and names', () => {
+  test('recognises pools that own the nodes, pools that overlap, and names in use', () => {
     const nodes = [
       node('a', { [EKS]: 'one' }),
       node('b', { [EKS]: 'two' }),
@@ -108,12 +108,12 @@ describe('which pools there are', () => {
   });
 });
 
-test('a pool that has more than the nodes of a label is another pool', () => {
+test('does not take a pool with further nodes for adopted', () => {
   const nodes = [node('a', { [EKS]: 'one' }), node('b', {})];
   assert.deepEqual(lines(nodes, { ownerOf: () => 'all' }), [`EKS ${EKS}=one one a overlap:all`]);
 });
 
-test('names are valid and unique', () => {
+test('generates valid and unique names', () => {
   const long = 'x'.repeat(63);
   const values = ['A.b', 'a-b', 'a_b', 'a__b', 'Control-Plane', 'master', long, long.toUpperCase()];
   const nodes = values.map((value, at) => node(`n${at}`, { [EKS]: value }));
@@ -131,11 +131,11 @@ test('names are valid and unique', () => {
   ]);
 });
 
-describe('what is taken over', () => {
+describe('labels and taints of an adopted pool', () => {
   const spec = (nodes: Node[], pool = 'one') => find(nodes).find(({ value }) => value === pool)?.pool.spec;
   const one = (name: string, labels = {}, taints: Taint[] = []) => node(name, { [EKS]: 'one', ...labels }, taints);
 
-  test('what all members carry with one value', () => {
+  test('adopts labels and taints that all members have with one value', () => {
     const nodes = [
       one('a', { tier: 'gold', 'x.io/a': '1', only: 'a' }, [taint('gpu=yes:NoSchedule'), taint('b:NoExecute')]),
       one('b', { tier: 'gold', 'x.io/a': '2' }, [
@@ -150,7 +150,7 @@ describe('what is taken over', () => {
     });
   });
 
-  test('what varies within any pool is of nodes: one node alone does not tell', () => {
+  test('leaves out keys that vary within any pool, as a pool of one node shows no variation', () => {
     const other = (name: string, rack: string, taints: Taint[] = []) => node(name, { [EKS]: 'two', rack }, taints);
     const single = one('a', { rack: 'r1', tier: 'gold' }, [taint('spare:NoSchedule'), taint('gpu:NoSchedule')]);
     assert.deepEqual(spec([single])?.labels, { rack: 'r1', tier: 'gold' });
@@ -159,7 +159,7 @@ describe('what is taken over', () => {
     assert.deepEqual(spec(nodes)?.taints, [taint('gpu:NoSchedule')]);
   });
 
-  test('what divides the same nodes otherwise tells nothing of a pool', () => {
+  test('ignores overlapping groups when it looks for keys that vary', () => {
     const worker = { [role('worker')]: '' };
     const nodes = [
       one('a', { ...worker, tier: 'gold' }, [taint('gpu:NoSchedule')]),
@@ -172,7 +172,7 @@ describe('what is taken over', () => {
     assert.deepEqual(spec(nodes, 'two')?.labels, { tier: 'base' });
   });
 
-  test("not the node's name, nor what Kubernetes, a cloud or an agent sets", () => {
+  test("leaves out the node's name and labels of Kubernetes, clouds and agents", () => {
     const labels = {
       name: 'a',
       agentpool: 'x',
@@ -191,7 +191,7 @@ describe('what is taken over', () => {
     });
   });
 
-  test('not the taints that come and go', () => {
+  test('leaves out temporary taints', () => {
     const passing = [
       'node.kubernetes.io/not-ready:NoSchedule',
       'node.kubernetes.io/unschedulable:NoSchedule',
@@ -212,7 +212,7 @@ describe('what is taken over', () => {
     assert.deepEqual(spec([one('a', {}, [...passing, ...kept])])?.taints, kept);
   });
 
-  test('no more than a pool may have', () => {
+  test('adopts no more keys than a pool may have', () => {
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`k${at}`, 'v']));
     const taints = Array.from({ length: 120 }, (_, at) => taint(`k${at}:NoSchedule`));
     const [found] = find([one('a', many, taints)]);

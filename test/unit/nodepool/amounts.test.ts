@@ -5,7 +5,7 @@ import { formatQuantity, parseQuantity, QuantityError } from '../../../src/nodep
 
 const left = (a: string, b: string) => formatQuantity(leftOf(parseQuantity(a), parseQuantity(b)));
 
-test('what is left: in the format of the first, never below nothing', () => {
+test('subtracts in the format of the first amount, and not below zero', () => {
   assert.equal(left('4', '1500m'), '2500m');
   assert.equal(left('3064520Ki', '1Gi'), '2015944Ki');
   assert.equal(left('3064520Ki', '1'), '3138068479');
@@ -15,7 +15,7 @@ test('what is left: in the format of the first, never below nothing', () => {
   assert.equal(left('1n', '0'), '1n');
 });
 
-test('texts are parsed once, and refused every time', () => {
+test('parses each text once, and refuses an invalid one every time', () => {
   const read = quantityReader();
   assert.equal(read('100m'), read('100m'));
   for (let count = 0; count < 2; count++) assert.throws(() => read('many'), QuantityError);

@@ -8,7 +8,7 @@ import { aPool } from './fixtures.ts';
 const read = (spec: unknown, status?: unknown) =>
   coercePool({ ...aPool(), spec, ...(status === undefined ? {} : { status }) } as NodePool);
 
-test('a pool of the right types stays as it is', () => {
+test('returns a pool with valid types unchanged', () => {
   const pool = aPool(
     { labels: { a: 'b' }, taints: [{ key: 'k', effect: 'NoSchedule' }], handler: 'runc', nodeSelector: { x: '' } },
     { status: { status: 200, nodeCount: 1, allocatable: { cpu: '4' }, conditions: [] } },
@@ -46,7 +46,7 @@ const CASES: [spec: unknown, sound: unknown, errors: string[]][] = [
   ],
 ];
 
-test('what of the spec has another type is left out, and is what is wrong with the pool', () => {
+test('drops spec fields of another type, and reports them as errors of the pool', () => {
   for (const [spec, sound, errors] of CASES) {
     const pool = read(spec);
     assert.deepEqual(pool.spec, sound, JSON.stringify(spec));
@@ -58,7 +58,7 @@ test('what of the spec has another type is left out, and is what is wrong with t
   }
 });
 
-test('a key that a JavaScript object is touchy about is a key', () => {
+test('keeps a key that is special in JavaScript', () => {
   const labels = JSON.parse('{"__proto__": "a", "constructor": "b"}');
   assert.deepEqual(Object.entries(read({ labels }).spec.labels ?? {}), [
     ['__proto__', 'a'],
@@ -66,7 +66,7 @@ test('a key that a JavaScript object is touchy about is a key', () => {
   ]);
 });
 
-test('a status is what it can be taken for, and no reason to call the pool invalid', () => {
+test('coerces a status without calling the pool invalid', () => {
   const time = '2026-01-01T00:00:00Z';
   const good = { type: 'Other', status: 'True', reason: 'R', message: 'm', lastTransitionTime: time };
   const conditions = [

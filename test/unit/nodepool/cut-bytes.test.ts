@@ -13,11 +13,11 @@ const CASES: [text: string, limit: number, cut: string][] = [
   ['\uFEFFab', 4, '\uFEFFa'],
 ];
 
-test('at most so many bytes, and no half characters', () => {
+test('cuts to a number of bytes, never inside a character', () => {
   for (const [text, limit, cut] of CASES) assert.equal(cutBytes(text, limit), cut, JSON.stringify(text));
 });
 
-test('what is cut ends with an ellipsis, within the limit', () => {
+test('ends a cut text with an ellipsis within the limit', () => {
   assert.equal(ellipsize('abcd', 4), 'abcd');
   assert.equal(ellipsize('abcde', 4), 'a…');
   assert.equal(ellipsize('aéééé', 6), 'aé…');

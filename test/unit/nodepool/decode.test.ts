@@ -6,7 +6,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 const HEAD = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool' };
 const NAMED = { ...HEAD, metadata: { name: 'gpu' } };
 
-test('a whole pool comes through as it is', () => {
+test('decodes a complete pool unchanged', () => {
   const pool = {
     ...HEAD,
     metadata: {
@@ -32,7 +32,7 @@ test('a whole pool comes through as it is', () => {
   assert.deepEqual(decodePool(pool, 'pool.yaml'), pool);
 });
 
-test('a missing spec is an empty one, and nulls are absent', () => {
+test('decodes a missing spec as empty, and null as absent', () => {
   assert.deepEqual(decodePool(NAMED, 'x').spec, {});
   assert.deepEqual(decodePool({ ...NAMED, spec: null }, 'x').spec, {});
   assert.deepEqual(decodePool({ ...NAMED, spec: { labels: null, handler: 'runc' } }, 'x').spec, { handler: 'runc' });
@@ -122,7 +122,7 @@ for (const [name, value, message, next] of refused) {
   });
 }
 
-test('names every error, a line each', () => {
+test('reports every error on its own line', () => {
   const error = refusal({ ...NAMED, metadata: { name: 1 }, spec: { lables: {}, taints: [{ key: 'a' }] } });
   assert.deepEqual(error.message.split('\n'), [
     'f has 3 errors:',
@@ -132,7 +132,7 @@ test('names every error, a line each', () => {
   ]);
 });
 
-test('what only the server sets is left out of what is created', () => {
+test('drops fields that only the server sets', () => {
   const kept = {
     ...HEAD,
     metadata: { name: 'gpu', labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['e/f'], ownerReferences: [] },

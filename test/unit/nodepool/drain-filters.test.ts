@@ -92,7 +92,7 @@ const CASES: [string, DrainPod, Partial<DrainRules>, object, { hasDaemonSet: boo
   ['whatever it is', leaving('00', { controller: daemonSet }), { skipWaitForDeleteSeconds: 10 }, PASS],
 ];
 
-describe('judging pods', () => {
+describe('pod filters', () => {
   for (const [name, of, rules, expected, { hasDaemonSet } = { hasDaemonSet: true }] of CASES) {
     test(name, () => {
       assert.deepEqual(judgePod(of, { ...NONE, ...rules }, { now: NOW, hasDaemonSet }), expected);
@@ -100,20 +100,20 @@ describe('judging pods', () => {
   }
 });
 
-test('only a DaemonSet that counts is looked for', () => {
+test('looks up only a DaemonSet that matters', () => {
   assert.equal(daemonSetOf(agent), 'agent');
   assert.equal(daemonSetOf(managed), undefined);
   assert.equal(daemonSetOf(pod({ controller: daemonSet, phase: 'Succeeded' })), undefined);
 });
 
-test('pods of one fate share a line, and not thousands of them', () => {
+test('groups pods with one outcome on a line, and cuts long lists', () => {
   const fates = ['a', 'b', 'a'].map((what, index) => ({ what, pod: `ns/${index}` }));
   assert.deepEqual(groupByFate(fates), ['a: ns/0, ns/2', 'b: ns/1']);
   const many = Array.from({ length: 12 }, (_, index) => ({ what: 'w', pod: `${index}` }));
   assert.deepEqual(groupByFate(many), ['w: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more']);
 });
 
-test('the pods of the DaemonSets of thousands of nodes are grouped at once', () => {
+test('groups the DaemonSet pods of thousands of nodes in linear time', () => {
   const fates = Array.from({ length: 100_000 }, (_, index) => ({ what: 'w', pod: `${index}` }));
   const before = performance.now();
   assert.deepEqual(groupByFate(fates), ['w: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 99990 more']);

@@ -9,14 +9,14 @@ const nodes = [
   { name: 'd', ready: true },
 ];
 
-test('the order is by name; with a budget what is down comes first', () => {
+test('orders nodes by name, with --max-unavailable unavailable ones first', () => {
   const names = (pace: Parameters<typeof drainOrder>[1]) => drainOrder(nodes, pace).map(({ name }) => name);
   assert.deepEqual(names({ kind: 'parallel', nodes: 1 }), ['a', 'b', 'c', 'd']);
   assert.deepEqual(names({ kind: 'max unavailable', nodes: 1 }), ['c', 'a', 'b', 'd']);
 });
 
-describe('places', () => {
-  test('--parallel: as many as under way, whatever came of the others', () => {
+describe('free places', () => {
+  test('--parallel counts nodes in progress only', () => {
     const places = new DrainPlaces({ kind: 'parallel', nodes: 2 }, nodes);
     assert.deepEqual(
       ['a', 'b', 'c'].map(name => places.take(name)),
@@ -27,7 +27,7 @@ describe('places', () => {
     assert.equal(places.take('d'), false);
   });
 
-  test('--max-unavailable: a node that is down takes a place until it is drained', () => {
+  test('--max-unavailable counts an unavailable node until it is drained', () => {
     const places = new DrainPlaces({ kind: 'max unavailable', nodes: 1 }, nodes);
     assert.equal(places.take('a'), false);
     assert.equal(places.take('c'), true);
@@ -37,7 +37,7 @@ describe('places', () => {
     assert.equal(places.take('b'), false);
   });
 
-  test('--max-unavailable: more of them than places are drained, no more than that at a time', () => {
+  test('--max-unavailable drains more unavailable nodes than places, within the limit at a time', () => {
     const down = ['a', 'b', 'c'].map(name => ({ name, ready: false }));
     const places = new DrainPlaces({ kind: 'max unavailable', nodes: 2 }, down);
     assert.deepEqual(
@@ -48,7 +48,7 @@ describe('places', () => {
     assert.equal(places.take('c'), true);
   });
 
-  test('--max-unavailable: what could not be drained keeps its place', () => {
+  test('--max-unavailable keeps counting a node whose drain failed', () => {
     const places = new DrainPlaces(
       { kind: 'max unavailable', nodes: 2 },
       nodes.filter(({ ready }) => ready),

@@ -16,7 +16,7 @@ const OLD = { creationTimestamp: '2025-01-01T00:00:00Z' };
 const verdicts = (node: Node, ...pools: NodePool[]) =>
   Object.fromEntries(why(node, ...pools).pools.map(({ pool: name, verdict }) => [name, verdict]));
 
-test('each pair of a selector, with the value that the node has', () => {
+test("lists each pair of a selector with the node's value", () => {
   const explained = why(aNode({ labels: { a: '1', b: 'other' } }), pool('p', { a: '1', b: '2', c: '3' }));
   assert.deepEqual(explained, {
     node: 'n1',
@@ -37,7 +37,7 @@ test('each pair of a selector, with the value that the node has', () => {
   });
 });
 
-test('of several that match: who holds it, the older, the smaller name', () => {
+test('explains the owner of several matches: current owner, older, smaller name', () => {
   const node = aNode({ labels: { a: '1' } });
   assert.deepEqual(verdicts(node, pool('x', { a: '1' })), { x: { kind: 'member', over: [] } });
   assert.deepEqual(verdicts(node, pool('x', { a: '1' }), pool('w', { a: '1' })), {
@@ -55,7 +55,7 @@ test('of several that match: who holds it, the older, the smaller name', () => {
   });
 });
 
-test('pools that get no nodes: being deleted, invalid, with a selector that cannot be read', () => {
+test('explains pools that get no nodes: being deleted, invalid, unreadable selector', () => {
   const node = aNode({ labels: { a: '1' }, record: recordOf({ pool: 'unread' }) });
   const invalid = { ...pool('invalid', { a: '1' }), spec: { nodeSelector: { a: '1' }, handler: 'NO' } };
   const unread = { ...pool('unread', {}), unreadable: [{ field: 'spec.nodeSelector', message: 'wrong' }] };
@@ -72,7 +72,7 @@ test('pools that get no nodes: being deleted, invalid, with a selector that cann
   assert.deepEqual(found.unread, { kind: 'unknown selector', keeps: true });
 });
 
-test('what is still on the node of a pool that has lost it, or is gone', () => {
+test('lists what a pool that lost the node or was deleted left on it', () => {
   const node = aNode({ labels: { a: '1' }, record: recordOf({ pool: 'before', labels: { x: 'y' } }) });
   const left = why(node, pool('before', { b: '1' }), pool('now', { a: '1' }));
   assert.deepEqual(
@@ -86,9 +86,9 @@ test('what is still on the node of a pool that has lost it, or is gone', () => {
   assert.equal(why(node, pool('now', { a: '1' })).gone, 'before');
 });
 
-test('it says of every node what the rule of membership says', () => {
+test('agrees with PoolIndex.ownership for every node', () => {
   const names = ['p', 'q', 'r'];
-  // Every mix of three facts a pool: matches or not, older or not, deleted or invalid or neither; and of who holds it.
+  // Every combination of facts: matches or not, older or not, deleted, invalid or neither; and the pool in the record.
   for (let mix = 0; mix < 12 ** 2 * 4; mix++) {
     let rest = mix;
     const take = (of: number) => {

@@ -1,4 +1,4 @@
-/** Builders for domain tests: only what a case is about is written in the case. */
+/** Builders for domain tests, so that a test states only the relevant fields. */
 import { formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
 import { API_VERSION, type Node, type NodePool, type NodePoolSpec, type Taint } from '../../../src/nodepool/types.ts';
 
@@ -42,7 +42,7 @@ export function taint(text: string): Taint {
   return { key, ...(value ? { value } : {}), effect: effect as Taint['effect'] };
 }
 
-/** A record as the annotation holds it; canonical, so that a plan that keeps it writes nothing. */
+/** A record as in the annotation; canonical, so that a plan that keeps it writes nothing. */
 export function recordOf(json: object): string {
   const record = parseRecord(JSON.stringify(json));
   if (record === undefined) throw new Error('not a record');

@@ -9,8 +9,8 @@ import {
 import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aPool } from './fixtures.ts';
 
-/** test/e2e/compromised-kubelet.test.ts asks a real server about the same. */
-test('labels that a kubelet may set are those that NodeRestriction lets it', () => {
+/** test/e2e/compromised-kubelet.test.ts checks the same on a real server. */
+test('recognises the labels that NodeRestriction lets a kubelet set', () => {
   for (const key of ['plain', 'example.com/x', 'kubernetes.io/os', 'a.kubelet.kubernetes.io/x', 'notkubernetes.io/x'])
     assert.equal(isKubeletSettable(key), true, key);
   for (const key of ['kubernetes.io/x', 'node-role.kubernetes.io/x', 'a.node-restriction.kubernetes.io/x', 'k8s.io/x'])
@@ -47,7 +47,7 @@ for (const [title, spec, want] of cases) {
   });
 }
 
-test('under the policy a kubelet can register for labels of the cluster, but for none of node-restriction', () => {
+test('under the admission policy a kubelet can register with cluster labels, but not with node-restriction labels', () => {
   const canRegister = (spec: NodePoolSpec) => kubeletRisk(aPool({ nodeSelector: { a: 'b' }, ...spec }))?.canRegister;
   const other = { 'node-role.kubernetes.io/ingress': '', 'x.k8s.io/y': '' };
   assert.equal(canRegister({ labels: other }), true);
@@ -61,7 +61,7 @@ test('under the policy a kubelet can register for labels of the cluster, but for
   );
 });
 
-test('the text names the labels and what a kubelet gets', () => {
+test('names the labels and what a kubelet would gain', () => {
   const risk = kubeletRisk(aPool({ nodeSelector: { b: '', a: '' }, labels: RESTRICTED, taints: TAINTS }));
   assert.equal(
     risk && kubeletRiskText(risk),

@@ -9,20 +9,20 @@ const selecting = (name: string, nodeSelector: Record<string, string>) => aPool(
 const ROLE = 'node-role.kubernetes.io/gpu';
 
 describe('labelsToJoin', () => {
-  test('sets what is missing, and nothing that is there', () => {
+  test('sets missing labels only', () => {
     const pool = selecting('p', { a: '1', b: '2' });
     assert.deepEqual(labelsToJoin(aNode({ labels: { b: '2', c: '3' } }), undefined, pool), { a: '1' });
     assert.deepEqual(labelsToJoin(aNode(), undefined, byRole), { [ROLE]: '' });
   });
 
-  test('a label that has another value is not taken over', () => {
+  test('refuses to replace a label with another value', () => {
     const node = aNode({ labels: { a: 'mine' } });
     assert.throws(() => labelsToJoin(node, undefined, selecting('p', { a: '1' })), {
       message: 'node n1 has the label a=mine, and members of pool p have a=1',
     });
   });
 
-  test('a label of the cluster itself is not set', () => {
+  test('refuses to set a label of the cluster', () => {
     const provider = 'eks.amazonaws.com/nodegroup';
     for (const key of ['kubernetes.io/os', 'topology.kubernetes.io/zone', 'beta.kubernetes.io/arch', provider]) {
       assert.throws(() => labelsToJoin(aNode(), undefined, selecting('p', { [key]: 'x' })), {
@@ -34,14 +34,14 @@ describe('labelsToJoin', () => {
     assert.deepEqual(labelsToJoin(there, undefined, selecting('p', { 'kubernetes.io/os': 'x', a: '1' })), { a: '1' });
   });
 
-  test('the labels of the pool that it leaves go, or get the new value', () => {
+  test('removes or replaces the labels of the pool that the node leaves', () => {
     const source = selecting('old', { pool: 'old', env: 'prod', extra: 'x', 'topology.kubernetes.io/zone': 'z' });
     const target = selecting('new', { pool: 'new', env: 'prod' });
     const labels = { pool: 'old', env: 'prod', extra: 'x', 'topology.kubernetes.io/zone': 'z' };
     assert.deepEqual(labelsToJoin(aNode({ labels }), undefined, target, source), { pool: 'new', extra: null });
   });
 
-  test('what a pool had given the node may be replaced', () => {
+  test('replaces a label that a pool set', () => {
     const record = parseRecord(recordOf({ pool: 'old', labels: { tier: 'low' } }));
     const target = selecting('new', { tier: 'high' });
     const node = aNode({ labels: { tier: 'low', pool: 'old' } });
@@ -52,7 +52,7 @@ describe('labelsToJoin', () => {
     assert.throws(() => labelsToJoin({ ...node, labels: { tier: 'mid' } }, record, target), /tier=mid/);
   });
 
-  test('a node that would still match the pool that it leaves is refused', () => {
+  test('refuses a node that would still match the pool that it leaves', () => {
     const source = selecting('wide', { env: 'prod' });
     const target = selecting('narrow', { env: 'prod', tier: 'gold' });
     assert.throws(() => labelsToJoin(aNode({ labels: { env: 'prod' } }), undefined, target, source), {
@@ -64,7 +64,7 @@ describe('labelsToJoin', () => {
 describe('labelsToLeave', () => {
   const node = aNode({ labels: { env: 'prod', tier: 'gold' } });
 
-  test('takes the labels of the selector', () => {
+  test('removes the labels of the selector', () => {
     assert.deepEqual(labelsToLeave(node, selecting('p', { env: 'prod', tier: 'gold' }), [], true), {
       env: null,
       tier: null,
@@ -72,7 +72,7 @@ describe('labelsToLeave', () => {
     assert.deepEqual(labelsToLeave(node, byRole, [], true), { [ROLE]: null });
   });
 
-  test('leaves those of another pool where others are enough', () => {
+  test('keeps labels that another pool selects by, when others suffice', () => {
     const [narrow, wide] = [selecting('n', { env: 'prod', tier: 'gold' }), selecting('w', { env: 'prod' })];
     assert.deepEqual(labelsToLeave(node, narrow, [wide], true), { tier: null });
     assert.deepEqual(labelsToLeave(node, wide, [narrow], true), { env: null }, 'its own pool may take the last one');
@@ -81,7 +81,7 @@ describe('labelsToLeave', () => {
     });
   });
 
-  test('leaves those of the cluster, and refuses where there are no others', () => {
+  test('keeps labels of the cluster, and refuses when there are no others', () => {
     const zoned = selecting('z', {
       'topology.kubernetes.io/zone': 'a',
       'cloud.google.com/gke-nodepool': 'p',

@@ -1,4 +1,4 @@
-/** The index of pools: what is inherited, what ages and shared labels decide, and what it answers besides ownerships. */
+/** The index of pools: inheritance, age, shared labels, and its other queries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PoolIndex, sameOwnership } from '../../../src/nodepool/membership.ts';
@@ -14,7 +14,7 @@ function ownership(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aN
   return { owner, conflicting };
 }
 
-test('an inherited pool holds of the taints those of its value, a missing one being the empty one', () => {
+test('an inherited pool owns taints with its value; a missing value equals the empty one', () => {
   const status = { status: 200, nodeCount: 1 };
   const taints = ['a=1:NoSchedule', 'b=1:NoSchedule', 'c:NoExecute', 'd=1:NoExecute', 'e:NoExecute'].map(taint);
   const inherited = aPool({ taints }, { finalizers: [FINALIZER], status });
@@ -39,7 +39,7 @@ test('an inherited pool holds of the taints those of its value, a missing one be
   assert.deepEqual(nothing, { pool: 'worker', labels: new Map(), taints: new Map() });
 });
 
-test('a pool is inherited only with the finalizer and a status, and not where a record is, readable or not', () => {
+test('a pool is inherited only with finalizer and status, and not on nodes with a record, readable or not', () => {
   const status = { status: 200, nodeCount: 1 };
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
   const recordBy = (pool: Parameters<typeof aPool>[1], record?: string) =>
@@ -67,7 +67,7 @@ test('a record ends the inheritance of an unmarked pool only on a node that the 
   assert.equal(isInherited(started, recorded(role)), true, 'nor does any node once the pool is marked');
 });
 
-test('a pool that was never stored is older than all that were', () => {
+test('treats a pool that was never stored as the oldest', () => {
   const { creationTimestamp: _, ...metadata } = worker.metadata;
   const fresh = { ...worker, metadata };
   for (const pools of [
@@ -80,14 +80,14 @@ test('a pool that was never stored is older than all that were', () => {
   }
 });
 
-test('pools that share a label and differ in the rest are told apart', () => {
+test('distinguishes pools that share one label of their selectors', () => {
   const [a, b] = ['a', 'b'].map(name => aPool({ nodeSelector: { rack: '1', row: name } }, { name }));
   assert.ok(a && b);
   assert.equal(ownership([a, b], aNode({ labels: { rack: '1', row: 'b' } })).owner, 'b');
   assert.equal(ownership([a, b], aNode({ labels: { rack: '1', row: 'c' } })).owner, undefined);
 });
 
-test('only labels by which a pool selects can make a node join or leave one', () => {
+test('affectsMembership is true only for labels in a selector', () => {
   const index = new PoolIndex([worker, aPool({ nodeSelector: { gpu: 'yes', rack: '1' } }, { name: 'gpu' })]);
   for (const key of ['node-role.kubernetes.io/worker', 'gpu', 'rack']) {
     assert.equal(index.affectsMembership({ other: 'x', [key]: null }), true, key);
@@ -96,7 +96,7 @@ test('only labels by which a pool selects can make a node join or leave one', ()
   assert.equal(index.affectsMembership({}), false);
 });
 
-test('the errors of a pool are those of its spec; of one that is not there, none', () => {
+test('errors() returns the errors of the spec, and none for an unknown pool', () => {
   const index = new PoolIndex([aPool({ handler: 'NO' }), gpu]);
   assert.deepEqual(
     index.errors('worker').map(({ field }) => field),
@@ -105,7 +105,7 @@ test('the errors of a pool are those of its spec; of one that is not there, none
   assert.deepEqual([index.errors('gpu'), index.errors('nobody')], [[], []]);
 });
 
-test('ownerships hold while neither the object, its spec, its deletion nor who reconciled it changes', () => {
+test('sameOwnership is false only when UID, generation, deletion or observedGeneration differ', () => {
   const pool = aPool({}, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { metadata, status } = pool;
   assert.equal(

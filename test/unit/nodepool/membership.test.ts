@@ -13,21 +13,21 @@ function ownership(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aN
   return { owner, conflicting };
 }
 
-test('the default selector is the role label with the empty value, exactly', () => {
+test('the default selector is the role label with exactly the empty value', () => {
   const index = [worker];
   assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/worker': '' } })).owner, 'worker');
   assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/worker': 'true' } })).owner, undefined);
   assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/workers': '' } })).owner, undefined);
 });
 
-test('every pair of a selector must match; an empty one matches nothing', () => {
+test('every pair of a selector must match; an empty selector matches nothing', () => {
   const pool = aPool({ nodeSelector: { a: '1', b: '2' } });
   assert.equal(ownership([pool], aNode({ labels: { a: '1' } })).owner, undefined);
   assert.equal(ownership([pool], aNode({ labels: { b: '2', a: '1' } })).owner, 'worker');
   assert.equal(ownership([aPool({ nodeSelector: {} })], aNode({ labels: { a: '1' } })).owner, undefined);
 });
 
-test('a pool whose selector cannot be read keeps the nodes it holds, and gets no other', () => {
+test('a pool with an unreadable selector keeps its nodes and gets no other', () => {
   const unknown = (field: string) => ({ ...worker, unreadable: [{ field, message: 'wrong' }] });
   const labels = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
   const held = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
@@ -37,7 +37,7 @@ test('a pool whose selector cannot be read keeps the nodes it holds, and gets no
   }
   const deleted = { ...unknown('spec'), metadata: { ...worker.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   assert.deepEqual(ownership([deleted], held), { owner: undefined, conflicting: [] });
-  // Anything else that cannot be read leaves it known.
+  // Other invalid fields leave the selector readable.
   assert.deepEqual(ownership([unknown('spec.taints')], held), { owner: undefined, conflicting: [] });
 });
 
@@ -50,36 +50,36 @@ test('the older pool wins, whatever the order of the list', () => {
   }
 });
 
-test('of two pools of one age the smaller name wins', () => {
+test('of two pools of the same age the smaller name wins', () => {
   const b = aPool({ nodeSelector: { x: '' } }, { name: 'b' });
   const a = aPool({ nodeSelector: { x: '' } }, { name: 'a' });
   assert.deepEqual(ownership([b, a], aNode({ labels: { x: '' } })), { owner: 'a', conflicting: ['b'] });
 });
 
-test('the pool that holds the node keeps it against an older one', () => {
+test("the pool in the node's record keeps the node against an older pool", () => {
   const node = aNode({ labels: both, record: recordOf({ pool: 'worker' }) });
   assert.deepEqual(ownership([worker, gpu], node), { owner: 'worker', conflicting: ['gpu'] });
 });
 
-test('a holder that no longer matches loses the node', () => {
+test('the pool in the record loses a node that it no longer matches', () => {
   const node = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
   assert.deepEqual(ownership([worker, gpu], node), { owner: 'gpu', conflicting: [] });
 });
 
-test('a pool that is being deleted neither keeps nor gets nodes, and is no conflict', () => {
+test('a pool that is being deleted neither keeps nor gets nodes, and causes no conflict', () => {
   const dying = { ...gpu, metadata: { ...gpu.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   const node = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
   assert.deepEqual(ownership([worker, dying], node), { owner: 'worker', conflicting: [] });
 });
 
-test('a pool with an invalid spec keeps what it has and gets nothing new', () => {
+test('a pool with an invalid spec keeps its nodes and gets no other', () => {
   const broken = { ...gpu, spec: { ...gpu.spec, labels: { 'bad key!': 'x' } } };
   assert.deepEqual(ownership([worker, broken], aNode({ labels: both })), { owner: 'worker', conflicting: [] });
   const held = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
   assert.deepEqual(ownership([worker, broken], held), { owner: 'gpu', conflicting: ['worker'] });
 });
 
-test('a pool of the earlier operator holds what equals its spec', () => {
+test('an inherited pool owns labels and taints that equal its spec', () => {
   const inherited = aPool(
     { labels: { tier: 'gold', team: 'a' }, taints: [taint('dedicated=x:NoSchedule')] },
     { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } },

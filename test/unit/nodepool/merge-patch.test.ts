@@ -17,7 +17,7 @@ for (const [name, before, after, want] of cases) {
   test(`merge patch: ${name}`, () => assert.deepEqual(mergePatch(before, after), want));
 }
 
-test('deepEqual tells arrays by order and length', () => {
+test('deepEqual compares arrays by order and length', () => {
   assert.ok(deepEqual([1, { a: 1 }], [1, { a: 1, b: undefined }]));
   assert.ok(!deepEqual([1, 2], [2, 1]));
   assert.ok(!deepEqual([1], [1, 2]));

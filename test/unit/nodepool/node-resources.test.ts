@@ -23,12 +23,12 @@ function memberOf(name: string, reported: ResourceList) {
 
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-test('an ordinary node is read as it is', () => {
+test('reads the resources of an ordinary node unchanged', () => {
   const list = { ...NATIVE, 'hugepages-2Mi': '0', 'nvidia.com/mig-1g.5gb': '7', 'attachable-volumes-csi': '1' };
   assert.equal(readResources(list).allocatable, list);
 });
 
-test('names that are no qualified names are left out, and counted', () => {
+test('drops and counts names that are not qualified names', () => {
   const bad = ['', 'a b', 'a/b/c', '/a', 'a/', 'A.com/x', '$(x)', '\u001b[31m', 'x'.repeat(64), `${'d'.repeat(254)}/x`];
   const list = { ...NATIVE, ...Object.fromEntries(bad.map(name => [name, '1'])) };
   const { allocatable, omitted } = readResources(list);
@@ -38,7 +38,7 @@ test('names that are no qualified names are left out, and counted', () => {
   assert.deepEqual(omittedTexts(node), ['node n: 2 resources without a qualified name, such as "a b"']);
 });
 
-test('quantities of more digits than are read are left out, and one is named, cut; the status of the pool stays 200', () => {
+test('drops quantities with too many digits, and names one; the status of the pool stays 200', () => {
   const digits = '9'.repeat(509);
   const list = {
     ...NATIVE,
@@ -65,7 +65,7 @@ test('quantities of more digits than are read are left out, and one is named, cu
   );
 });
 
-test('the sums of the largest quantities that are read can be added up again', () => {
+test('sums of the largest accepted quantities can be summed again', () => {
   const members = ['a', 'b'].map(name => memberOf(name, { cpu: '9'.repeat(500) }));
   const tally = new Tally(['cpu'], false);
   const onProblem = (problem: string) => assert.fail(problem);
@@ -74,7 +74,7 @@ test('the sums of the largest quantities that are read can be added up again', (
   assert.match(formatQuantity(tally.figures.get('cpu')?.allocatable ?? assert.fail()), /^39{498,}6$/);
 });
 
-test('of 60,000 names 128 are kept, native ones among them, the same in any order of the map', () => {
+test('keeps 128 of 60,000 names, native ones first, in any order of the map', () => {
   const list = { ...many(60_000, at => `a.example.com/r${at}`), ...NATIVE };
   const { allocatable, omitted } = readResources(list);
   assert.equal(Object.keys(allocatable).length, 128);
@@ -84,7 +84,7 @@ test('of 60,000 names 128 are kept, native ones among them, the same in any orde
   assert.deepEqual(readResources(reversed), { allocatable, omitted });
 });
 
-test('a status has at most 128 resources; one node cannot drive out what several have', () => {
+test('keeps at most 128 resources in a status; one node cannot displace resources of several', () => {
   const good = (name: string) => memberOf(name, { ...NATIVE, 'nvidia.com/gpu': '8', 'z.example.com/fpga': '1' });
   const hostile = memberOf('evil', { ...NATIVE, ...many(1_000, at => `a.example.com/r${at}`) });
   const members = [good('a'), hostile, good('b')];
@@ -113,7 +113,7 @@ test('a status has at most 128 resources; one node cannot drive out what several
   );
 });
 
-test('a status stays below 64 KiB, whatever its parts are', () => {
+test('keeps a status below 64 KiB', () => {
   const longest = (at: number) => `${`${at}`.padStart(3, 'a')}${'.abcdefgh'.repeat(27)}/${'n'.repeat(63)}`;
   const members = Array.from({ length: 20 }, (_, at) =>
     memberOf(`n${at}`, { ...NATIVE, ...many(200, longest), '\u0000\u0001': '1' }),

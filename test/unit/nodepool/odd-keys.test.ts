@@ -1,4 +1,4 @@
-/** Keys that every object has something under without having them itself: labels and resources may be called so. */
+/** Keys of Object.prototype, which labels and resources may have too. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseLabelEdits, parseLabels } from '../../../src/cli/flag-syntax.ts';
@@ -10,7 +10,7 @@ import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
 import { matchesLabels } from '../../../src/nodepool/selector.ts';
 import { amount } from '../../../src/view/rows.ts';
 
-/** As it comes from a server: `__proto__` is a key like any other. */
+/** Parsed JSON, where `__proto__` is an ordinary key. */
 const only = <T>(key: string, value: T): Record<string, T> =>
   JSON.parse(`{${JSON.stringify(key)}:${JSON.stringify(value)}}`);
 const NO_EDITS = { nodeSelector: {}, setTaints: [], removeTaints: [], handler: undefined, unmanaged: undefined };
@@ -24,19 +24,19 @@ for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
       ['In', false, true],
       ['NotIn', true, false],
     ] as const) {
-      test(`${operator} sees it where it is, and nowhere else`, () => {
+      test(`${operator} matches the key only where it is set`, () => {
         assert.equal(matchesQuery(where(operator, 'x'), {}), ofNone);
         assert.equal(matchesQuery(where(operator, 'x'), only(key, 'x')), ofSome);
       });
     }
 
-    test('a selector matches only labels that have it', () => {
+    test('a selector matches only nodes with the label', () => {
       assert.equal(matchesLabels(only(key, 'x'), {}), false);
       assert.equal(matchesLabels(only(key, 'x'), only(key, 'x')), true);
       assert.equal(matchesQuery({ matchLabels: only(key, 'x') }, only(key, 'x')), true);
     });
 
-    test('a flag sets it, an edit adds and removes it, a patch has it', () => {
+    test('flags set it, edits add and remove it, patches contain it', () => {
       if (key === '__proto__') assert.throws(() => parseLabels([`${key}=x`]), /a letter or digit first/);
       else {
         assert.deepEqual(Object.entries(parseLabels([`${key}=x`])), [[key, 'x']]);
@@ -52,12 +52,12 @@ for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
       assert.equal(JSON.stringify(mergePatch(only(key, 1), {})), `{"${key}":null}`);
     });
 
-    test('of a resource that a node does not have there is 0', () => {
+    test('a resource that a node does not have counts as 0', () => {
       assert.equal(amount({}, key), 0);
       assert.equal(amount(only(key, '2'), key), 2);
     });
 
-    test('setOwn() and own() know the members of the object alone', () => {
+    test('setOwn() and own() access own members only', () => {
       const object: Record<string, unknown> = {};
       assert.equal(own(object, key), undefined);
       setOwn(object, key, { polluted: true });

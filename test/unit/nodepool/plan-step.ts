@@ -1,4 +1,4 @@
-/** One plan at work, for tests of plans. */
+/** Applies one plan, for tests of plans. */
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';

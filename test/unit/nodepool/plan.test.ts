@@ -6,7 +6,7 @@ import { step } from './plan-step.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('dedicated=x:NoSchedule')] });
 
-test('a fresh member gets labels, taints and record in one patch that carries the resourceVersion', () => {
+test('gives a new member labels, taints and record in one patch with the resourceVersion', () => {
   const { plan, said } = step(aNode(), pool);
   assert.deepEqual(said, ['add label tier ->gold (spec)', 'add taint dedicated:NoSchedule ->x (spec)']);
   assert.deepEqual(plan.patch, {
@@ -17,16 +17,16 @@ test('a fresh member gets labels, taints and record in one patch that carries th
   });
 });
 
-test('a member that already is right is not written', () => {
+test('does not write an up-to-date member', () => {
   const { after } = step(aNode(), pool);
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('a node of no pool and without a record is never touched', () => {
+test('does not write a node without pool and record', () => {
   assert.equal(step(aNode({ labels: { a: 'b' }, taints: [taint('x:NoExecute')] }), undefined).plan.patch, undefined);
 });
 
-test('foreign labels and taints stay, in place and whole', () => {
+test('keeps labels and taints that someone else set, in their order', () => {
   const foreign = { ...taint('cni.example.com/agent-not-ready:NoExecute'), timeAdded: '2026-01-01T00:00:00Z' };
   const { after } = step(aNode({ labels: { 'cloud.example.com/zone': 'a' }, taints: [foreign] }), pool);
   assert.deepEqual(after.labels, { 'cloud.example.com/zone': 'a', tier: 'gold' });
@@ -37,20 +37,20 @@ test('foreign labels and taints stay, in place and whole', () => {
   assert.equal(released.record, undefined);
 });
 
-test('a key that leaves the spec is removed, and only that', () => {
+test('removes only the key that leaves the spec', () => {
   const { after } = step(aNode(), aPool({ labels: { tier: 'gold', team: 'a' } }));
   const { said, after: then } = step(after, aPool({ labels: { tier: 'gold' } }));
   assert.deepEqual(said, ['remove label team a>- (spec)']);
   assert.deepEqual(then.labels, { tier: 'gold' });
 });
 
-test('a value that the spec changes is changed', () => {
+test('updates a value that changes in the spec', () => {
   const { after } = step(aNode(), pool);
   const { said } = step(after, aPool({ labels: { tier: 'silver' }, taints: [taint('dedicated=y:NoSchedule')] }));
   assert.deepEqual(said, ['change label tier gold>silver (spec)', 'change taint dedicated:NoSchedule x>y (spec)']);
 });
 
-test('drift of owned keys is repaired', () => {
+test('repairs drift of owned keys', () => {
   const { after } = step(aNode(), pool);
   const changed = step({ ...after, labels: { tier: 'lead' }, taints: [] }, pool);
   assert.deepEqual(changed.said, ['change label tier lead>gold (drift)', 'add taint dedicated:NoSchedule ->x (drift)']);
@@ -58,7 +58,7 @@ test('drift of owned keys is repaired', () => {
   assert.deepEqual(again.labels, {}, 'the drifted value was not taken for a displaced one');
 });
 
-test('a displaced value comes back when the key leaves the spec and when the node leaves', () => {
+test('restores a displaced value when the key leaves the spec and when the node leaves', () => {
   const start = aNode({ labels: { tier: 'old' }, taints: [taint('dedicated=old:NoSchedule')] });
   const { after, said } = step(start, pool);
   assert.deepEqual(said, ['change label tier old>gold (spec)', 'change taint dedicated:NoSchedule old>x (spec)']);
@@ -71,14 +71,14 @@ test('a displaced value comes back when the key leaves the spec and when the nod
   assert.deepEqual(step(after, aPool()).said[0], 'restore label tier gold>old (spec)');
 });
 
-test('a value that was there before and equals the wanted one survives the pool', () => {
+test('keeps a value that the node had before the pool set the same', () => {
   const start = aNode({ labels: { tier: 'gold' } });
   const { after, said } = step(start, aPool({ labels: { tier: 'gold' } }));
   assert.deepEqual(said, []);
   assert.deepEqual(step(after, undefined).after.labels, { tier: 'gold' });
 });
 
-test('what someone else set on an owned key is kept when the pool lets go', () => {
+test('keeps what someone else set on an owned key when the pool releases it', () => {
   const { after } = step(aNode(), pool);
   const left = step(
     { ...after, labels: { tier: 'theirs' }, taints: [taint('dedicated=theirs:NoSchedule')] },
@@ -89,7 +89,7 @@ test('what someone else set on an owned key is kept when the pool lets go', () =
   assert.equal(left.after.record, undefined);
 });
 
-test('a node that moves gets one patch, and keeps what the first pool displaced', () => {
+test('moves a node with one patch, and keeps the values that the first pool displaced', () => {
   const start = aNode({ labels: { tier: 'old' } });
   const other = aPool({ labels: { tier: 'silver', spot: 'yes' } }, { name: 'spot' });
   const moved = step(step(start, pool).after, other);
@@ -102,14 +102,14 @@ test('a node that moves gets one patch, and keeps what the first pool displaced'
   assert.deepEqual(step(moved.after, undefined).after.labels, { tier: 'old' });
 });
 
-test('the same key with two effects is two taints', () => {
+test('treats one key with two effects as two taints', () => {
   const both = aPool({ taints: [taint('a=1:NoSchedule'), taint('a=2:NoExecute')] });
   const { after } = step(aNode(), both);
   assert.deepEqual(after.taints, both.spec.taints);
   assert.deepEqual(step(after, aPool({ taints: [taint('a=2:NoExecute')] })).after.taints, [taint('a=2:NoExecute')]);
 });
 
-test('unmanaged: Remove strips what has no "kubernetes" in its key, and gives it back in the end', () => {
+test('unmanaged: Remove strips keys without "kubernetes", and restores them on release', () => {
   const start = aNode({
     labels: { 'kubernetes.io/hostname': 'n1', 'nvidia.com/gpu': 'true', 'node-role.kubernetes.io/worker': '' },
     taints: [taint('nvidia.com/gpu:NoSchedule'), taint('node.kubernetes.io/unschedulable:NoSchedule')],
@@ -129,32 +129,32 @@ test('unmanaged: Remove strips what has no "kubernetes" in its key, and gives it
   assert.deepEqual(step(first.after, undefined).after.labels, start.labels);
 });
 
-test('unmanaged: Remove never strips the labels by which the pool finds its nodes', () => {
+test("unmanaged: Remove keeps the labels of the pool's selector", () => {
   const strict = aPool({ nodeSelector: { 'example.com/pool': 'a' }, unmanaged: 'Remove' });
   const { said } = step(aNode({ labels: { 'example.com/pool': 'a', other: 'x' } }), strict);
   assert.deepEqual(said, ['remove label other x>- (unmanaged)']);
 });
 
-test('an unreadable record is replaced on a member and left alone elsewhere', () => {
+test('replaces an unreadable record on a member, and keeps it on other nodes', () => {
   const broken = aNode({ record: 'not json' });
   assert.ok(step(broken, pool).plan.patch?.record?.startsWith('{"pool":"worker"'));
   assert.equal(step(broken, undefined).plan.patch, undefined);
 });
 
-test('a forged record brings no key of the cluster into being', () => {
+test('a forged record cannot set keys of the cluster', () => {
   const key = 'node-restriction.kubernetes.io/secure';
   const forged = JSON.stringify({ pool: 'worker', labels: { [key]: null }, displaced: { labels: { [key]: 'yes' } } });
   assert.deepEqual(step(aNode({ record: forged }), undefined).said, []);
 });
 
-test('a record in another order of keys is rewritten once', () => {
+test('rewrites a record with another key order once', () => {
   const node = aNode({ labels: { a: '1', b: '2' }, record: '{"labels":{"b":"2","a":"1"},"pool":"worker"}' });
   const { plan, after } = step(node, aPool({ labels: { a: '1', b: '2' } }));
   assert.equal(plan.patch?.record, recordOf({ pool: 'worker', labels: { a: '1', b: '2' } }));
   assert.equal(step(after, aPool({ labels: { a: '1', b: '2' } })).plan.patch, undefined);
 });
 
-test('unmanaged: Remove takes what left its own spec for its own: it does not come back', () => {
+test('unmanaged: Remove does not restore a key that left its own spec', () => {
   const strict = aPool({ labels: { team: 'x' }, taints: [taint('evict=now:NoExecute')], unmanaged: 'Remove' });
   const emptied = step(step(aNode(), strict).after, aPool({ unmanaged: 'Remove' }));
   assert.deepEqual(emptied.said, ['remove label team x>- (spec)', 'remove taint evict:NoExecute now>- (spec)']);
@@ -162,7 +162,7 @@ test('unmanaged: Remove takes what left its own spec for its own: it does not co
   assert.deepEqual([labels, taints], [{}, []]);
 });
 
-test('unmanaged: Remove: what the pool before it applied is not taken for foreign', () => {
+test('unmanaged: Remove does not treat keys that the previous pool applied as foreign', () => {
   const first = step(
     aNode({ labels: { tier: 'old' } }),
     aPool({ labels: { tier: 'gold', team: 'x' } }, { name: 'one' }),
@@ -172,7 +172,7 @@ test('unmanaged: Remove: what the pool before it applied is not taken for foreig
   assert.deepEqual(step(second.after, undefined).after.labels, { tier: 'old' });
 });
 
-test('a stripped slot that somebody set anew, and that the spec wants now, gives the newer value back', () => {
+test('restores the newer value of a stripped key that someone set again and that the spec wants now', () => {
   const stripped = step(aNode({ labels: { gpu: 'old' } }), aPool({ unmanaged: 'Remove' })).after;
   const wanted = step(
     { ...stripped, labels: { gpu: 'newer' } },
@@ -182,13 +182,13 @@ test('a stripped slot that somebody set anew, and that the spec wants now, gives
   assert.equal(step(wanted.after, undefined).after.labels.gpu, 'newer');
 });
 
-test('unmanaged: Remove leaves the labels by which other pools ownership the node', () => {
+test('unmanaged: Remove keeps the labels by which other pools match the node', () => {
   const rival = aPool({ nodeSelector: { team: 'b' } }, { name: 'rival' });
   const node = aNode({ labels: { 'node-role.kubernetes.io/worker': '', team: 'b', other: 'x' } });
   assert.deepEqual(step(node, aPool({ unmanaged: 'Remove' }), [rival]).said, ['remove label other x>- (unmanaged)']);
 });
 
-test('what no pool can have written is left out of a record', () => {
+test('drops record entries that no pool can have written', () => {
   const record = parseRecord(
     JSON.stringify({
       pool: 'worker',
@@ -201,7 +201,7 @@ test('what no pool can have written is left out of a record', () => {
   assert.deepEqual([...(record?.taints ?? [])], [['a:NoSchedule', { value: 'v' }]]);
 });
 
-test('a record of a pool that cannot exist is none', () => {
+test('ignores a record of a pool name that is invalid', () => {
   for (const pool of ['', 'a\u001b[2J', 'a\nb', 'A', 'x'.repeat(254)]) {
     assert.equal(parseRecord(JSON.stringify({ pool, labels: { a: 'b' } })), undefined, pool);
   }

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { firstFew, noun, plural, resourceOf } from '../../../src/nodepool/plural.ts';
 
-test('what is counted', () => {
+test('forms plurals of counted nouns', () => {
   assert.deepEqual(
     [0, 1, 2].map(count => plural(count, 'node')),
     ['0 nodes', '1 node', '2 nodes'],
@@ -15,14 +15,14 @@ test('what is counted', () => {
   assert.equal(noun(2, 'constructor'), 'constructors');
 });
 
-test('the first few names, and how many more', () => {
+test('lists the first names and counts the rest', () => {
   assert.deepEqual(
     [[], ['a', 'b'], ['a', 'b', 'c', 'd']].map(names => firstFew(names, 2)),
     ['', 'a, b', 'a, b and 2 more'],
   );
 });
 
-test('the resource of a kind', () => {
+test('forms the resource name of a kind', () => {
   for (const [kind, resource] of [
     ['Deployment', 'deployments'],
     ['NetworkPolicy', 'networkpolicies'],
@@ -35,7 +35,7 @@ test('the resource of a kind', () => {
   }
 });
 
-test('no other file makes a plural by hand', () => {
+test('no other file forms plurals', () => {
   const byHand = /=== 1 \? '(\w+)' : '\1s'|=== 1 \? '' : 's'|toLowerCase\(\)\}s\b/;
   const files = globSync('src/**/*.ts').filter(file => byHand.test(readFileSync(file, 'utf8')));
   assert.deepEqual(files, []);

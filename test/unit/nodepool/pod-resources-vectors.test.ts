@@ -20,7 +20,7 @@ const vectors = JSON.parse(
   readFileSync(new URL('../data/pod-resources-vectors.json', import.meta.url), 'utf8'),
 ) as readonly Vector[];
 
-test("gives what the scheduler's library gives, for all its vectors", () => {
+test("equals the scheduler's Go library for all vectors", () => {
   const read = quantityReader();
   const texts = (amounts: Amounts) =>
     Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));

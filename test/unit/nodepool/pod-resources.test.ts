@@ -11,7 +11,7 @@ function texts(amounts: Amounts): Record<string, string> {
   return Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 }
 
-/** A container that asks for so much cpu, with twice that as its limit. */
+/** A container with this cpu request and twice that as limit. */
 function cpu(millis: number, more: Container = {}): Container {
   return {
     name: `c${millis}`,
@@ -104,7 +104,7 @@ const CASES: Case[] = [
             resources: { requests: { cpu: '200m' }, limits: { cpu: '50m' } },
           },
           { name: 'c700', allocatedResources: { cpu: '300m' }, resources: { limits: { cpu: '9' } } },
-          // Never started: nothing is known of what it runs with.
+          // Never started, so its actual resources are unknown.
           { name: 'c1', allocatedResources: { cpu: '300m' } },
         ],
       },
@@ -167,7 +167,7 @@ const CASES: Case[] = [
   },
 ];
 
-describe('what a pod asks for', () => {
+describe('requests of a pod', () => {
   for (const { name, pod, requests, limits } of CASES) {
     test(name, () => {
       assert.deepEqual(texts(podRequests(pod, read)), requests);
@@ -175,7 +175,7 @@ describe('what a pod asks for', () => {
     });
   }
 
-  test('exact beyond what a number holds, in the format of the first', () => {
+  test('is exact beyond the precision of a number, in the format of the first quantity', () => {
     const container = (memory: string): Container => ({ resources: { requests: { memory } } });
     const pod = { spec: { containers: [container('9007199254740993'), container('1Ki'), container('1m')] } };
     assert.deepEqual(texts(podRequests(pod, read)), { memory: '9007199254742017001m' });
@@ -183,7 +183,7 @@ describe('what a pod asks for', () => {
     assert.deepEqual(texts(podRequests(binary, read)), { memory: '2Mi' });
   });
 
-  test('the same pod twice gives the same: nothing that was remembered is changed', () => {
+  test('returns the same for a pod that is read twice', () => {
     const pod = CASES.find(({ name }) => name.startsWith('a pod that is resized'))?.pod ?? {};
     const once = texts(podRequests(pod, read));
     assert.deepEqual(texts(podRequests(pod, read)), once);

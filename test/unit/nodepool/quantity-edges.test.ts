@@ -1,4 +1,4 @@
-/** Where a quantity stops being one, and what the quick sum of plain counts leaves to the whole parser. */
+/** Limits of quantities, and terms that the fast path for plain counts leaves to the parser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -26,7 +26,7 @@ for (const [terms, want] of sums) {
   test(`the sum of ${JSON.stringify(terms)} is ${want}`, () => assert.equal(sumQuantities(terms), want));
 }
 
-test('500 digits before the point, and 512 characters, are the most', () => {
+test('accepts at most 500 digits before the point and 512 characters', () => {
   assert.equal(sumQuantities(['1e499']), '10e498');
   assert.throws(() => sumQuantities(['1e500']), /at most 500 digits/);
   assert.equal(sumQuantities(['0'.repeat(512)]), '0');
@@ -34,13 +34,13 @@ test('500 digits before the point, and 512 characters, are the most', () => {
 
 const fail = (_place: number, problem: string) => assert.fail(problem);
 
-test('an exponent beyond an int64, or behind another suffix, is refused', () => {
+test('refuses an exponent beyond int64, or after another suffix', () => {
   for (const text of ['1e9223372036854775808', '1e-9223372036854775809', '1ke5', '1em', '1mm']) {
     assert.throws(() => sumQuantities([text]), { name: 'QuantityError', message: "unable to parse quantity's suffix" });
   }
 });
 
-test('a binary quantity is one from 1 on, and 0 is one too', () => {
+test('formats a binary quantity as binary from 1 on, and 0', () => {
   const format = (text: string) => parseQuantity(text).format;
   assert.deepEqual(['0Ki', '0.0009765625Ki', '1Ki', '-1Ki'].map(format), new Array(4).fill('BinarySI'));
   assert.deepEqual(['0.0009Ki', '5', '5m', '5e3'].map(format), [
@@ -51,7 +51,7 @@ test('a binary quantity is one from 1 on, and 0 is one too', () => {
   ]);
 });
 
-test('sums only the resources that are asked for', () => {
+test('sums only the requested resources', () => {
   const lists = [{ cpu: '1', memory: '1Ki' }, { cpu: '2', pods: 'no number' }, {}];
   assert.deepEqual(
     addResourceLists(lists, fail, ['cpu', 'nvidia.com/gpu', 'constructor']),
@@ -59,7 +59,7 @@ test('sums only the resources that are asked for', () => {
   );
 });
 
-test('an empty text is no quantity, even in front', () => {
+test('refuses an empty text, also as the first term', () => {
   const told: string[] = [];
   const lists = [{ cpu: '' }, { cpu: '1' }];
   assert.deepEqual(
@@ -69,11 +69,11 @@ test('an empty text is no quantity, even in front', () => {
   assert.match(told.join(), /^allocatable cpu "": quantities must match the regular expression '/);
 });
 
-test('what is no text at all is a bug of the caller, and no bad quantity', () => {
+test('throws a bug, not a bad quantity, for a value that is not text', () => {
   assert.throws(() => sumResourceLists([{ cpu: 5 as unknown as string }], fail), TypeError);
 });
 
-test('the format of a sum is the same in either order; a zero has no say in it', () => {
+test('chooses the format of a sum in either order; zero does not count', () => {
   for (const [a, b, format] of [
     ['1Ki', '1', 'BinarySI'],
     ['1Ki', '1e3', 'BinarySI'],
@@ -90,7 +90,7 @@ test('the format of a sum is the same in either order; a zero has no say in it',
   }
 });
 
-test('the sum of nothing is a plain zero', () => {
+test('sums nothing to a plain zero', () => {
   const sums = addResourceLists([{ cpu: 'x' }], () => {});
   assert.deepEqual(sums.get('cpu'), { unscaled: 0n, exponent: 0, format: 'DecimalSI' });
 });

@@ -23,7 +23,7 @@ const vectors = JSON.parse(
   readFileSync(new URL('../data/quantity-vectors.json', import.meta.url), 'utf8'),
 ) as readonly Vector[];
 
-test('gives what the Go library gives, for all its vectors', () => {
+test('equals the Go library for all vectors', () => {
   assert.equal(vectors.length, 1539);
   for (const { sum, want, error } of vectors) {
     assert.deepEqual(outcome(sum), want === undefined ? { error } : { want }, `the sum of ${JSON.stringify(sum)}`);
@@ -70,22 +70,22 @@ for (const [sum, want] of oddities) {
   test(`the sum of ${JSON.stringify(sum)} is ${want}`, () => assert.equal(sumQuantities(sum), want));
 }
 
-test('keeps its value beyond the largest suffix, where Go drops the power', () => {
+test('keeps values beyond the largest suffix, where Go drops the exponent', () => {
   assert.equal(sumQuantities(['999E', '1E']), '1000E');
 });
 
-test('a number without digits is refused where Go needs more than an int64', () => {
+test('refuses a number without digits where Go needs more than an int64', () => {
   for (const text of ['Pi', '.e-10']) assert.throws(() => sumQuantities([text]), /numeric part/);
 });
 
-test('refuses a number that would take the memory of the machine', () => {
+test('refuses a number that would exhaust memory', () => {
   for (const text of ['1e999999999', '1e501', '0.1e501', `1${'0'.repeat(500)}`, `1${'0'.repeat(490)}E`]) {
     assert.throws(() => sumQuantities([text, '1']), /^QuantityError: quantities have at most 500 digits/, text);
   }
   assert.throws(() => parseQuantity('0'.repeat(513)), /^QuantityError: quantities have at most 512 characters$/);
 });
 
-test('is exact when the numbers outgrow a double', () => {
+test('is exact beyond the precision of a double', () => {
   const terms = Array.from({ length: 20 }, () => '999999999999999Ki');
   assert.equal(sumQuantities(terms), '19999999999999980Ki');
   assert.equal(
@@ -94,7 +94,7 @@ test('is exact when the numbers outgrow a double', () => {
   );
 });
 
-test('the sum of counts of one suffix is what adding them one by one gives', () => {
+test('sums counts of one suffix as adding them one by one does', () => {
   for (const suffix of ['', 'm', 'Ki']) {
     const terms = Array.from({ length: 60 }, (_, index) => `${index === 0 ? 0 : 7 ** (index % 17)}${suffix}`);
     const oneByOne = terms.map(parseQuantity).reduce(addQuantities);
@@ -103,7 +103,7 @@ test('the sum of counts of one suffix is what adding them one by one gives', () 
   }
 });
 
-test('the format of sums of nodes does not depend on their order; zeros have none', () => {
+test('chooses the format of a node sum in any order; zeros do not count', () => {
   const orders = [
     ['1Gi', '1G', '0'],
     ['0', '1G', '1Gi'],
@@ -141,7 +141,7 @@ test('the format of sums of nodes does not depend on their order; zeros have non
   assert.deepEqual(exponent, ['2k', '2k']);
 });
 
-test('compares by value, whatever the form', () => {
+test('compares by value in any format', () => {
   const order = ['-1Ki', '-1', '0', '1n', '999m', '1', '1001m', '1k', '1Ki', '1e4', '1E', '1Ei'];
   for (const [left, a] of order.entries()) {
     for (const [right, b] of order.entries()) {
@@ -152,7 +152,7 @@ test('compares by value, whatever the form', () => {
   assert.equal(compareQuantities(parseQuantity('1Gi'), parseQuantity('1073741824000m')), 0);
 });
 
-test('gives a number for bars', () => {
+test('converts to a number for bars', () => {
   assert.equal(quantityToNumber(parseQuantity('15820m')), 15.82);
   assert.equal(quantityToNumber(parseQuantity('6129040Ki')), 6129040 * 1024);
   assert.equal(quantityToNumber(parseQuantity('-1e3')), -1000);
@@ -161,7 +161,7 @@ test('gives a number for bars', () => {
 
 const fail = (_place: number, problem: string) => assert.fail(problem);
 
-test('sums resource lists by resource: two nodes of four cores', () => {
+test('sums resource lists by resource', () => {
   const node = {
     cpu: '4',
     'ephemeral-storage': '92013256Ki',
@@ -185,7 +185,7 @@ test('sums resource lists by resource: two nodes of four cores', () => {
   assert.deepEqual(sumResourceLists([], fail), {});
 });
 
-test('leaves out what is no quantity, and tells of it by the resource and the value', () => {
+test('drops values that are not quantities, and reports resource and value', () => {
   const told: [number, string][] = [];
   const lists = [{ cpu: '1' }, { cpu: '1Kii', pods: '5' }, { cpu: '2' }, { cpu: '1e20000' }];
   assert.deepEqual(

@@ -12,7 +12,7 @@ const parsed = (json: unknown) => parseRecord(JSON.stringify(json));
 const labelsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.labels ?? []);
 const taintsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.taints ?? []);
 
-test('what is written is read again: labels, taints, what was taken away and what was displaced', () => {
+test('reads what it wrote: labels, taints, stripped and displaced values', () => {
   const record: AppliedRecord = {
     pool: 'worker',
     labels: new Map([
@@ -32,7 +32,7 @@ test('what is written is read again: labels, taints, what was taken away and wha
   assert.deepEqual(parseRecord(text), record);
 });
 
-test('the same record gives the same bytes, in whatever order its slots came', () => {
+test('writes the same bytes for any order of entries', () => {
   const slots: [string, AppliedSlot][] = [
     ['b', { value: '2' }],
     ['a', { value: '1' }],
@@ -44,24 +44,24 @@ test('the same record gives the same bytes, in whatever order its slots came', (
   assert.deepEqual(new Set(texts), new Set(['{"pool":"worker","labels":{"a":"1","b":"2","c":"3"}}']));
 });
 
-test('a record without slots is its pool alone, and asked again it is the same', () => {
+test('writes a record without entries as its pool alone, and the same when parsed again', () => {
   const record: AppliedRecord = { pool: 'worker', labels: new Map(), taints: new Map() };
   assert.deepEqual([formatRecord(record), formatRecord(record)], ['{"pool":"worker"}', '{"pool":"worker"}']);
 });
 
-test('what is no record is none', () => {
+test('ignores text that is not a record', () => {
   assert.equal(parseRecord(undefined), undefined);
   for (const text of ['', '{', 'null', '[]', '"worker"', '7', '{}', '{"pool":7}', '{"pool":null}', '{"pool":["a"]}']) {
     assert.equal(parseRecord(text), undefined, text);
   }
 });
 
-test('the name of a pool has 253 characters at most, from its first to its last of those that names have', () => {
+test('accepts a pool name of up to 253 valid characters', () => {
   for (const pool of ['a', '0', 'a.b-c', 'x'.repeat(253)]) assert.equal(parsed({ pool })?.pool, pool);
   for (const pool of ['', 'x'.repeat(254), '_a', 'a_', 'a b', 'a\n']) assert.equal(parsed({ pool }), undefined, pool);
 });
 
-test('sections of another type are empty ones', () => {
+test('treats sections of another type as empty', () => {
   for (const section of [undefined, null, 'a', 7, ['a'], true]) {
     const record = parsed({ pool: 'worker', labels: section, taints: section, displaced: section });
     assert.deepEqual(record, { pool: 'worker', labels: new Map(), taints: new Map() });
@@ -72,7 +72,7 @@ test('sections of another type are empty ones', () => {
   }
 });
 
-test('slots whose key or value no pool can have written are left out, and the others stay', () => {
+test('drops entries with a key or value that no pool can have written, and keeps the others', () => {
   const labels = { ok: 'v', 'bad key': 'v', number: 7, object: {}, long: 'v'.repeat(64), empty: '', gone: null };
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels })), {
     ok: { value: 'v' },
@@ -96,7 +96,7 @@ test('slots whose key or value no pool can have written are left out, and the ot
   });
 });
 
-test('a displaced value that no label can have is left out, the slot stays', () => {
+test('drops a displaced value that no label can have, and keeps the entry', () => {
   for (const displaced of [null, 7, 'not a value!', 'v'.repeat(64)]) {
     const json = { pool: 'worker', labels: { a: 'b' }, displaced: { labels: { a: displaced } } };
     assert.deepEqual(labelsOf(parsed(json)), { a: { value: 'b' } });
@@ -105,7 +105,7 @@ test('a displaced value that no label can have is left out, the slot stays', () 
   assert.deepEqual(labelsOf(parsed(empty)), { a: { value: null, displaced: '' } });
 });
 
-test("a key of the cluster's own is never recorded as taken away, but may be set", () => {
+test('drops a key of the cluster as stripped, but accepts it as set', () => {
   const key = 'node.kubernetes.io/x';
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: null } })), {});
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: 'v' } })), { [key]: { value: 'v' } });

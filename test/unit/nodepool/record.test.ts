@@ -43,7 +43,7 @@ test('the largest record of a valid pool is within the limit', () => {
   assert.ok(text.length <= MAX_RECORD_LENGTH);
 });
 
-test('what a pool with unmanaged: Remove would take away beyond the limit is not written', () => {
+test('a pool with unmanaged: Remove does not strip more than a record holds', () => {
   const labels = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
   const pool = aPool({ unmanaged: 'Remove' });
   const fits = planNode(aNode({ labels: labels(MAX_RECORD_SLOTS) }), undefined, pool);
@@ -65,19 +65,19 @@ const problems: [string, string][] = [
   [`{"pool":"p","labels":${many(MAX_RECORD_SLOTS + 1)}}`, 'more than 1000 labels or taints'],
 ];
 for (const [raw, problem] of problems) {
-  test(`a record that is ${problem} (${raw.slice(0, 20)}) is not used, and says why`, () => {
+  test(`reports a record that is ${problem} (${raw.slice(0, 20)}), and does not use it`, () => {
     assert.equal(parseRecord(raw), undefined);
     assert.equal(recordProblem(raw), problem);
   });
 }
 
-test('of a record with entries that no pool sets, the others are used', () => {
+test('uses the valid entries of a record with entries that no pool sets', () => {
   const raw = '{"pool":"p","labels":{"a b":"x","tier":"gold"},"taints":{"k:Never":"v"}}';
   assert.equal(recordProblem(raw), 'with 2 labels or taints that no pool sets');
   assert.equal(formatRecord(parseRecord(raw) ?? assert.fail()), '{"pool":"p","labels":{"tier":"gold"}}');
 });
 
-test('a node whose record is rewritten again and again takes no more memory', () => {
+test('needs no more memory for a node whose record is rewritten again and again', () => {
   const index = new PoolIndex([]);
   const labels = Array.from({ length: 390 }, (_, at) => `"${longKey(at)}":"${longValue('v')}"`).join(',');
   const claimWith = (at: number) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inResourceOrder, isAccelerator, usualResources } from '../../../src/nodepool/resource-names.ts';
 
-test('accelerators by the names that their makers gave them', () => {
+test("recognises accelerators by their vendors' resource names", () => {
   const names =
     `nvidia.com/gpu nvidia.com/gpu.shared nvidia.com/mig-1g.5gb amd.com/gpu gpu.intel.com/i915 gpu.intel.com/xe
     google.com/tpu aws.amazon.com/neuron aws.amazon.com/neuroncore aws.amazon.com/neurondevice habana.ai/gaudi
@@ -18,7 +18,7 @@ test('accelerators by the names that their makers gave them', () => {
   assert.deepEqual(others.filter(isAccelerator), []);
 });
 
-test('the order: cpu, memory, pods, then by name, each once', () => {
+test('orders cpu, memory, pods, then names, each once', () => {
   const names = ['pods', 'b', 'memory', 'a', 'cpu', 'a'];
   assert.deepEqual(inResourceOrder(names), ['cpu', 'memory', 'pods', 'a', 'b']);
   assert.deepEqual(inResourceOrder(['z', 'pods']), ['pods', 'z']);

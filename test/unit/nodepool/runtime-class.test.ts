@@ -12,7 +12,7 @@ const created = planRuntimeClass(pool, undefined);
 assert.ok(created.kind === 'create');
 const ours = created.desired;
 
-test('it has the handler, the labels of the pool, a toleration a taint, and the pool as its owner', () => {
+test("has the handler, the pool's labels, a toleration per taint, and the pool as owner", () => {
   assert.deepEqual(ours, {
     metadata: {
       name: 'node-pool-worker',

@@ -1,4 +1,4 @@
-/** The sentences and reasons of a pool's conditions. */
+/** The messages and reasons of a pool's conditions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus, type Observation, STATUS_WORDS, troubleIn } from '../../../src/nodepool/status.ts';
@@ -18,7 +18,7 @@ function said({ conditions = [] }: NodePoolStatus) {
 
 const ALL_APPLIED = 'every member carries the labels and taints of the pool';
 
-test('a pool that is as it should be says so', () => {
+test('reports an up-to-date pool as ready', () => {
   assert.deepEqual(said(compute({ members: [aNode(), aNode({ name: 'b' })] })), {
     Ready: ['True', 'PoolReady', '2 of 2 nodes are Ready'],
     Applied: ['True', 'Applied', ALL_APPLIED],
@@ -28,7 +28,7 @@ test('a pool that is as it should be says so', () => {
   assert.equal(said(compute({})).Ready?.[2], '0 of 0 nodes are Ready');
 });
 
-test('no member that is Ready', () => {
+test('reports a pool without Ready members', () => {
   assert.deepEqual(said(compute({ members: [aNode({ ready: false })] })), {
     Ready: ['False', 'NoReadyNode', '0 of 1 node is Ready'],
     Applied: ['True', 'Applied', ALL_APPLIED],
@@ -36,7 +36,7 @@ test('no member that is Ready', () => {
   });
 });
 
-test('conflicts: the first gives the reason, all are named', () => {
+test('takes the reason from the first conflict and names all', () => {
   assert.deepEqual(said(compute({ conflicts: [conflict] })), {
     Ready: ['False', 'NodeConflict', 'see condition Conflict'],
     Applied: ['True', 'Applied', ALL_APPLIED],
@@ -51,7 +51,7 @@ test('conflicts: the first gives the reason, all are named', () => {
   assert.equal(both.Ready?.[1], 'RuntimeClassConflict');
 });
 
-test('failed writes', () => {
+test('reports failed writes', () => {
   assert.deepEqual(said(compute({ failures: ['no', 'never'] })), {
     Ready: ['False', 'WriteFailed', 'see condition Applied'],
     Applied: ['False', 'WriteFailed', 'no; never'],
@@ -59,7 +59,7 @@ test('failed writes', () => {
   });
 });
 
-test('an invalid spec', () => {
+test('reports an invalid spec', () => {
   const specErrors = [
     { field: 'spec.handler', message: 'is wrong' },
     { field: 'spec.taints', message: 'too' },
@@ -74,7 +74,7 @@ test('an invalid spec', () => {
   assert.deepEqual(failing.Applied, ['False', 'InvalidSpec', `${invalid}; no`]);
 });
 
-test('of more than five sentences the first five are shown, and the rest is counted', () => {
+test('shows five messages and counts the rest', () => {
   const sentences = (count: number) => Array.from({ length: count }, (_, index) => `f${index + 1}`);
   const message = (count: number) => said(compute({ failures: sentences(count) })).Applied?.[2];
   assert.equal(message(5), 'f1; f2; f3; f4; f5');
@@ -82,7 +82,7 @@ test('of more than five sentences the first five are shown, and the rest is coun
   assert.equal(message(9), 'f1; f2; f3; f4; f5; and 4 more');
 });
 
-test('conditions carry the generation that they are about, where there is one', () => {
+test('sets observedGeneration on conditions when the pool has a generation', () => {
   const generations = ({ conditions = [] }: NodePoolStatus) => conditions.map(each => each.observedGeneration);
   const status = computeStatus(aPool({}, { generation: 3 }), calm, NOW);
   assert.deepEqual([status.observedGeneration, ...generations(status)], [3, 3, 3, 3]);
@@ -92,7 +92,7 @@ test('conditions carry the generation that they are about, where there is one', 
   assert.ok(without.conditions?.every(condition => !('observedGeneration' in condition)));
 });
 
-test('conditions that others wrote stay, after ours', () => {
+test('keeps conditions that others wrote, after its own', () => {
   const theirs = { type: 'Theirs', status: 'Unknown', reason: 'R', message: '', lastTransitionTime: NOW };
   const before = { ...compute({}), conditions: [theirs as unknown as Condition, ...(compute({}).conditions ?? [])] };
   const { conditions } = computeStatus(aPool({}, { status: before }), calm, NOW);
@@ -103,7 +103,7 @@ test('conditions that others wrote stay, after ours', () => {
   assert.equal(conditions?.at(-1), theirs);
 });
 
-test('the condition that tells most is the one that the others point to', () => {
+test('troubleIn() returns the most important condition with a problem', () => {
   const trouble = (observed: Partial<Observation>) => troubleIn(compute(observed))?.type;
   assert.equal(trouble({}), undefined);
   assert.equal(trouble({ failures: ['no'], conflicts: [conflict] }), 'Applied');
@@ -117,6 +117,6 @@ test('the condition that tells most is the one that the others point to', () => 
   assert.equal(troubleIn(unknown as NodePoolStatus)?.status, 'Unknown');
 });
 
-test('each value of the status has its word', () => {
+test('maps each status value to a word', () => {
   assert.deepEqual(STATUS_WORDS, { 200: 'Normal', 409: 'Conflict', 422: 'Invalid', 500: 'Failing', 503: 'NotReady' });
 });

@@ -15,7 +15,7 @@ const worker = {
   pods: '110',
 };
 
-test('two nodes of the sample give its numbers', () => {
+test('the two nodes of the sample give its numbers', () => {
   const members = [aNode({ name: 'a', allocatable: worker }), aNode({ name: 'b', allocatable: worker })];
   const status = computeStatus(aPool(), { ...calm, members }, NOW);
   assert.equal(status.status, 200);
@@ -30,7 +30,7 @@ test('two nodes of the sample give its numbers', () => {
   });
 });
 
-test('pods are in the status where they are counted, and not elsewhere', () => {
+test('has a pod count only when pods are counted', () => {
   assert.equal(computeStatus(aPool(), { ...calm, podCount: 0 }, NOW).podCount, 0);
   assert.equal(
     'podCount' in computeStatus(aPool({}, { status: { status: 200, nodeCount: 1, podCount: 7 } }), calm, NOW),
@@ -56,13 +56,13 @@ for (const [name, observed, want] of cases) {
   });
 }
 
-test('ready and unschedulable members are counted', () => {
+test('counts ready and unschedulable members', () => {
   const members = [aNode({ ready: false }), aNode({ unschedulable: true }), aNode()];
   const { readyNodeCount, unschedulableNodeCount } = computeStatus(aPool(), { ...calm, members }, NOW);
   assert.deepEqual([readyNodeCount, unschedulableNodeCount], [2, 1]);
 });
 
-test('a quantity that cannot be read is left out of the sum, named, and no fault of the writes', () => {
+test('leaves an unreadable quantity out of the sum and reports it, but not as a failed write', () => {
   const members = [aNode({ allocatable: worker }), aNode({ name: 'odd', allocatable: { cpu: '1Kii', pods: '1' } })];
   const status = computeStatus(aPool(), { ...calm, members }, NOW);
   assert.deepEqual([status.status, status.allocatable?.cpu, status.allocatable?.pods], [500, '4', '111']);
@@ -72,21 +72,21 @@ test('a quantity that cannot be read is left out of the sum, named, and no fault
   assert.equal(condition('Ready')?.message, `node odd: allocatable cpu "1Kii": unable to parse quantity's suffix`);
 });
 
-test('a quantity in a message is cut', () => {
+test('cuts a quantity in a message', () => {
   const members = [aNode({ name: 'odd', allocatable: { cpu: `x${'9'.repeat(500)}` } })];
   const status = computeStatus(aPool(), { ...calm, members }, NOW);
   const message = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
   assert.match(message, /^node odd: allocatable cpu "x9{56}…": quantities must match/);
 });
 
-test('a sentence has 1 KiB at most', () => {
+test('limits a message to 1 KiB', () => {
   const status = computeStatus(aPool(), { ...calm, failures: ['x'.repeat(100_000), 'y'] }, NOW);
   const message = status.conditions?.find(({ type }) => type === 'Applied')?.message ?? '';
   assert.ok(message.length < 1100);
   assert.match(message, /x…; y$/);
 });
 
-test('a condition keeps its transition time until it turns', () => {
+test('keeps lastTransitionTime until the condition changes', () => {
   const first = computeStatus(aPool(), calm, '2026-01-01T00:00:00Z');
   const second = computeStatus(aPool({}, { status: first }), calm, NOW);
   assert.deepEqual(second, first);
@@ -95,7 +95,7 @@ test('a condition keeps its transition time until it turns', () => {
   assert.deepEqual(times, { Ready: NOW, Conflict: NOW, Applied: '2026-01-01T00:00:00Z' });
 });
 
-test('a pool of the earlier operator counts as observed only once all of it is applied', () => {
+test('sets observedGeneration of an inherited pool only once its spec is fully applied', () => {
   const inherited = aPool({}, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   assert.equal(computeStatus(inherited, { ...calm, failures: ['no'] }, NOW).observedGeneration, undefined);
   assert.equal(computeStatus(inherited, calm, NOW).observedGeneration, 1);

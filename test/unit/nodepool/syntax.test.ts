@@ -40,7 +40,7 @@ const keys: [key: string, problem: RegExp | undefined][] = [
   ['é', /letters, digits/],
 ];
 for (const [key, problem] of keys) {
-  test(`key ${JSON.stringify(key).slice(0, 40)} is ${problem ? 'refused' : 'fine'}`, () =>
+  test(`key ${JSON.stringify(key).slice(0, 40)} is ${problem ? 'refused' : 'accepted'}`, () =>
     matches(keyProblem(key), problem));
 }
 
@@ -57,11 +57,11 @@ const values: [value: string, problem: RegExp | undefined][] = [
   ['a\n', /must be empty or/],
 ];
 for (const [value, problem] of values) {
-  test(`value ${JSON.stringify(value).slice(0, 40)} is ${problem ? 'refused' : 'fine'}`, () =>
+  test(`value ${JSON.stringify(value).slice(0, 40)} is ${problem ? 'refused' : 'accepted'}`, () =>
     matches(valueProblem(value), problem));
 }
 
-test('names of handlers, pools and effects', () => {
+test('checks handlers, pool names and effects', () => {
   matches(dnsLabelProblem('runc'), undefined);
   matches(dnsLabelProblem(a63), undefined);
   matches(dnsLabelProblem(`${a63}a`), /longer than 63/);
@@ -75,7 +75,7 @@ test('names of handlers, pools and effects', () => {
   matches(effectProblem('noexecute'), /one of NoSchedule, PreferNoSchedule, NoExecute/);
 });
 
-test('labels from flags', () => {
+test('parses labels from flags', () => {
   assert.deepEqual(parseLabels(['a=b', 'example.com/c=', 'a=b']), { a: 'b', 'example.com/c': '' });
   assert.deepEqual(parseLabels([]), {});
   refuses(() => parseLabels(['gpu']), /^--label "gpu": there is no "="/, /"gpu=" sets the empty value/);
@@ -86,7 +86,7 @@ test('labels from flags', () => {
   refuses(() => parseLabels(['a-']), /there is no "="/, /^write it as key=value$/);
 });
 
-test('label edits from flags', () => {
+test('parses label edits from flags', () => {
   assert.deepEqual(parseLabelEdits(['a=b', 'c-', 'example.com/d-', 'c-']), {
     set: { a: 'b' },
     remove: ['c', 'example.com/d'],
@@ -96,7 +96,7 @@ test('label edits from flags', () => {
   refuses(() => parseLabelEdits(['-']), /the key is empty/);
 });
 
-test('taints from flags', () => {
+test('parses taints from flags', () => {
   assert.deepEqual(parseTaints(['a=b:NoSchedule', 'a:NoExecute', 'example.com/c=:PreferNoSchedule']), [
     { key: 'a', value: 'b', effect: 'NoSchedule' },
     { key: 'a', effect: 'NoExecute' },
@@ -110,12 +110,12 @@ test('taints from flags', () => {
   refuses(() => parseTaints(['a=b:NoSchedule', 'a=c:NoSchedule']), /a:NoSchedule is given twice/);
 });
 
-test('taint edits from flags', () => {
+test('parses taint edits from flags', () => {
   assert.deepEqual(parseTaintEdits(['a=b:NoSchedule', 'c:NoExecute-', 'd-']), {
     set: [{ key: 'a', value: 'b', effect: 'NoSchedule' }],
     remove: [{ key: 'c', effect: 'NoExecute' }, { key: 'd' }],
   });
-  // Setting one effect of a key while the others go is how an effect is changed.
+  // Sets one effect of a key and removes the others, which changes the effect.
   assert.deepEqual(parseTaintEdits(['a:NoExecute', 'a:NoSchedule-']).remove, [{ key: 'a', effect: 'NoSchedule' }]);
   assert.deepEqual(parseTaintEdits(['a:NoExecute', 'a-']).set, [{ key: 'a', effect: 'NoExecute' }]);
   refuses(() => parseTaintEdits(['a:NoExecute', 'a:NoExecute-']), /a:NoExecute is both set and removed/);
@@ -125,14 +125,14 @@ test('taint edits from flags', () => {
   refuses(() => parseTaintEdits(['-']), /the key is empty/);
 });
 
-test('a taint is written as it is read', () => {
+test('formats a taint as it is parsed', () => {
   for (const text of ['a=b:NoSchedule', 'a:NoExecute', 'example.com/c:PreferNoSchedule']) {
     assert.deepEqual(parseTaints([text]).map(formatTaint), [text]);
   }
   assert.equal(formatTaint({ key: 'a', value: '', effect: 'NoSchedule' }), 'a:NoSchedule');
 });
 
-test('the nearest known word is suggested, or none', () => {
+test('suggests the nearest known word, or none', () => {
   const known = ['labels', 'taints', 'handler', 'nodeSelector', 'unmanaged'];
   assert.equal(suggest('lables', known), 'labels');
   assert.equal(suggest('label', known), 'labels');

@@ -15,7 +15,7 @@ describe('tolerates', () => {
     [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }, 'a:NoExecute', false],
     [{ operator: 'Exists' }, 'a=x:NoExecute', true],
     [{ operator: 'Exists', effect: 'NoExecute' }, 'a=x:NoExecute', true],
-    // As the server has it: an empty key without Exists is refused there, and compares values here.
+    // The server refuses an empty key without Exists; here it compares values.
     [{ value: 'x' }, 'a=x:NoExecute', true],
     [{ key: 'a', operator: 'Lt', value: '10' }, 'a=9:NoExecute', true],
     [{ key: 'a', operator: 'Lt', value: '10' }, 'a=10:NoExecute', false],
@@ -61,7 +61,7 @@ describe('evictedAfter', () => {
   }
 });
 
-test('what arrives: new slots and new values of NoExecute alone', () => {
+test('arrivingNoExecute() returns new NoExecute taints and those with a new value', () => {
   const before = ['a=1:NoExecute', 'b=1:NoExecute', 'c:NoSchedule', 'gone:NoExecute'].map(taint);
   const after = ['a=1:NoExecute', 'b=2:NoExecute', 'c:NoExecute', 'd:NoSchedule'].map(taint);
   assert.deepEqual(arrivingNoExecute(before, after), ['b=2:NoExecute', 'c:NoExecute'].map(taint));

@@ -32,7 +32,7 @@ test('says what is wrong and what to do', () => {
   assert.equal(twice?.message, 'a second taint of key "a" and effect NoSchedule');
 });
 
-test('a pool with all kinds of errors names them in the order of the fields', () => {
+test('reports all errors in the order of the fields', () => {
   const errors = validatePool(
     pool('master', {
       labels: { 'kubernetes.io/os': 'linux', 'a b': 'c d' },
@@ -55,7 +55,7 @@ test('a pool with all kinds of errors names them in the order of the fields', ()
   );
 });
 
-test('the largest record a valid pool can make fits beside other annotations', () => {
+test('the largest record of a valid pool leaves room for other annotations', () => {
   const key = (index: number) => `${'p'.repeat(253)}/${String(index).padStart(63, 'k')}`;
   const slots = (count: number, suffix: string) =>
     new Map(

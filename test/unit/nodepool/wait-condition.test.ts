@@ -14,7 +14,7 @@ const pool = (status: NodePoolStatus | undefined, generation = 2): NodePool => (
 const good = { status: 200, nodeCount: 3, readyNodeCount: 2, observedGeneration: 2 };
 const { observedGeneration: _, ...unobserved } = good;
 
-describe('whether it is met', () => {
+describe('whether a condition is met', () => {
   for (const [condition, of, expected] of [
     ['status=200', pool(good), true],
     ['status=503', pool(good), false],

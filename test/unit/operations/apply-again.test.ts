@@ -1,4 +1,4 @@
-/** A pool that is done, and then gets a node from another pool of the same run. */
+/** A pool that gains a node from another pool of the same run after its reconcile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -6,10 +6,10 @@ import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { movesOf } from '../../../src/operations/apply.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-import { applied, names, statusesIn } from './apply-world.ts';
 import { member, pool, role } from './fake-server.ts';
+import { applied, names, statusesIn } from './run-apply.ts';
 
-/** c releases n1, what it displaced comes back, and by that d has the node: written by c when d has been done before. */
+/** c releases n1, whose restored label makes it join d, after d was reconciled. */
 const C = pool('c', { tier: 'c' });
 const D = aPool({ nodeSelector: { tier: 'old' }, handler: 'runc' }, { ...pool('d', {}).metadata, name: 'd' });
 const RELEASED = aNode({
@@ -18,7 +18,7 @@ const RELEASED = aNode({
   record: recordOf({ pool: 'c', labels: { tier: 'c' }, displaced: { labels: { tier: 'old' } } }),
 });
 
-/** The events of the first round fail, and its status loses its conditions; the write of n1 waits for that status. */
+/** The events of the first reconcile fail, and its status loses its conditions; the write of n1 waits for that status. */
 function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
   let created: RuntimeClass | undefined;
   const first = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Parti
   };
 }
 
-test('a pool that gets a node from another one when it is done is done again, and all of it is told', async () => {
+test('reconciles a pool again that gains a node after its turn, and reports both reconciles', async () => {
   for (const order of [
     ['c', 'd'],
     ['d', 'c'],
@@ -75,7 +75,7 @@ test('a pool that gets a node from another one when it is done is done again, an
   }
 });
 
-test('a pool that is refused the second time keeps what it did the first time, with the refusal', async () => {
+test('keeps the results of the first reconcile when the second is refused', async () => {
   const dropped = ['handler'];
   const port = (cluster: ClusterPort): Partial<ClusterPort> => {
     const all = { ...cluster, ...firstRound(cluster) };
@@ -95,7 +95,7 @@ test('a pool that is refused the second time keeps what it did the first time, w
   assert.match(d?.error?.message ?? '', /^nodepool d is left as it is: the CRD that is installed drops spec.handler/);
 });
 
-test('a pool that neither gave nor got nodes of others is done once', async () => {
+test('reconciles a pool once that neither gained nor lost nodes', async () => {
   const nodes = [{ ...member('n2', 'c', 'x'), labels: role('c') }, RELEASED];
   const other = pool('e', {});
   const { writes } = await applied([C, other], nodes, { pools: ['c', 'e'] });

@@ -1,25 +1,24 @@
-/** Which pools are reconciled, in which order, and what is told of them. */
+/** Which pools are reconciled, in which order, and with which results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
+import { movesOf } from '../../../src/operations/apply.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
-import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
-import { applied, names, statusesIn } from './apply-world.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
+import { applied, names, statusesIn } from './run-apply.ts';
 
-/** Matches what is in zone z, and gets none that an older pool matches. */
+/** Matches nodes in zone z, and loses those that an older pool matches. */
 const younger = (name: string) =>
   aPool({ nodeSelector: { zone: 'z' } }, { name, uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' });
 const inZone = () => ({ ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } });
 
-/** A move of n1 from a to b, and how it is asked for. */
+/** A move of n1 from a to b, and its intent. */
 const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
 const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
 
-test('pools of the intent come in its order; others that gained or lost nodes follow, by name', async () => {
+test('reconciles pools of the intent in order, then others that gained or lost nodes, by name', async () => {
   const pools = [pool('z', { tier: 'z' }), pool('y', { tier: 'y' }), pool('c', {}), pool('a', { tier: 'a' })];
   // n1 has left z for c, n2 has left y for a.
   const nodes = [
@@ -42,7 +41,7 @@ test('pools of the intent come in its order; others that gained or lost nodes fo
   ]);
 });
 
-test('a run that changes no node looks at no other pool', async () => {
+test('reads no other pool in a run that changes no node', async () => {
   const { own, others } = await applied(
     [pool('a', { tier: 'a' }), pool('b', {})],
     [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
@@ -51,12 +50,12 @@ test('a run that changes no node looks at no other pool', async () => {
   assert.deepEqual([names(own), names(others)], [['a'], []]);
 });
 
-test('a pool that lost a node to one of the intent is none of its business while the node stays', async () => {
+test('ignores a pool that lost a node to a pool of the intent while the node stays', async () => {
   const { others } = await applied([pool('a', { tier: 'a' }), younger('m')], [inZone()], { pools: ['a'] });
   assert.deepEqual(others, []);
 });
 
-test('a pool that matched a node only before its change, or does only after it, is told of it', async () => {
+test('updates a pool that matched a node only before its change, or only after it', async () => {
   const pools = [pool('a', { tier: 'a' }), pool('b', {}), younger('m')];
   const changed = (zone: string | null): Intent => ({
     pools: ['b'],
@@ -73,7 +72,7 @@ test('a pool that matched a node only before its change, or does only after it, 
   );
 });
 
-test('of another pool only the nodes of the intent are written', async () => {
+test('writes only the nodes of the intent for another pool', async () => {
   const drifted = { ...member('n2', 'a', 'a'), labels: role('a') };
   const { others, live } = await applied(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
@@ -89,7 +88,7 @@ test('of another pool only the nodes of the intent are written', async () => {
   ]);
 });
 
-test('a third pool that matches a moved node is told of it, though it neither had nor gets it', async () => {
+test('updates a third pool that matches a moved node but neither had nor gets it', async () => {
   const matching = aPool(
     { nodeSelector: { zone: 'z' } },
     { name: 'm', uid: 'uid-m', creationTimestamp: '2026-02-01T00:00:00Z' },
@@ -99,7 +98,7 @@ test('a third pool that matches a moved node is told of it, though it neither ha
   assert.deepEqual(names(others), ['a', 'm']);
 });
 
-test('a change that cannot be written is told to its old pool as well', async () => {
+test('reports a failed membership change to the old pool too', async () => {
   const port = () => ({ patchNode: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) });
   const pools = [pool('a', { tier: 'a' }), pool('b', {})];
   const { own, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
@@ -110,7 +109,7 @@ test('a change that cannot be written is told to its old pool as well', async ()
   assert.deepEqual(names(others), ['a']);
 });
 
-test('a node that cannot be moved is as its old pool says all the same', async () => {
+test('applies the old pool to a node that could not be moved', async () => {
   const port = ({ patchNode }: ClusterPort): Partial<ClusterPort> => ({
     patchNode: (name, patch) =>
       Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
@@ -123,14 +122,14 @@ test('a node that cannot be moved is as its old pool says all the same', async (
   assert.deepEqual(others[0]?.outcome?.warnings, []);
 });
 
-test('a pool that goes is no other pool: its own deletion does the rest', async () => {
+test('leaves a pool that is being deleted to its own deletion', async () => {
   const gone = { ...pool('a', { tier: 'a' }) };
   gone.metadata = { ...gone.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
   const { others } = await applied([gone, pool('b', { tier: 'b' })], [member('n1', 'a', 'a')], move);
   assert.deepEqual(others, []);
 });
 
-test('a deletion: the next owner of a node is reconciled after it', async () => {
+test('reconciles the next owner of a node after a deletion', async () => {
   const marked = pool('a', { tier: 'a' });
   marked.metadata = { ...marked.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
   const next = aPool(
@@ -142,7 +141,7 @@ test('a deletion: the next owner of a node is reconciled after it', async () => 
   const { own, others, writes } = await applied([marked, next], [node], intent);
   assert.deepEqual([own[0]?.outcome?.kind, names(others)], ['released', ['m']]);
   assert.deepEqual(statusesIn(writes), ['status m 200 1']);
-  // Nothing to write on the node, which matches it all the same.
+  // The node needs no write, but matches the pool.
   const bare = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
   const again = await applied(
     [
@@ -155,7 +154,7 @@ test('a deletion: the next owner of a node is reconciled after it', async () => 
   assert.deepEqual(names(again.others), ['m']);
 });
 
-test('a deleted pool that was made anew is left as it is', async () => {
+test('leaves a deleted pool alone that was created again', async () => {
   const intent: Intent = { pools: ['a'], isDeletion: true };
   const { own, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
     options: { deleted: new Map([['a', 'uid-earlier']]) },
@@ -164,7 +163,7 @@ test('a deleted pool that was made anew is left as it is', async () => {
   assert.deepEqual(writes, []);
 });
 
-test('a pool that is refused stops no other; a bug stops all', async () => {
+test('a refused pool does not stop the others; a bug stops all', async () => {
   const pools = [pool('a', { tier: 'x' }), pool('b', {})].map(each => ({
     ...each,
     metadata: { ...each.metadata, finalizers: [] },
@@ -187,7 +186,7 @@ test('a pool that is refused stops no other; a bug stops all', async () => {
   await assert.rejects(applied(pools, [], intent, failing(new TypeError('bug'))), TypeError);
 });
 
-test('pods are counted where they were read; a node without pods has none', async () => {
+test('counts pods where they were read; a node without pods has none', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a')];
   const counts = async (pods?: ReadonlyMap<string, number>) => {
     const { own } = await applied(
@@ -201,54 +200,7 @@ test('pods are counted where they were read; a node without pods has none', asyn
   assert.deepEqual([await counts(new Map([['n1', 3]])), await counts()], [3, undefined]);
 });
 
-test('NoExecute taints that were not agreed to are not set, on nodes of the intent and of others', async () => {
-  const strict = aPool({ taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
-  const nodes = [aNode({ name: 'n1', labels: role('b') })];
-  const refused = await applied([strict], nodes, { pools: ['b'] }, { options: { consent: new Set() } });
-  assert.match(
-    refused.own[0]?.outcome?.failures[0]?.message ?? '',
-    /would now get the taint d:NoExecute, which was not/,
-  );
-  const agreed = await applied(
-    [strict],
-    nodes,
-    { pools: ['b'] },
-    { options: { consent: new Set(['n1 d:NoExecute']) } },
-  );
-  assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
-});
-
-test('with --yes a NoExecute taint that is due after the plan is set as well; else it is refused', async () => {
-  const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
-  const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
-  // Somebody takes the taint off after the nodes were read.
-  const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
-    let isChanged = false;
-    return {
-      getNode: async name => {
-        const node = await getNode(name);
-        return node && { ...node, taints: [] };
-      },
-      async patchNode(...args) {
-        if (isChanged) return patchNode(...args);
-        isChanged = true;
-        return { kind: 'conflict' };
-      },
-    };
-  };
-  const run = (consent: ReadonlySet<string> | undefined) =>
-    applied([strict], [planned], { pools: ['b'] }, { port, options: { consent } });
-  const yes = await run(undefined);
-  assert.deepEqual(
-    yes.own[0]?.outcome?.moves[0]?.changes.map(({ key }) => key),
-    ['tier', 'd'],
-  );
-  const bound = await run(new Set());
-  assert.deepEqual(bound.own[0]?.outcome?.moves, []);
-  assert.match(bound.own[0]?.outcome?.failures[0]?.message ?? '', /d:NoExecute, which was not agreed to; it was not/);
-});
-
-test('progress is told, and once it is aborted nothing is written', async () => {
+test('reports progress, and writes nothing after an abort', async () => {
   const told: string[] = [];
   const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
   const nodes = [{ ...member('n1', 'a', 'a'), labels: role('a') }];
@@ -265,7 +217,7 @@ test('progress is told, and once it is aborted nothing is written', async () => 
   assert.deepEqual([own[0]?.outcome?.kind, own[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
 });
 
-test('two pools of the intent that a node moves between are both right, whichever was first', async () => {
+test('reconciles both pools of the intent that a node moves between, in either order', async () => {
   const pools = [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })];
   const nodes = [{ ...member('n1', 'b', 'b'), labels: { ...role('a'), tier: 'b' } }, member('n2', 'b', 'b')];
   for (const order of [
@@ -288,36 +240,4 @@ test('two pools of the intent that a node moves between are both right, whicheve
     );
     assert.equal(writes.filter(write => write === 'node n1').length, 1);
   }
-});
-
-const OUTCOME: PoolOutcome = {
-  pool: 'a',
-  kind: 'reconciled',
-  status: undefined,
-  lacking: [],
-  statusWritten: false,
-  moves: [],
-  runtimeClass: { kind: 'unchanged' },
-  failures: [],
-  unwritten: 0,
-  warnings: [],
-};
-
-test('of another pool it is told what is wrong with it', () => {
-  const told = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
-    notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
-  const run = 'run `kubectl nodepool reconcile a`';
-  const two = { failures: [{ message: 'first' }, { message: 'second' }] };
-  assert.deepEqual(told({}), []);
-  assert.deepEqual(told(undefined), []);
-  assert.deepEqual(told({ warnings: ['w', 'v'] }), ['a: w', 'a: v']);
-  assert.deepEqual(told({ failures: [{ message: 'first' }] }), [`a is not up to date: first; ${run}`]);
-  assert.deepEqual(told({ ...two, warnings: ['w'] }), ['a: w', `a is not up to date: first (and 1 more); ${run}`]);
-  const error = new NodepoolError('cluster', 'refused', undefined, { items: ['x'] });
-  assert.deepEqual(told(undefined, error), [`a is not up to date: refused x; ${run}`]);
-  assert.deepEqual(told(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
-});
-
-test('moves of results without an outcome are none', () => {
-  assert.deepEqual(movesOf([{ pool: 'a', outcome: undefined, error: new NodepoolError('cluster', 'no') }]), []);
 });

@@ -1,4 +1,4 @@
-/** From a plan to one that was agreed to, whatever is answered. */
+/** From a plan to a confirmed one, for every answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -11,7 +11,7 @@ const node = aNode({ name: 'a', labels: { 'node-role.kubernetes.io/worker': '' }
 const planWith = (...taints: string[]) =>
   planCluster(new ClusterState([aPool({ taints: taints.map(taint) })], [node], []), { pools: ['worker'] });
 
-/** Proposes a plan after the other, and answers an answer after the other; what was proposed last is the last plan. */
+/** Proposes the plans in order, and gives the answers in order; returns the last plan too. */
 async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
   const proposed: Proposal[] = [];
   const approved: Proposal[] = [];
@@ -29,35 +29,35 @@ async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
   return { agreed, last: proposed.at(-1) };
 }
 
-test('what needs no yes is agreed to as it is planned, and no other NoExecute taint may be set', async () => {
+test('accepts a plan that needs no confirmation, and allows no further NoExecute taint', async () => {
   const { agreed, last } = await agreeing([planWith('d=x:NoExecute', 'e:NoSchedule')], ['clear']);
   assert.equal(agreed?.proposal, last);
   assert.deepEqual(agreed?.consent, new Set(['a d=x:NoExecute']));
 });
 
-test('after a yes it is planned anew, until nothing is left to be asked: the last plan counts', async () => {
+test('plans again after a yes until nothing is left to confirm, and returns the last plan', async () => {
   const plans = [planWith('d:NoExecute'), planWith('e:NoExecute'), planWith()];
   const { agreed, last } = await agreeing(plans, ['asked', 'asked', 'clear']);
   assert.equal(agreed?.proposal, last);
   assert.deepEqual(agreed?.consent, new Set());
 });
 
-test('a no ends it, the first and after a yes', async () => {
+test('ends at a no, the first time and after a yes', async () => {
   assert.equal((await agreeing([planWith()], ['declined'])).agreed, undefined);
   assert.equal((await agreeing([planWith(), planWith()], ['asked', 'declined'])).agreed, undefined);
 });
 
-test('where nobody is to be asked, any taint may be set', async () => {
+test('allows any taint without a question', async () => {
   const { agreed, last } = await agreeing([planWith('d:NoExecute')], ['waived']);
   assert.deepEqual(agreed, { proposal: last, consent: undefined });
 });
 
-test('a plan that cannot be made binds to nothing', async () => {
+test('allows any taint when the plan cannot be made', async () => {
   const { agreed, last } = await agreeing([new NodepoolError('cluster', 'no')], ['clear']);
   assert.deepEqual(agreed, { proposal: last, consent: undefined });
 });
 
-test('what the cluster refuses stands for the plan; a bug is thrown', async () => {
+test('reports a refusal in place of the plan; throws a bug', async () => {
   const refusal = new NodepoolError('cluster', 'no');
   const rejected = (error: Error) => planOrError(() => Promise.reject(error));
   assert.equal(await planOrError(async () => NO_CHANGE), NO_CHANGE);
@@ -65,6 +65,6 @@ test('what the cluster refuses stands for the plan; a bug is thrown', async () =
   await assert.rejects(rejected(new TypeError('bug')), TypeError);
 });
 
-test('what needs no plan changes nothing', () => {
+test('changes nothing without a plan', () => {
   assert.deepEqual(NO_CHANGE, planCluster(new ClusterState([], [], []), { pools: [] }));
 });

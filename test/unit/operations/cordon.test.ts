@@ -12,8 +12,8 @@ function makeNode(name: string, more: Partial<Node> = {}): Node {
   return { name, uid: name, resourceVersion: '1', allocatable: {}, ...rest, ...more };
 }
 
-/** @param answer to the nth write of the node */
-function world(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
+/** @param answer the response to the nth write of the node */
+function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
   const writes: string[] = [];
   const deps: CordonDeps = {
     cluster: {
@@ -38,8 +38,8 @@ function world(nodes: Node[], answer: (name: string, nth: number) => NodeWrite |
 const CONFLICT: NodeWrite = { kind: 'conflict' };
 const written = (): NodeWrite => ({ kind: 'written', node: makeNode('x') });
 
-test('one guarded patch where it differs, none where it does not', async () => {
-  const { writes, cordon } = world([makeNode('a'), makeNode('b', { unschedulable: true })], written);
+test('sends one guarded patch where unschedulable differs, and none elsewhere', async () => {
+  const { writes, cordon } = fakeCluster([makeNode('a'), makeNode('b', { unschedulable: true })], written);
   assert.deepEqual(await cordon(), [
     { kind: 'changed', node: 'a' },
     { kind: 'already', node: 'b' },
@@ -50,9 +50,9 @@ test('one guarded patch where it differs, none where it does not', async () => {
   assert.deepEqual(writes, ['b {"resourceVersion":"1","unschedulable":false}']);
 });
 
-test('after a conflict the node is read anew: somebody else may have done it', async () => {
+test('reads the node again after a conflict, as someone else may have cordoned it', async () => {
   const nodes = [makeNode('a'), makeNode('b')];
-  const { writes, cordon } = world(nodes, (name, nth) => {
+  const { writes, cordon } = fakeCluster(nodes, (name, nth) => {
     if (nth > 1) return written();
     nodes[name === 'a' ? 0 : 1] = makeNode(name, { resourceVersion: '2', unschedulable: name === 'a' });
     return CONFLICT;
@@ -65,9 +65,9 @@ test('after a conflict the node is read anew: somebody else may have done it', a
   assert.equal(writes.at(-1), 'b {"resourceVersion":"2","unschedulable":true}');
 });
 
-test('another node that has the name by now is left alone', async () => {
+test('leaves a new node of the same name alone', async () => {
   const nodes = [makeNode('a')];
-  const { writes, cordon } = world(nodes, () => {
+  const { writes, cordon } = fakeCluster(nodes, () => {
     nodes[0] = makeNode('a', { uid: 'another', resourceVersion: '2' });
     return CONFLICT;
   });
@@ -75,10 +75,10 @@ test('another node that has the name by now is left alone', async () => {
   assert.equal(writes.length, 1);
 });
 
-test('what fails is told and stops nothing; a node that is gone is no failure', async () => {
+test('reports failures without stopping; a deleted node is not a failure', async () => {
   const nodes = ['a', 'b', 'c', 'd'].map(name => makeNode(name));
   const refusal = new NodepoolError('cluster', 'cannot patch nodes');
-  const { cordon } = world(nodes, name => {
+  const { cordon } = fakeCluster(nodes, name => {
     return { a: refusal, b: { kind: 'gone' } as const, c: CONFLICT }[name] ?? written();
   });
   const results = await cordon();
@@ -89,8 +89,8 @@ test('what fails is told and stops nothing; a node that is gone is no failure', 
   assert.equal(results[2]?.kind === 'failed' && results[2].error.message, 'somebody else keeps changing it');
 });
 
-test('only members, by name; a stranger is refused before anything is written', async () => {
-  const { deps } = world([makeNode('b'), makeNode('a'), makeNode('c', { labels: {} })], written);
+test('finds members by name, and refuses non-members before any write', async () => {
+  const { deps } = fakeCluster([makeNode('b'), makeNode('a'), makeNode('c', { labels: {} })], written);
   const find = async (...nodes: string[]) =>
     (await findNodes({ pools: ['p', 'p'], nodes, unschedulable: true }, deps)).map(({ name }) => name);
   assert.deepEqual(await find(), ['a', 'b']);

@@ -1,4 +1,4 @@
-/** What is created of adoptable pools when the nodes change while a person is asked. */
+/** Which adopted pools are created when nodes change during the question. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';
@@ -11,7 +11,7 @@ import { aNode } from '../nodepool/fixtures.ts';
 
 const node = (name: string, team: string, labels = {}) => aNode({ name, uid: name, labels: { team, ...labels } });
 
-/** Two pools are proposed; then the nodes are others. Gives the questions and what was created. */
+/** Proposes two pools, then changes the nodes. Returns the questions and the created pools. */
 async function adopt(nodes: Node[], later: Node[]) {
   let current = nodes;
   const [questions, created]: [string[], string[]] = [[], []];
@@ -36,7 +36,7 @@ async function adopt(nodes: Node[], later: Node[]) {
   return { questions, created };
 }
 
-test('one pool that is left of two, with another label, is asked about', async () => {
+test('asks again when one of two pools is left, with another label', async () => {
   const { questions } = await adopt(
     [node('a', 'red'), node('b', 'blue')],
     [node('a', 'red', { 'example.com/late': 'yes' })],
@@ -44,7 +44,7 @@ test('one pool that is left of two, with another label, is asked about', async (
   assert.match(questions[1] ?? '', /^Create pools red\?.*example\.com\/late/);
 });
 
-test('a pool whose last node has gone is passed over', async () => {
+test('skips a pool whose last node was deleted', async () => {
   const { created } = await adopt([node('a', 'red'), node('b', 'blue')], [node('a', 'red')]);
   assert.deepEqual(
     created.map(text => text.split(' ')[0]),

@@ -1,234 +1,193 @@
-/** The course of one node's drain. */
+/** The drain of one node. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Removal } from '../../../src/operations/drain-port.ts';
 import { flushPromises } from '../controller/fake-clock.ts';
-import { ACCEPTED, BUDGET, GONE, makePod, RULES, states, world } from './drain-world.ts';
+import { ACCEPTED, BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
-describe('one node', () => {
-  test('is cordoned, its pods are asked to go at once, and it is drained when they are gone', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }, { name: 'q' }] } });
-    const { ended } = it.begin();
+describe('draining one node', () => {
+  test('cordons the node, evicts its pods at once, and ends when they are gone', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'q' }] } });
+    const { ended } = cluster.begin();
     await flushPromises();
-    assert.deepEqual(it.log, ['patch a {"resourceVersion":"1","unschedulable":true}', 'evict p @0', 'evict q @0']);
-    it.letGo('p');
-    await it.clock.advance(1000);
-    it.letGo('q');
-    assert.deepEqual(it.told, ['node/a cordoned', 'evicting pod ns/p', 'evicting pod ns/q', 'pod ns/p evicted']);
-    await it.clock.advance(1000);
+    assert.deepEqual(cluster.log, ['patch a {"resourceVersion":"1","unschedulable":true}', 'evict p @0', 'evict q @0']);
+    cluster.removePods('p');
+    await cluster.clock.advance(1000);
+    cluster.removePods('q');
+    assert.deepEqual(cluster.reported, [
+      'node/a cordoned',
+      'evicting pod ns/p',
+      'evicting pod ns/q',
+      'pod ns/p evicted',
+    ]);
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 2/2']);
-    assert.deepEqual(it.told.slice(4), ['pod ns/q evicted', 'node/a drained']);
-    assert.equal(it.lists.length, 2, 'one list each second');
-    assert.equal(it.log.length, 3, 'nobody is asked twice');
+    assert.deepEqual(cluster.reported.slice(4), ['pod ns/q evicted', 'node/a drained']);
+    assert.equal(cluster.lists.length, 2, 'one list each second');
+    assert.equal(cluster.log.length, 3, 'nobody is asked twice');
   });
 
-  test('a pod of that name with another UID is another pod', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] } });
-    const { ended } = it.begin();
+  test('takes a pod with another UID for another pod', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
+    const { ended } = cluster.begin();
     await flushPromises();
-    it.pods.set('a', [makePod({ name: 'p', uid: 'new' })]);
-    await it.clock.advance(1000);
+    cluster.pods.set('a', [makePod({ name: 'p', uid: 'new' })]);
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
     assert.deepEqual(
-      it.log.filter(line => line.startsWith('evict')),
+      cluster.log.filter(line => line.startsWith('evict')),
       ['evict p @0'],
     );
   });
 
-  test('404 is done', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
-    assert.deepEqual(states(await it.begin().ended), ['a drained 1/1']);
-    assert.equal(it.clock.now(), 0);
+  test('takes 404 for done', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
+    assert.deepEqual(states(await cluster.begin().ended), ['a drained 1/1']);
+    assert.equal(cluster.clock.now(), 0);
   });
 
-  test('a budget is asked again every 5 s, told once for each reason, and then lets go', async () => {
+  test('retries every 5 s while a budget refuses, and reports each reason once', async () => {
     const other = { ...BUDGET, message: 'is being processed' };
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET, BUDGET, other, ACCEPTED] } });
-    const { ended } = it.begin();
-    await it.clock.advance(14_900);
-    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict p @5', 'evict p @10']);
-    assert.deepEqual(it.told.slice(1), [
+    const cluster = fakeDrainCluster({
+      pods: { a: [{ name: 'p' }] },
+      answers: { p: [BUDGET, BUDGET, other, ACCEPTED] },
+    });
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(14_900);
+    assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @5', 'evict p @10']);
+    assert.deepEqual(cluster.reported.slice(1), [
       'evicting pod ns/p',
       'pod ns/p on node a waits for PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
       'pod ns/p on node a waits for PodDisruptionBudget ns/web: is being processed',
     ]);
-    await it.clock.advance(100);
-    it.letGo('p');
-    await it.clock.advance(1000);
+    await cluster.clock.advance(100);
+    cluster.removePods('p');
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
   });
 
-  test('a held pod that goes by itself is not asked again', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET] } });
-    const { ended } = it.begin();
-    await it.clock.advance(4000);
-    it.letGo('p');
-    await it.clock.advance(1000);
+  test('does not retry a pod that ends by itself', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET] } });
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(4000);
+    cluster.removePods('p');
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
-    assert.deepEqual(it.log.slice(1), ['evict p @0']);
+    assert.deepEqual(cluster.log.slice(1), ['evict p @0']);
   });
 
-  test('a busy server says when to come again, but not sooner than 5 s', async () => {
+  test("retries after the server's delay, but not before 5 s", async () => {
     const busy = (afterMs: number | undefined): Removal => ({ kind: 'busy', afterMs, message: 'too many requests' });
-    const it = world({
+    const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }] },
       answers: { p: [busy(12_000), busy(1000), busy(undefined), GONE] },
     });
-    const { ended } = it.begin();
-    await it.clock.advance(30_000);
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(30_000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
-    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict p @12', 'evict p @17', 'evict p @22']);
+    assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @12', 'evict p @17', 'evict p @22']);
   });
 
-  test('a pod that changed is looked at and asked again', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [{ kind: 'changed' }, GONE] } });
-    const { ended } = it.begin();
-    await it.clock.advance(1000);
+  test('evicts a pod again that has changed', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [{ kind: 'changed' }, GONE] } });
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
-    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict p @1']);
+    assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @1']);
   });
 
-  test('in a namespace that ends: asked until the pod itself is being deleted, then waited for', async () => {
+  test('in a terminating namespace retries until the pod is being deleted, then waits', async () => {
     const ends: Removal = { kind: 'namespace ends', message: 'it is being terminated' };
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [ends] } });
-    const { ended } = it.begin();
-    await it.clock.advance(4000);
-    it.pods.set('a', [makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' })]);
-    await it.clock.advance(20_000);
-    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict p @5']);
-    it.letGo('p');
-    await it.clock.advance(1000);
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [ends] } });
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(4000);
+    cluster.pods.set('a', [makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' })]);
+    await cluster.clock.advance(20_000);
+    assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @5']);
+    cluster.removePods('p');
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
   });
 
-  test('the timeout names what is left and why', async () => {
-    const it = world({
+  test('names the remaining pods and the reasons at the timeout', async () => {
+    const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }, { name: 'q' }] },
       answers: { p: [BUDGET] },
       options: { timeoutMs: 7500 },
     });
-    const { ended } = it.begin();
-    await it.clock.advance(7500);
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(7500);
     assert.deepEqual(states(await ended), ['a failed 0/2 held']);
     assert.equal(
-      it.told.at(-1),
+      cluster.reported.at(-1),
       'error: unable to drain node "a": gave up after 7.5 s: waiting for PodDisruptionBudget ns/web: ' +
         'needs 2 healthy pods and has 2 currently: ns/p; still terminating: ns/q',
     );
   });
 
-  test('a pod that can never go does not stop the others, and the node is not drained', async () => {
+  test('continues with other pods when one can never be evicted, and fails the node', async () => {
     const never = new NodepoolError('cluster', 'pod ns/p has more than one PodDisruptionBudget', 'mend it');
-    const it = world({ pods: { a: [{ name: 'p' }, { name: 'q' }] }, answers: { p: [never] } });
-    const { ended } = it.begin();
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'q' }] }, answers: { p: [never] } });
+    const { ended } = cluster.begin();
     await flushPromises();
-    it.letGo('q');
-    await it.clock.advance(1000);
+    cluster.removePods('q');
+    await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a failed 1/2']);
-    assert.match(it.told.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*\(mend it\)$/);
+    assert.match(cluster.reported.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*\(mend it\)$/);
   });
 
-  test('the timeout does not hide why another pod will not go', async () => {
+  test('reports at the timeout why another pod could not be evicted', async () => {
     const never = new NodepoolError('cluster', 'never');
-    const it = world({
+    const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }, { name: 'q' }] },
       answers: { p: [never] },
       options: { timeoutMs: 9 },
     });
-    const { ended } = it.begin();
-    await it.clock.advance(9);
+    const { ended } = cluster.begin();
+    await cluster.clock.advance(9);
     assert.deepEqual(states(await ended), ['a failed 0/2']);
-    assert.match(it.told.at(-1) ?? '', /"a": never; gave up after 0\.009 s: still terminating: ns\/q$/);
+    assert.match(cluster.reported.at(-1) ?? '', /"a": never; gave up after 0\.009 s: still terminating: ns\/q$/);
   });
 
-  test('--skip-wait-for-delete-timeout: what hangs is passed over, before and while it is waited for', async () => {
+  test('--skip-wait-for-delete-timeout skips terminating pods, before and during the wait', async () => {
     const rules = { ...RULES, skipWaitForDeleteSeconds: 3 };
     const old = { name: 'old', deletionTimestamp: '2025-12-31T23:00:00Z' };
-    const it = world({ pods: { a: [old, { name: 'p' }] }, options: { rules } });
-    const { ended } = it.begin();
+    const cluster = fakeDrainCluster({ pods: { a: [old, { name: 'p' }] }, options: { rules } });
+    const { ended } = cluster.begin();
     await flushPromises();
-    it.pods.set('a', [makePod(old), makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' })]);
-    await it.clock.advance(4000);
+    cluster.pods.set('a', [makePod(old), makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' })]);
+    await cluster.clock.advance(4000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
-    assert.deepEqual(it.told.slice(2), ['pod ns/p has been terminating for too long, skipping', 'node/a drained']);
-    assert.deepEqual(it.log.slice(1), ['evict p @0']);
+    assert.deepEqual(cluster.reported.slice(2), [
+      'pod ns/p has been terminating for too long, skipping',
+      'node/a drained',
+    ]);
+    assert.deepEqual(cluster.log.slice(1), ['evict p @0']);
   });
 
-  test('what came after the plan goes, too; what may not go is touched by nobody, and the node is not drained', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] } });
-    const { ended } = it.begin(() =>
-      it.pods.set('a', [makePod({ name: 'p' }), makePod({ name: 'late' }), makePod({ name: 'q', hasEmptyDir: true })]),
-    );
-    await it.clock.advance(1000);
-    it.letGo('p', 'late');
-    await it.clock.advance(1000);
-    assert.deepEqual(states(await ended), ['a failed 2/2']);
-    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict late @1']);
-    assert.match(it.told.at(-1) ?? '', /unable to drain node "a": cannot delete pods with local storage .*: ns\/q$/);
-  });
-
-  test('a pod that took the place of a listed one before the node was closed goes, too', async () => {
-    const it = world({ pods: { a: [{ name: 'db-0' }] }, answers: { 'db-0': [{ kind: 'changed' }, GONE] } });
-    const { ended } = it.begin(() => it.pods.set('a', [makePod({ name: 'db-0', uid: 'another' })]));
-    await it.clock.advance(1000);
-    it.letGo('db-0');
-    await it.clock.advance(1000);
-    assert.deepEqual(states(await ended), ['a drained 2/2']);
-    assert.deepEqual(it.log.slice(1), ['evict db-0 @0', 'evict db-0 @1']);
-  });
-
-  test('Ctrl-C before the first look: nobody knows what came after the plan, and the node is not drained', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] }, stopAtRemoval: 1 });
-    const { ended } = it.begin();
-    await it.clock.advance(1000);
-    assert.deepEqual(states(await ended), ['a under way 1/1']);
-  });
-
-  test('what came after the plan is found also where the others are gone already', async () => {
-    const it = world({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
-    const { ended } = it.begin(() => it.pods.set('a', [makePod({ name: 'late' })]));
-    await flushPromises();
-    it.letGo('late');
-    await it.clock.advance(1000);
-    assert.deepEqual(states(await ended), ['a drained 2/2']);
-    assert.deepEqual(it.log.slice(1), ['evict p @0', 'evict late @0']);
-  });
-
-  test('what comes back although the node is closed is evicted once more at most', async () => {
-    const it = world({ pods: { a: [{ name: 'p-1' }] } });
-    const { ended } = it.begin();
-    await flushPromises();
-    for (const nth of [2, 3]) {
-      it.pods.set('a', [makePod({ name: `p-${nth}` })]);
-      await it.clock.advance(1000);
-    }
-    assert.deepEqual(states(await ended), ['a drained 2/2']);
-    assert.deepEqual(it.log.slice(1), ['evict p-1 @0', 'evict p-2 @1']);
-  });
-
-  test('a DaemonSet that could not be read is read again for the next node', async () => {
+  test('reads a DaemonSet again for the next node after a failed read', async () => {
     const agent = { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } };
-    const it = world({
+    const cluster = fakeDrainCluster({
       nodes: [{ name: 'a' }, { name: 'b' }],
       pods: { a: [{ name: 'agent-1', ...agent }], b: [{ name: 'agent-2', ...agent }] },
       hasDaemonSet: [true, new NodepoolError('cluster', 'no answer'), true],
       options: { rules: { ...RULES, ignoreDaemonSets: true } },
     });
-    assert.deepEqual(states(await it.begin().ended), ['a failed 0/0', 'b drained 0/0']);
-    assert.equal(it.told.at(-2), 'error: unable to drain node "a": no answer');
+    assert.deepEqual(states(await cluster.begin().ended), ['a failed 0/0', 'b drained 0/0']);
+    assert.equal(cluster.reported.at(-2), 'error: unable to drain node "a": no answer');
   });
 
-  test('the signal: what is not sent yet is not sent any more', async () => {
+  test('sends no further eviction after the signal', async () => {
     const pods = { a: Array.from({ length: 40 }, (_, index) => ({ name: `p${index}` })) };
-    const it = world({ pods, stopAtRemoval: 3 });
-    assert.deepEqual(states(await it.begin().ended), ['a under way 0/40']);
-    assert.equal(it.removals.length, 3);
+    const cluster = fakeDrainCluster({ pods, stopAtRemoval: 3 });
+    assert.deepEqual(states(await cluster.begin().ended), ['a under way 0/40']);
+    assert.equal(cluster.removals.length, 3);
   });
 
-  test('--dry-run=server: nothing that would wait is waited for', async () => {
+  test('--dry-run=server does not wait', async () => {
     const later = { deletionTimestamp: '2026-01-01T00:00:00Z' };
-    const it = world({
+    const cluster = fakeDrainCluster({
       dryRun: 'server',
       pods: { a: [{ name: 'held' }, { name: 'busy' }, { name: 'ends' }, { name: 'ending', ...later }] },
       answers: {
@@ -238,10 +197,10 @@ describe('one node', () => {
         ending: [{ kind: 'namespace ends', message: 'it ends' }],
       },
     });
-    assert.deepEqual(states(await it.begin().ended), ['a drained 0/4 held']);
-    assert.equal(it.clock.now(), 0);
+    assert.deepEqual(states(await cluster.begin().ended), ['a drained 0/4 held']);
+    assert.equal(cluster.clock.now(), 0);
     assert.deepEqual(
-      it.told.filter(line => line.includes('waits for')).map(line => line.replace(/.*waits for /, '')),
+      cluster.reported.filter(line => line.includes('waits for')).map(line => line.replace(/.*waits for /, '')),
       [
         'PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
         'the server: it is being moved',
@@ -251,16 +210,16 @@ describe('one node', () => {
     );
   });
 
-  test('flags go with the request; what is gone is seen without the selector, as labels may change', async () => {
+  test('sends the flags; checks for gone pods without the selector, as labels may change', async () => {
     const options = { disableEviction: true, gracePeriodSeconds: 0, podSelector: 'app=x' };
-    const it = world({ pods: { a: [{ name: 'p' }] }, options });
-    const { ended } = it.begin();
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, options });
+    const { ended } = cluster.begin();
     await flushPromises();
-    it.letGo('p');
-    await it.clock.advance(1000);
+    cluster.removePods('p');
+    await cluster.clock.advance(1000);
     await ended;
-    assert.deepEqual(it.log.slice(1), ['delete p @0']);
-    assert.deepEqual(it.removals, [{ gracePeriodSeconds: 0, dryRun: false }]);
-    assert.deepEqual(it.lists, ['a app=x', 'a']);
+    assert.deepEqual(cluster.log.slice(1), ['delete p @0']);
+    assert.deepEqual(cluster.removals, [{ gracePeriodSeconds: 0, dryRun: false }]);
+    assert.deepEqual(cluster.lists, ['a app=x', 'a']);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oldestFirst } from '../../../src/operations/event-order.ts';
 
-test('events are ordered by the instant they were seen last, however its fraction is written', () => {
+test('orders events by the time they were last seen, in any notation of fractions', () => {
   const times = [
     '',
     '2026-01-01T00:00:01Z',

@@ -21,7 +21,7 @@ function planned(name: string, before: string[], after: string[]) {
   return { node, patch: { resourceVersion: '1', taints: after.map(taint) } };
 }
 
-test('pods are read only when a taint arrives, and only of its nodes', async () => {
+test('reads pods only when a taint arrives, and only of its nodes', async () => {
   const asked: (readonly string[])[] = [];
   const access = {
     async placedOn(nodes: readonly string[]) {
@@ -41,7 +41,7 @@ test('pods are read only when a taint arrives, and only of its nodes', async () 
   assert.deepEqual(asked, [['b']]);
 });
 
-test('what goes at once and what later, and of what kind; not what goes anyway', async () => {
+test('counts pods that are evicted at once and later, by kind, without pods that end anyway', async () => {
   const waits = { tolerations: [{ operator: 'Exists', tolerationSeconds: 30 }] };
   const pods = [
     pod('b', 'n1'),
@@ -85,7 +85,7 @@ test('what goes at once and what later, and of what kind; not what goes anyway',
   });
 });
 
-test('pods may be evicted by a taint that a pool sets, strips, or had in a spec that not all nodes have left', () => {
+test('expects evictions by taints that a pool sets, strips, or had in a spec that some nodes still have', () => {
   const applied = (observedGeneration: number) =>
     ({ conditions: [{ type: 'Applied', status: 'True', observedGeneration }] }) as unknown as NodePoolStatus;
   const pool = (spec: NodePoolSpec = {}, generation = 1) => ({

@@ -1,4 +1,4 @@
-/** A server that keeps what it is sent, where a test needs its answers at a moment's choice. */
+/** A fake server that stores writes. */
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
@@ -16,7 +16,7 @@ export const member = (name: string, of: string, tier: string): Node =>
     record: recordOf({ pool: of, labels: { tier } }),
   });
 
-/** What was written is listed in order. */
+/** Lists the writes in order. */
 export function server(pools: NodePool[], nodes: Node[]) {
   const live = new Map(nodes.map(node => [node.name, node]));
   const known = new Map(pools.map(each => [each.metadata.name, each]));

@@ -15,7 +15,7 @@ import {
   refused,
 } from '../controller/fake-source.ts';
 
-/** Follows things, but not those whose name begins with "other". */
+/** Follows objects, except those whose name begins with "other". */
 function start() {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -44,23 +44,23 @@ function start() {
   return { clock, source, over, told, log, ended, nth };
 }
 
-/** With `a` and `b`, watching: that is watch 1. */
+/** Synced with `a` and `b`; its watch is watch 1. */
 async function started() {
-  const world = start();
+  const following = start();
   await flushPromises();
-  world.nth(0).send(added('a', 5), added('other', 6), added('b', 7), initialEnd(10));
+  following.nth(0).send(added('a', 5), added('other', 6), added('b', 7), initialEnd(10));
   await flushPromises();
-  return world;
+  return following;
 }
 
-describe('what is told', () => {
-  test('all at once, then each change; what the transform leaves out never', async () => {
+describe('reports', () => {
+  test('reports all objects, then each change, without those that the transform drops', async () => {
     const { told, nth } = await started();
     nth(1).send(modified('a', 11), modified('other', 12), added('c', 13), deleted('b', 14), deleted('other', 15));
     assert.deepEqual(told, ['start a@5 b@7', 'changed a@11', 'changed c@13', 'deleted b@14']);
   });
 
-  test('nothing is there: that is told too', async () => {
+  test('reports an empty list', async () => {
     const { told, nth } = start();
     await flushPromises();
     nth(0).send(initialEnd(10));
@@ -69,7 +69,7 @@ describe('what is told', () => {
     assert.deepEqual(told, ['start ', 'changed a@11']);
   });
 
-  test('a list anew tells only what is not as it was', async () => {
+  test('reports only differences after a new list', async () => {
     const { clock, told, log, nth } = await started();
     nth(1).send(errorLine(410, 'Expired'));
     await clock.advance(1_000);
@@ -79,7 +79,7 @@ describe('what is told', () => {
     assert.deepEqual(log, ['info things: resourceVersion 10 has expired: listing anew']);
   });
 
-  test('a watch that breaks is a warning, and goes on', async () => {
+  test('warns of a broken watch, and continues', async () => {
     const { clock, told, log, nth } = await started();
     nth(1).end(BROKEN);
     await clock.advance(800);
@@ -90,7 +90,7 @@ describe('what is told', () => {
 });
 
 describe('the permission to watch', () => {
-  test('missing from the beginning is an error, and nothing else is said', async () => {
+  test('missing from the beginning is an error, and nothing else is reported', async () => {
     const { ended, told, log, nth } = start();
     await flushPromises();
     nth(0).end(refused(403));
@@ -104,7 +104,7 @@ describe('the permission to watch', () => {
     assert.deepEqual([told, log], [[], []]);
   });
 
-  test('taken away later is a warning', async () => {
+  test('removed later is a warning', async () => {
     const { clock, over, ended, log, nth } = await started();
     nth(1).end(refused(403));
     await clock.advance(800);
@@ -114,7 +114,7 @@ describe('the permission to watch', () => {
     await ended;
   });
 
-  test('other refusals are tried again from the beginning on', async () => {
+  test('retries other refusals from the beginning on', async () => {
     const { clock, told, nth } = start();
     await flushPromises();
     nth(0).end(refused(500));
@@ -125,8 +125,8 @@ describe('the permission to watch', () => {
   });
 });
 
-describe('the end', () => {
-  test('ends the watch, and nothing is told any more', async () => {
+describe('the abort signal', () => {
+  test('ends the watch, and nothing is reported after it', async () => {
     const { over, ended, told, clock, nth } = await started();
     const watch = nth(1);
     over.abort();
@@ -137,7 +137,7 @@ describe('the end', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('before the first list, too: nothing is told', async () => {
+  test('reports nothing when aborted before the first list', async () => {
     const { over, ended, told, nth } = start();
     await flushPromises();
     over.abort();

@@ -4,7 +4,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { getPools } from '../../../src/operations/get.ts';
 import type { PoolsPort } from '../../../src/operations/ports.ts';
 
-/** A server that refuses every list with this. */
+/** A server that refuses every list with this error. */
 function refusing(message: string): { pools: PoolsPort } {
   const list = async () => {
     throw new NodepoolError('input', message);
@@ -14,7 +14,7 @@ function refusing(message: string): { pools: PoolsPort } {
 
 const FIELD = 'field label not supported: spec.handler';
 
-test('a refused list names the selector that is wrong', async () => {
+test('names the invalid selector of a refused list', async () => {
   const ask = (options: { selector?: string; fieldSelector?: string }, message: string) =>
     getPools(
       { names: [], selector: undefined, fieldSelector: undefined, ignoreNotFound: false, ...options },
@@ -34,7 +34,7 @@ test('a refused list names the selector that is wrong', async () => {
   await assert.rejects(ask({}, 'anything'), { message: 'anything' });
 });
 
-test('names and selectors exclude each other', async () => {
+test('refuses names together with selectors', async () => {
   const names = ['gpu'];
   await assert.rejects(
     getPools({ names, selector: 'a', fieldSelector: undefined, ignoreNotFound: false }, refusing('')),
@@ -49,7 +49,7 @@ test('names and selectors exclude each other', async () => {
   );
 });
 
-test('names that do not exist: errors, or nothing', async () => {
+test('reports names that do not exist, or ignores them', async () => {
   const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
   const deps = { pools: { get } as unknown as PoolsPort };
   const ask = (ignoreNotFound: boolean) =>

@@ -1,4 +1,4 @@
-/** What needs the server's answers at a moment's choice; the rest is tried on a real one (test/e2e/verbs-move.test.ts). */
+/** Cases that need a fake server; test/e2e/verbs-move.test.ts has the others. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ const deps = (cluster: ClusterPort) => ({
 });
 const run = { concurrency: 4, dryRun: false };
 
-test('a move writes each node once, then the status of both pools, and of no other', async () => {
+test('writes each node once, then the status of both pools and of no other', async () => {
   const { cluster, writes } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})],
     [member('n1', 'a', 'a'), member('n2', 'a', 'a')],
@@ -31,7 +31,7 @@ test('a move writes each node once, then the status of both pools, and of no oth
   assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
 });
 
-test('a node that is refused fails once, though both its pools tried it', async () => {
+test('fails a refused node once, though both its pools tried it', async () => {
   const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' })], [member('n1', 'a', 'a')]);
   cluster.patchNode = async name => {
     throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
@@ -42,7 +42,7 @@ test('a node that is refused fails once, though both its pools tried it', async 
   assert.deepEqual([moved, failures.map(failure => failure.message)], [[], [message]]);
 });
 
-test('a pool deleted meanwhile lets go of what it was given, and of all else', async () => {
+test('releases everything from a pool that was deleted in the meantime', async () => {
   const { cluster, known, live, writes } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
     [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
@@ -70,7 +70,7 @@ test('a pool deleted meanwhile lets go of what it was given, and of all else', a
   assert.ok(writes.includes('finalizers b 0'), writes.join());
 });
 
-test("a node that is gone, or became somebody else's, fails alone and is no failure of the pool", async () => {
+test('fails a node alone that was deleted or is owned by another pool, without failing the pool', async () => {
   const { cluster, live, known } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
     ['n1', 'n2', 'n3'].map(name => member(name, 'a', 'a')),
@@ -91,7 +91,7 @@ test("a node that is gone, or became somebody else's, fails alone and is no fail
   assert.equal(known.get('b')?.status?.status, 200);
 });
 
-test('a removal that another pool would undo is refused', async () => {
+test('refuses a removal that another pool would undo', async () => {
   const giver = pool('giver', { grade: 'y' });
   const taker = {
     ...pool('taker', {}),
@@ -110,7 +110,7 @@ test('a removal that another pool would undo is refused', async () => {
   });
 });
 
-test('what a selector finds: of a pool that loses nodes, only its own', async () => {
+test('selects only the nodes of a pool that loses nodes', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
   const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})], nodes);
   const planned = async (options: Partial<MoveOptions>) => {
@@ -125,7 +125,7 @@ test('what a selector finds: of a pool that loses nodes, only its own', async ()
   assert.deepEqual(await planned({ pool: 'c', from: 'c' }), [[], []]);
 });
 
-test('an empty selector, which the server takes for every node, is refused before anything is read', async () => {
+test('refuses an empty selector, which the server takes for every node, before any read', async () => {
   const never = () => assert.fail('it asked the server');
   const cluster = { listPools: never, listNodes: never, listRuntimeClasses: never } as unknown as ClusterPort;
   for (const [selector, from] of [
@@ -139,7 +139,7 @@ test('an empty selector, which the server takes for every node, is refused befor
   }
 });
 
-test('a node that has left the pool by its labels is cleaned by its removal', async () => {
+test('removes labels and taints of a node that has left the pool by its labels', async () => {
   const left = { ...member('n1', 'a', 'a'), labels: { tier: 'a' } };
   const { cluster, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
   const asked: MoveOptions = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] };

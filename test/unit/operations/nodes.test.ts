@@ -19,12 +19,12 @@ const applied = {
   record: recordOf({ pool: 'a', labels: { tier: 'a', gone: 'x' }, taints: { 'x:NoSchedule': '1' } }),
 };
 
-test('what its pool put there and is there still', async () => {
+test('lists what its pool set and is still there', async () => {
   const [found] = await list([aNode({ labels: { ...role('a'), tier: 'a', gone: 'y' }, ...applied })]);
   assert.deepEqual(found?.applied, { labels: { tier: 'a' }, taints: [taint('x=1:NoSchedule')] });
 });
 
-test('what the pool before put there is not the doing of the one that has it now', async () => {
+test('leaves out what the previous pool set', async () => {
   const [found] = await list([aNode({ labels: { ...role('b'), tier: 'a' }, ...applied })]);
   assert.deepEqual([found?.pool, found?.leaving, found?.applied], ['b', false, { labels: {}, taints: [] }]);
   assert.deepEqual(
@@ -36,7 +36,7 @@ test('what the pool before put there is not the doing of the one that has it now
   );
 });
 
-test('members and those that leave, of the pools that are named; the rest is unassigned', async () => {
+test('lists members and leaving nodes of the named pools, and other nodes as unassigned', async () => {
   const nodes = [
     aNode({ name: 'member', labels: role('a') }),
     aNode({ name: 'leaving', record: recordOf({ pool: 'a', labels: { tier: 'a' } }) }),

@@ -1,11 +1,11 @@
-/** Where a node ends that leaves a pool or comes to one, by the labels that other pools select by and set. */
+/** Which pool a moved node ends in, by the labels that other pools select by and set. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
-import { A, planned, refused, younger } from './plan-moves-world.ts';
+import { A, planned, refused, younger } from './run-plan-moves.ts';
 
-test('a removal keeps the labels by which another pool has the node', async () => {
+test('a removal keeps the labels that another pool selects the node by', async () => {
   const shared = aPool({ nodeSelector: { zone: 'z', ...role('a') } }, { name: 'both', uid: 'uid-both' });
   const node = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
   const later = { ...A, metadata: { ...A.metadata, creationTimestamp: '2026-03-01T00:00:00Z' } };
@@ -15,7 +15,7 @@ test('a removal keeps the labels by which another pool has the node', async () =
   assert.equal(plan.nodes[0]?.owner, 'a');
 });
 
-test('labels that two pools share: the owner may give the node up, the other one cannot', async () => {
+test('labels of two pools: the owner can give up the node, the other pool cannot', async () => {
   const [older, rival] = ['older', 'rival'].map(name =>
     aPool({ nodeSelector: { grp: 'x' } }, { name, uid: `uid-${name}` }),
   );
@@ -30,14 +30,14 @@ test('labels that two pools share: the owner may give the node up, the other one
   ]);
 });
 
-test('a node that left a pool by a label of the cloud is cleaned by its removal', async () => {
+test('a removal cleans a node that left the pool by a label of the cloud', async () => {
   const zone = aPool({ nodeSelector: { 'topology.kubernetes.io/zone': 'z' }, labels: { tier: 'a' } }, { name: 'a' });
   const node = aNode({ name: 'n1', labels: { tier: 'a' }, record: recordOf({ pool: 'a', labels: { tier: 'a' } }) });
   const { plan } = await planned([zone], [node], { kind: 'remove', pool: 'a', nodes: ['n1'] });
   assert.deepEqual(plan.nodes[0]?.patch?.labels, { tier: null });
 });
 
-test('a removal from a pool that lost the node to another leaves it with its owner', async () => {
+test('a removal from a pool that lost the node leaves the node with its owner', async () => {
   const rival = younger('rival', { zone: 'z' });
   const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
   const { plan } = await planned([A, rival], [node], { kind: 'remove', pool: 'rival', nodes: ['n1'] });
@@ -47,7 +47,7 @@ test('a removal from a pool that lost the node to another leaves it with its own
   );
 });
 
-test('a removal that the labels of its owner would undo is refused, and so is a move', async () => {
+test('refuses a removal, and a move, that the labels of the owner would undo', async () => {
   const giver = pool('giver', { grade: 'y' });
   const taker = younger('taker', { grade: 'y' });
   const node = aNode({
@@ -61,14 +61,14 @@ test('a removal that the labels of its owner would undo is refused, and so is a 
     'node n1 would match pool taker again at once: pool giver gives it the labels for that',
     next,
   ]);
-  // b selects by what only a gives, and takes back.
+  // b selects by a label that only a sets, and removes on release.
   const needy = aPool({ nodeSelector: { ...role('b'), tier: 'a' } }, { name: 'b', uid: 'uid-b' });
   assert.deepEqual(await refused([A, needy], [member('n1', 'a', 'a')], { nodes: ['n1'] }), [
     'input',
     'node n1 would not stay in pool b: another pool would have it',
     next,
   ]);
-  // What a displaced comes back, and another pool selects by that.
+  // The label that a displaced is restored, and another pool selects by it.
   const record = recordOf({ pool: 'a', labels: { tier: 'a' }, displaced: { labels: { tier: 'old' } } });
   const [, message] = await refused(
     [A, needy, younger('c', { tier: 'old' })],

@@ -1,4 +1,4 @@
-/** What is asked for is checked as a whole before anything is written. */
+/** A request is checked as a whole before any write. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../src/nodepool/types.ts';
@@ -6,7 +6,7 @@ import type { MoveOptions } from '../../../src/operations/plan-moves.ts';
 import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
-import { A, B, planned, refused } from './plan-moves-world.ts';
+import { A, B, planned, refused } from './run-plan-moves.ts';
 
 const marked = (of: NodePool): NodePool => ({
   ...of,
@@ -17,7 +17,7 @@ const unreadable = (of: NodePool, field: string): NodePool => ({
   unreadable: [{ field, message: 'is no map', reason: 'invalid' } as never],
 });
 
-test('a move: labels, values and record in one patch, by the reconcile of the pool that gets the node', async () => {
+test('plans a move as one patch of labels, values and record, by the pool that gets the node', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a'), member('n3', 'b', 'b')];
   const { intent, plan, names, unchanged, warnings } = await planned([A, B], nodes, {
     nodes: ['n1', 'n3', 'n1', 'n3'],
@@ -31,7 +31,7 @@ test('a move: labels, values and record in one patch, by the reconcile of the po
   assert.deepEqual(plan.nodes[0]?.patch?.labels, { 'node-role.kubernetes.io/a': null, ...role('b'), tier: 'b' });
 });
 
-test('a removal is for no pool; what it set is taken back', async () => {
+test('plans a removal for no pool, and removes what the pool set', async () => {
   const { intent, plan } = await planned([A], [member('n1', 'a', 'a')], { kind: 'remove', pool: 'a', nodes: ['n1'] });
   assert.deepEqual(
     [...intent.changes].map(([node, { pool: of, to }]) => [node, of, to]),
@@ -46,7 +46,7 @@ test('--from alone moves every node of that pool', async () => {
   assert.deepEqual([names, unchanged], [['n1', 'n3'], []]);
 });
 
-test('which nodes are meant must be said, in one way', async () => {
+test('requires exactly one way to choose nodes', async () => {
   const none = (kind: MoveOptions['kind']) => refused([A, B], [], { kind });
   assert.deepEqual(await none('move'), ['usage', 'move needs the names of nodes, or -l SELECTOR', undefined]);
   assert.deepEqual(await none('add'), ['usage', 'add needs the names of nodes, or -l SELECTOR', undefined]);
@@ -67,14 +67,14 @@ test('which nodes are meant must be said, in one way', async () => {
   ]);
 });
 
-test('pools and nodes that do not exist are named, all of them', async () => {
+test('names all pools and nodes that do not exist', async () => {
   assert.deepEqual((await refused([], [], { nodes: ['n1'], from: 'a' }))[1], 'nodepools "b", "a" not found');
   assert.deepEqual((await refused([A], [], { nodes: ['n1'], from: 'a' }))[1], 'nodepool "b" not found');
   const nodes = [member('n2', 'a', 'a')];
   assert.deepEqual((await refused([A, B], nodes, { nodes: ['n1', 'n2', 'n3'] }))[1], 'nodes "n1", "n3" not found');
 });
 
-test('a node that came after the nodes were read is left out, if a selector found it', async () => {
+test('leaves out a selected node that appeared after the nodes were read', async () => {
   const { names, unchanged } = await planned([A, B], [member('n1', 'a', 'a')], { selector: 'x' }, [
     member('n1', 'a', 'a'),
     aNode({ name: 'late' }),
@@ -82,7 +82,7 @@ test('a node that came after the nodes were read is left out, if a selector foun
   assert.deepEqual([names, unchanged], [['n1'], []]);
 });
 
-test('a pool that is being deleted gets no nodes, and lets go of its own', async () => {
+test('refuses nodes for a pool that is being deleted, and releases its own', async () => {
   const nodes = [member('n1', 'a', 'a')];
   assert.deepEqual(await refused([A, marked(B)], nodes, { nodes: ['n1'] }), [
     'input',
@@ -96,7 +96,7 @@ test('a pool that is being deleted gets no nodes, and lets go of its own', async
   ]);
 });
 
-test('of a pool whose selector cannot be read nobody knows how a node leaves it', async () => {
+test('refuses a removal from a pool with an unreadable selector', async () => {
   const nodes = [member('n1', 'a', 'a')];
   const error = [
     'input',
@@ -112,7 +112,7 @@ test('of a pool whose selector cannot be read nobody knows how a node leaves it'
   assert.deepEqual(await refused([odd, B], holding, { nodes: ['n1'] }), error);
 });
 
-test('add takes no node from another pool', async () => {
+test('`add` takes no node from another pool', async () => {
   const nodes = [member('n1', 'a', 'a'), aNode({ name: 'n2', uid: 'uid-n2' })];
   assert.deepEqual(await refused([A, B], nodes, { kind: 'add', nodes: ['n1'] }), [
     'input',
@@ -122,7 +122,7 @@ test('add takes no node from another pool', async () => {
   assert.deepEqual((await planned([A, B], nodes, { kind: 'add', nodes: ['n2'] })).names, ['n2']);
 });
 
-test('--from with names: each of them has to be in that pool, or in the new one already', async () => {
+test('--from with names requires each node in that pool, or in the new one', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3' }), member('n4', 'c', 'c')];
   const pools = [A, B, pool('c', { tier: 'c' })];
   const from = (...names: string[]) => ({ from: 'a', nodes: names });
@@ -133,7 +133,7 @@ test('--from with names: each of them has to be in that pool, or in the new one 
   assert.deepEqual([names, unchanged], [['n1'], ['n2']]);
 });
 
-test('a selector: of what it finds those are meant that --from names, and of a removal those that are not out yet', async () => {
+test('a selector with --from chooses nodes of that pool; a removal chooses nodes that are still in the pool', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
   const late = aNode({ name: 'late' });
   const { names, intent } = await planned([A, B], nodes, { selector: 'x', from: 'a' }, [...nodes, late]);
@@ -142,7 +142,7 @@ test('a selector: of what it finds those are meant that --from names, and of a r
   assert.deepEqual([removal.names, removal.unchanged], [['n1'], []]);
 });
 
-test('pools that would hand a node to each other for ever are named', async () => {
+test('names pools that would move a node back and forth', async () => {
   const gpu = pool('gpu', { accelerator: 'nvidia' });
   const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia', uid: 'u' });
   const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
@@ -154,7 +154,7 @@ test('pools that would hand a node to each other for ever are named', async () =
   ]);
 });
 
-test('what unmanaged: Remove takes off the nodes is counted and said', async () => {
+test('counts what unmanaged: Remove strips from the nodes', async () => {
   const strict = aPool({ unmanaged: 'Remove' }, { name: 'b', uid: 'uid-b' });
   const nodes = [aNode({ name: 'n1', labels: { x: '1', y: '2' } }), aNode({ name: 'n2', labels: { z: '3' } })];
   const { warnings } = await planned([strict], nodes, { kind: 'add', nodes: ['n1', 'n2'] });
@@ -163,12 +163,12 @@ test('what unmanaged: Remove takes off the nodes is counted and said', async () 
   ]);
 });
 
-test('asked again after a change by somebody else, a change looks at the node and pools as they are then', async () => {
+test('plans a change again with the current node and pools', async () => {
   const { state, intent } = await planned([A, B], [member('n1', 'a', 'a')], { nodes: ['n1'], from: 'a' });
   const change = intent.changes.get('n1') ?? assert.fail();
   state.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
   assert.throws(() => planMembershipChange(state, 'n1', change), { message: '--from a: node n1 is in no pool' });
-  // It has come to the new pool without us.
+  // It joined the new pool by another change.
   state.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
   assert.equal(planMembershipChange(state, 'n1', change)?.patch, undefined);
   state.removePool('b', 'uid-b');
@@ -178,12 +178,12 @@ test('asked again after a change by somebody else, a change looks at the node an
   });
 });
 
-test('a node that another pool took meanwhile is added to no other, and one that left is not removed', async () => {
+test('neither adds a node that another pool took, nor removes one that left', async () => {
   const adding = await planned([A, B], [aNode({ name: 'n1', uid: 'uid-n1' })], { kind: 'add', nodes: ['n1'] });
   adding.state.setNode({ ...member('n1', 'a', 'a'), resourceVersion: '9' });
   const change = adding.intent.changes.get('n1') ?? assert.fail();
   assert.throws(() => planMembershipChange(adding.state, 'n1', change), { message: 'node n1 belongs to pool a' });
-  // The very pool has it by now: nothing is left to do.
+  // The same pool owns it by now: nothing is left to do.
   adding.state.setNode({ ...member('n1', 'b', 'b'), resourceVersion: '10' });
   assert.equal(planMembershipChange(adding.state, 'n1', change)?.patch, undefined);
 

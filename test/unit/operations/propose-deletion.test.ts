@@ -1,4 +1,4 @@
-/** What is put to a person before pools are deleted. */
+/** The question before pools are deleted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -42,7 +42,7 @@ function planOf({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan {
   return plan;
 }
 
-test('the nodes are counted as they are, and the question covers each of them and the pools by their UID', async () => {
+test("counts current nodes, and asks about each node and the pools' UIDs", async () => {
   const nodes = [member('n1', 'a', 'x'), member('n2', 'a', 'x'), member('n3', 'b', 'x'), aNode({ name: 'n4' })];
   const proposal = await propose([withStatus(pool('a', { tier: 'x' }), 7), pool('b', { tier: 'x' })], nodes);
   assert.deepEqual(proposal.question, {
@@ -62,7 +62,7 @@ test('the nodes are counted as they are, and the question covers each of them an
   );
 });
 
-test('several pools, each once', async () => {
+test('accepts several pools, each once', async () => {
   const { question, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
     names: ['a', 'b', 'a'],
   });
@@ -70,7 +70,7 @@ test('several pools, each once', async () => {
   assert.equal(pools.length, 2);
 });
 
-test('a node that moves on to another pool may get its NoExecute taint: the nodes are read for that', async () => {
+test('reads nodes for NoExecute taints of next owners', async () => {
   const other = aPool({ nodeSelector: { zone: 'z' }, taints: [taint('d:NoExecute')] }, { name: 'b', uid: 'uid-b' });
   const node = { ...member('n1', 'a', 'x'), labels: { ...member('n1', 'a', 'x').labels, zone: 'z' } };
   const proposal = await propose([pool('a', { tier: 'x' }), other], [node], { countsNodes: false });
@@ -81,7 +81,7 @@ test('a node that moves on to another pool may get its NoExecute taint: the node
   );
 });
 
-test('where nothing is counted and no pod can be evicted, no node is read: the status has the numbers', async () => {
+test('reads no nodes when nothing is counted and no pod can be evicted: the status has the numbers', async () => {
   const proposal = await propose([withStatus(pool('a', {}), 7), pool('b', {})], [member('n1', 'a', 'x')], {
     names: ['a', 'b'],
     countsNodes: false,
@@ -94,14 +94,14 @@ test('where nothing is counted and no pod can be evicted, no node is read: the s
   });
 });
 
-test('nodes that cannot be read: the question has the numbers of the status, and the reason stands for the plan', async () => {
+test("asks with the status's numbers when nodes cannot be read, and reports the reason in place of the plan", async () => {
   const refusal = new NodepoolError('cluster', 'no');
   const { plan, question } = await propose([withStatus(pool('a', {}), 7)], refusal);
   assert.equal(plan, refusal);
   assert.equal(question?.text, 'Delete pool a (7 nodes)?');
 });
 
-test('a name that does not exist is an error, or passed over', async () => {
+test('reports a name that does not exist, or ignores it', async () => {
   await assert.rejects(propose([pool('a', {})], [], { names: ['x', 'a', 'y'] }), {
     kind: 'input',
     message: 'nodepools "x", "y" not found',
@@ -112,7 +112,7 @@ test('a name that does not exist is an error, or passed over', async () => {
   assert.deepEqual(none, { pools: [], plan: NO_CHANGE, read: [] });
 });
 
-test('the label of a member is detached with the release; labels of a selector are not', async () => {
+test('detaches the member label with the release, and keeps labels of a selector', async () => {
   const nodes = [member('n1', 'a', 'x')];
   const detached = await propose([pool('a', { tier: 'x' })], nodes, { detachNodes: true });
   const [plan] = planOf(detached).nodes;
@@ -129,7 +129,7 @@ test('the label of a member is detached with the release; labels of a selector a
   assert.equal((await propose([selecting], [])).question?.text, 'Delete pool a (0 nodes)?');
 });
 
-test('a node of a pool that is marked already is counted as before', async () => {
+test('counts a node of a pool that is being deleted already as before', async () => {
   const marked = {
     ...pool('a', {}),
     metadata: { ...pool('a', {}).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },

@@ -3,13 +3,12 @@ import { describe, test } from 'node:test';
 import type { Figures, Tally } from '../../../src/nodepool/capacity.ts';
 import type { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
-import { type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
-import { parseSortKey } from '../../../src/operations/top-order.ts';
+import { top } from '../../../src/operations/top.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode } from '../nodepool/fixtures.ts';
-import { demandOf, depsOf, PLAIN, topOf, topWorld } from './top-world.ts';
+import { demandOf, depsOf, PLAIN, topCluster, topOf } from './top-cluster.ts';
 
-/** `allocatable requested limits used free`, `-` for what is not known. */
+/** `allocatable requested limits used free`, `-` for unknown. */
 function said({ figures }: Tally, resource: string): string {
   const its = figures.get(resource);
   const all: (keyof Figures)[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
@@ -19,12 +18,12 @@ function said({ figures }: Tally, resource: string): string {
 const names = (rows: readonly { pool: string | undefined }[]) => rows.map(({ pool }) => pool ?? '<none>').join(' ');
 
 describe('sums', () => {
-  test('of each pool, of nodes of no pool, and of all', async () => {
-    const { pools, total, nodes } = await topOf(topWorld());
+  test('sums each pool, nodes without pool, and all', async () => {
+    const { pools, total, nodes } = await topOf(topCluster());
     assert.equal(names(pools), 'empty gpu worker <none>');
     const [empty, gpu, worker, rest] = pools.map(({ tally }) => tally);
     assert.ok(empty && gpu && worker && rest);
-    // w1 has 100m free, w2 nothing, and nobody gets anything of w3.
+    // w1 has 100m free, w2 nothing; w3 is unschedulable.
     assert.equal(said(worker, 'cpu'), '12 9900m 6 - 100m');
     assert.equal(said(worker, 'memory'), '9193560Ki 1124Mi 2Gi - 4978064Ki');
     assert.equal(said(worker, 'pods'), '330 16 - - 205');
@@ -37,16 +36,16 @@ describe('sums', () => {
     assert.deepEqual(nodes, []);
   });
 
-  test('without pods only what is allocatable is known, and pods are not asked for', async () => {
-    const deps = depsOf(topWorld());
+  test('without pods knows only allocatable, and does not read pods', async () => {
+    const deps = depsOf(topCluster());
     const never = () => Promise.reject(new Error('asked'));
     const found = await top({ ...PLAIN, pods: false }, { ...deps, pods: { demand: never }, nodeUsage: never });
     assert.equal(said(found.total, 'cpu'), '47640m - - - -');
     assert.equal(found.usage, undefined);
   });
 
-  test('each node, by pool and name; they add up to the same', async () => {
-    const { nodes, total } = await topOf(topWorld(), { nodes: true });
+  test('lists nodes by pool and name, with the same total', async () => {
+    const { nodes, total } = await topOf(topCluster(), { nodes: true });
     assert.equal(
       nodes.map(({ node, pool }) => `${pool ?? '<none>'}/${node.name}`).join(' '),
       'gpu/g1 gpu/g2 worker/w1 worker/w2 worker/w3 <none>/cp',
@@ -58,15 +57,15 @@ describe('sums', () => {
     assert.equal(said(w3, 'cpu'), '4 1 0 - 0');
     assert.equal(said(g2, 'nvidia.com/gpu'), '4 0 0 - 0');
     assert.equal(said(w1, 'nvidia.com/gpu'), '0 0 0 - 0');
-    assert.equal(said(total, 'cpu'), said((await topOf(topWorld())).total, 'cpu'));
+    assert.equal(said(total, 'cpu'), said((await topOf(topCluster())).total, 'cpu'));
   });
 
-  test('usage: of the nodes that are measured', async () => {
+  test('sums usage of measured nodes', async () => {
     const byNode = new Map([
       ['w1', { cpu: '123456789n', memory: '500Mi' }],
       ['w2', { cpu: '1' }],
     ]);
-    const { nodes, pools } = await topOf(topWorld({ usage: { kind: 'served', byNode } }), { nodes: true });
+    const { nodes, pools } = await topOf(topCluster({ usage: { kind: 'served', byNode } }), { nodes: true });
     const worker = pools.find(({ pool }) => pool === 'worker');
     assert.ok(worker);
     assert.equal(said(worker.tally, 'cpu').split(' ')[3], '1123456789n');
@@ -75,59 +74,59 @@ describe('sums', () => {
     assert.equal(nodes.map(({ tally }) => said(tally, 'cpu').split(' ')[3]).join(' '), '- - 123456789n 1 - -');
   });
 
-  test('a quantity that is none counts as nothing and is told', async () => {
-    const world = topWorld({ demand: {} });
+  test('counts an invalid quantity as nothing, and warns', async () => {
+    const cluster = topCluster({ demand: {} });
     const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi', 'not/shown': '1e99999' } });
     const nodes = [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })];
     for (const pods of [true, false]) {
-      const { total, warnings } = await topOf({ ...world, pools: [], nodes }, { pods });
+      const { total, warnings } = await topOf({ ...cluster, pools: [], nodes }, { pods });
       assert.equal(said(total, 'cpu'), pods ? '2 0 0 - 2' : '2 - - - -');
       const problem = 'quantities have at most 500 digits before the point';
       assert.deepEqual(warnings, [`node bad: allocatable cpu "1e99999": ${problem}`]);
     }
   });
 
-  test('without pods nodes added up at once are as many as one by one', async () => {
-    const [atOnce, oneByOne] = [false, true].map(nodes => topOf(topWorld(), { pods: false, nodes }));
+  test('without pods gives the same sums for pools and single nodes', async () => {
+    const [atOnce, oneByOne] = [false, true].map(nodes => topOf(topCluster(), { pods: false, nodes }));
     assert.deepEqual((await atOnce)?.total, (await oneByOne)?.total);
     assert.deepEqual((await atOnce)?.pools, (await oneByOne)?.pools);
   });
 });
 
-describe('what is chosen', () => {
-  test('pools by name: in their order, and no nodes of no pool', async () => {
-    const { pools, total } = await topOf(topWorld(), { names: ['worker', 'gpu', 'worker'] });
+describe('choosing pools and resources', () => {
+  test('pools by name, in the given order, without nodes of no pool', async () => {
+    const { pools, total } = await topOf(topCluster(), { names: ['worker', 'gpu', 'worker'] });
     assert.equal(names(pools), 'gpu worker');
     assert.equal(total.nodes, 5);
   });
 
   test('pools by label', async () => {
-    assert.equal(names((await topOf(topWorld(), { selector: 'team in (worker, empty)' })).pools), 'empty worker');
-    await assert.rejects(topOf(topWorld(), { selector: 'a b' }), { kind: 'usage', message: /^-l "a b": / });
-    await assert.rejects(topOf(topWorld(), { selector: 'a=b', names: ['gpu'] }), /names and -l exclude each other/);
+    assert.equal(names((await topOf(topCluster(), { selector: 'team in (worker, empty)' })).pools), 'empty worker');
+    await assert.rejects(topOf(topCluster(), { selector: 'a b' }), { kind: 'usage', message: /^-l "a b": / });
+    await assert.rejects(topOf(topCluster(), { selector: 'a=b', names: ['gpu'] }), /names and -l exclude each other/);
   });
 
-  test('a pool that is not there', async () => {
-    const problem = topOf(topWorld(), { names: ['gpu', 'gqu'] });
+  test('reports a pool that does not exist', async () => {
+    const problem = topOf(topCluster(), { names: ['gpu', 'gqu'] });
     await assert.rejects(problem, (error: NodepoolError) => error.message === 'nodepool "gqu" not found');
   });
 
-  test('resources: the usual, all there are any of, or those that are named', async () => {
-    const world = topWorld();
+  test('resources: default, all that exist, or named', async () => {
+    const cluster = topCluster();
     const resources = async (choice: readonly string[] | 'all' | 'usual') =>
-      (await topOf(world, { resources: choice })).resources.join(' ');
+      (await topOf(cluster, { resources: choice })).resources.join(' ');
     assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
-    world.nodes.push(aNode({ name: 'x', allocatable: { 'example.com/fuse': '9', 'ephemeral-storage': '1Gi' } }));
+    cluster.nodes.push(aNode({ name: 'x', allocatable: { 'example.com/fuse': '9', 'ephemeral-storage': '1Gi' } }));
     assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
     assert.equal(await resources('all'), 'cpu memory pods ephemeral-storage example.com/fuse nvidia.com/gpu');
-    world.nodes.push(aNode({ name: 'y', allocatable: { 'amd.com/gpu': '0', 'example.com/none': '0' } }));
+    cluster.nodes.push(aNode({ name: 'y', allocatable: { 'amd.com/gpu': '0', 'example.com/none': '0' } }));
     assert.equal(await resources('usual'), 'cpu memory pods nvidia.com/gpu');
-    // The device plugin died, and a pod holds devices still.
-    world.demand.y = demandOf(1, { 'amd.com/gpu': '1', 'example.com/none': '1' });
+    // The device plugin is gone, and a pod still holds devices.
+    cluster.demand.y = demandOf(1, { 'amd.com/gpu': '1', 'example.com/none': '1' });
     assert.equal(await resources('usual'), 'cpu memory pods amd.com/gpu nvidia.com/gpu');
     const all = 'cpu memory pods amd.com/gpu ephemeral-storage example.com/fuse example.com/none nvidia.com/gpu';
     assert.equal(await resources('all'), all);
-    assert.deepEqual((await topOf(world, { sortBy: 'amd.com/gpu' })).resources, [
+    assert.deepEqual((await topOf(cluster, { sortBy: 'amd.com/gpu' })).resources, [
       'cpu',
       'memory',
       'pods',
@@ -137,17 +136,17 @@ describe('what is chosen', () => {
     assert.equal(await resources(['hugepages-1Gi', 'cpu', 'cpu']), 'hugepages-1Gi cpu');
   });
 
-  test('all: 128 at most, those that most nodes have; the others are counted, and shown by name', async () => {
-    const world = topWorld();
+  test('`all` is at most 128, those that most nodes have; others are counted, and shown when named', async () => {
+    const cluster = topCluster();
     const invented = (of: string, many: number) =>
       Object.fromEntries(Array.from({ length: many }, (_, at) => [`a.example.com/gpu-${of}-${at}`, '1']));
     const shared = { 'z.example.com/fuse': '1', 'ephemeral-storage': '1Gi', pods: '1' };
     for (const name of ['x', 'y', 'z']) {
-      world.nodes.push(aNode({ name, allocatable: { ...shared, ...invented(name, 100) } }));
+      cluster.nodes.push(aNode({ name, allocatable: { ...shared, ...invented(name, 100) } }));
     }
-    world.demand.x = demandOf(1, invented('asked', 100));
+    cluster.demand.x = demandOf(1, invented('asked', 100));
     for (const choice of ['all', 'usual'] as const) {
-      const { resources, warnings, total } = await topOf(world, { resources: choice });
+      const { resources, warnings, total } = await topOf(cluster, { resources: choice });
       assert.equal(resources.length, 128);
       assert.equal(total.figures.size, 128);
       assert.deepEqual(resources.slice(0, 3), ['cpu', 'memory', 'pods']);
@@ -158,14 +157,14 @@ describe('what is chosen', () => {
       );
     }
     const named = ['a.example.com/gpu-z-99', ...Object.keys(invented('x', 100)), ...Object.keys(invented('y', 100))];
-    const { resources, warnings } = await topOf(world, { resources: named });
+    const { resources, warnings } = await topOf(cluster, { resources: named });
     assert.deepEqual([resources.length, warnings], [201, []]);
   });
 
-  test('a resource that nobody knows is nothing, with a word about it', async () => {
+  test('shows an unknown resource as 0, with a warning', async () => {
     for (const pods of [true, false]) {
       const resources = ['nvidia.com/gpus', 'constructor', 'nvidia.com/gpu'];
-      const { total, warnings } = await topOf(topWorld(), { resources, pods });
+      const { total, warnings } = await topOf(topCluster(), { resources, pods });
       const none = pods ? '0 0 0 - 0' : '0 - - - -';
       assert.deepEqual([said(total, 'nvidia.com/gpus'), said(total, 'constructor')], [none, none]);
       assert.deepEqual(warnings, [
@@ -176,70 +175,24 @@ describe('what is chosen', () => {
   });
 });
 
-describe('order', () => {
-  async function sorted(key: string, options: { nodes?: boolean; pods?: boolean } = {}): Promise<string> {
-    const { pools, nodes } = await topOf(topWorld(), { ...options, sortBy: key });
-    return options.nodes ? nodes.map(({ node }) => node.name).join(' ') : names(pools);
-  }
-
-  test('by name, by nodes, by figures: the most first, the unknown last', async () => {
-    assert.equal(await sorted('name'), 'empty gpu worker <none>');
-    assert.equal(await sorted('nodes'), 'worker gpu <none> empty');
-    assert.equal(await sorted('cpu'), 'worker gpu <none> empty');
-    assert.equal(await sorted('cpu.percent'), 'worker gpu <none> empty');
-    assert.equal(await sorted('cpu.free'), 'gpu <none> worker empty');
-    assert.equal(await sorted('memory.requested'), 'gpu worker empty <none>');
-    assert.equal(await sorted('nvidia.com/gpu.free'), 'gpu empty worker <none>');
-    assert.equal(await sorted('cpu', { nodes: true }), 'w2 w1 g1 w3 g2 cp');
-    assert.equal(await sorted('pods.limits', { nodes: true }), 'g1 g2 w1 w2 w3 cp');
-    assert.equal(await sorted('memory', { pods: false }), 'gpu worker <none> empty');
-  });
-
-  test('what is no key', async () => {
-    const refused = (key: string, message: RegExp, pods = true) =>
-      assert.throws(
-        () => parseSortKey(key, ['cpu', 'nvidia.com/gpu'], pods),
-        (error: NodepoolError) => error.kind === 'usage' && message.test(error.message),
-      );
-    refused('cpuu', /"cpuu" is not shown; did you mean "cpu"\?/);
-    refused('memory', /"memory" is not shown$/);
-    refused('cpu.most', /"most" is no measure/);
-    refused('nvidia.com/gpu.', /"" is no measure/);
-    refused('cpu.free', /--no-pods leaves free unknown/, false);
-    refused('', /"" is not shown/);
-  });
-});
-
-test('a pool that is not there is told before all pods are read', { timeout: 10_000 }, async () => {
-  const deps = depsOf(topWorld());
+test('reports a missing pool before it has read all pods', { timeout: 10_000 }, async () => {
+  const deps = depsOf(topCluster());
   const endless = { demand: () => new Promise<never>(() => {}) };
   const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, pods: endless });
   await assert.rejects(found, { message: 'nodepool "gqu" not found' });
 });
 
-test('a key that is none anywhere is told before anything is read', async () => {
-  const refused = (options: Partial<TopOptions>, message: RegExp) =>
-    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), { message });
-  await refused({ sortBy: 'cpuu' }, /^--sort-by: "cpuu" is not shown; did you mean "cpu"\?$/);
-  await refused({ sortBy: 'cpu.fre' }, /^--sort-by: "fre" is no measure$/);
-  await refused({ sortBy: 'cpu', resources: ['memory'] }, /^--sort-by: "cpu" is not shown/);
-  const read = (options: Partial<TopOptions>) =>
-    assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), TypeError);
-  await read({ sortBy: 'nvidia.com/gpu.free' });
-  await read({ sortBy: 'example.com/fuse', resources: 'all' });
-});
-
-test('a hundred thousand pods that cannot be read', async () => {
-  const { pods, ...deps } = depsOf(topWorld());
+test('warns of each of 200,000 unreadable pods', async () => {
+  const { pods, ...deps } = depsOf(topCluster());
   const problems = Array.from({ length: 200_000 }, (_, index) => `pod ${index}`);
   const demand = async () => ({ ...(await pods.demand()), problems });
   const { warnings } = await top(PLAIN, { ...deps, pods: { demand } });
   assert.equal(warnings.length, problems.length);
 });
 
-test('usage is waited for 5 s longer than for the rest, and no more', async () => {
+test('waits for usage 5 s longer than for the rest', async () => {
   const clock = new FakeClock();
-  const deps = depsOf(topWorld());
+  const deps = depsOf(topCluster());
   let asked: AbortSignal | undefined;
   const nodeUsage = (signal: AbortSignal) => {
     asked = signal;

@@ -18,7 +18,7 @@ import {
 } from '../controller/fake-source.ts';
 import { node, pool } from '../view/fixture.ts';
 
-/** The objects of the sources have a name and no more; what the dashboard gets of them is made here. */
+/** Events carry only names; the transforms here build the objects for the dashboard. */
 function start() {
   const clock = new FakeClock();
   const sources = { pools: new FakeSource(), nodes: new FakeSource(), events: new FakeSource() };
@@ -58,16 +58,16 @@ function start() {
 }
 
 async function started() {
-  const world = start();
+  const fixture = start();
   await flushPromises();
-  world.pools.watches[0]?.send(added('p', 1), initialEnd(2));
-  world.nodes.watches[0]?.send(added('a', 3), initialEnd(4));
-  await world.ready;
+  fixture.pools.watches[0]?.send(added('p', 1), initialEnd(2));
+  fixture.nodes.watches[0]?.send(added('a', 3), initialEnd(4));
+  await fixture.ready;
   await flushPromises();
-  return world;
+  return fixture;
 }
 
-test('it starts when pools and nodes are there; events may come later, and those of others never', async () => {
+test('starts when pools and nodes are listed; events may come later, without those of other objects', async () => {
   const { live, events, news } = await started();
   assert.deepEqual(
     live.clusterState.members('p').map(({ name }) => name),
@@ -84,7 +84,7 @@ test('it starts when pools and nodes are there; events may come later, and those
   assert.ok(news() > (before[0] ?? 0) && live.version() > (before[1] ?? 0));
 });
 
-test('what changes is in the clusterState, and is news; a heartbeat is none', async () => {
+test('applies changes to the cluster state and reports them, but no heartbeats', async () => {
   const { live, nodes, news } = await started();
   const before = news();
   nodes.watches[1]?.send(modified('a', 5));
@@ -101,7 +101,7 @@ test('what changes is in the clusterState, and is news; a heartbeat is none', as
   assert.equal(news() - before, 2);
 });
 
-test('a broken watch is an outage, with the time of the last sign of life, until the server agrees to the next', async () => {
+test('shows a broken watch as an outage since the last data, until the next watch is accepted', async () => {
   const { live, nodes, clock, news } = await started();
   await clock.advance(5_000);
   nodes.watches[1]?.send(modified('a', 5));
@@ -118,7 +118,7 @@ test('a broken watch is an outage, with the time of the last sign of life, until
   assert.deepEqual(live.outages(), []);
 });
 
-test('etcd restored from a backup: what it shows goes back, and is followed from there', async () => {
+test('goes back to the restored state of etcd, and follows it', async () => {
   const { live, nodes, clock } = await started();
   const versions = () =>
     [...live.clusterState.nodes()].map(({ name, resourceVersion }) => `${name}@${resourceVersion}`).sort();
@@ -134,7 +134,7 @@ test('etcd restored from a backup: what it shows goes back, and is followed from
   assert.equal(live.clusterState.members('p').length, 2);
 });
 
-test('a watch that ends as it should, and an expired version, are no outages', async () => {
+test('takes neither a regular end nor an expired resourceVersion for an outage', async () => {
   const { live, nodes, pools } = await started();
   nodes.watches[1]?.send(modified('a', 5));
   nodes.watches[1]?.end(ENDED);
@@ -143,7 +143,7 @@ test('a watch that ends as it should, and an expired version, are no outages', a
   assert.deepEqual(live.outages(), []);
 });
 
-test('without permission for nodes it does not start; without permission for events it does, and says so', async () => {
+test('fails without permission for nodes; starts without permission for events, and says so', async () => {
   const refusing = start();
   await flushPromises();
   refusing.nodes.watches[0]?.end(refused(403));

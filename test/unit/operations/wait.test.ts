@@ -18,7 +18,7 @@ function makePool(name: string, status: number, uid = `uid-${name}`): RawPool {
   };
 }
 
-/** Waits for pools a and b, of which these exist; the watch is the test's to feed. */
+/** Waits for pools a and b, of which these exist; the test sends the watch events. */
 function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = ['a', 'b']) {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -43,7 +43,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     for (const object of objects) source.watches.at(-1)?.send({ type, object });
     await flushPromises();
   };
-  /** What the watch begins with. */
+  /** The initial events of the watch. */
   const begin = async (...objects: RawPool[]) => {
     await flushPromises();
     await send('ADDED', ...objects);
@@ -54,14 +54,14 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   return { clock, source, met, asked, begin, send, errors };
 }
 
-test('what is met already is told without a watch', async () => {
+test('reports what is met already without a watch', async () => {
   const { source, met, errors } = start('status=200', [makePool('a', 200), makePool('b', 200)]);
   assert.deepEqual(await errors(), []);
   assert.deepEqual(met, ['a', 'b']);
   assert.equal(source.watches.length, 0);
 });
 
-test('each pool once, when its turn comes; only those are watched that are waited for', async () => {
+test('reports each pool once, in order, and watches only pools it waits for', async () => {
   const pools = [makePool('a', 503), makePool('b', 200), makePool('c', 422)];
   const { met, asked, begin, send, errors, clock } = start('status=200', pools, 30_000, ['a', 'b', 'c', 'a']);
   await begin(makePool('a', 503), makePool('c', 422));
@@ -73,13 +73,13 @@ test('each pool once, when its turn comes; only those are watched that are waite
   assert.equal(clock.pending, 0);
 });
 
-test('what came true before the watch began', async () => {
+test('reports what came true before the watch began', async () => {
   const { met, begin, errors } = start('status=200', [makePool('a', 503)], 30_000, ['a']);
   await begin(makePool('a', 200));
   assert.deepEqual([await errors(), met], [[], ['a']]);
 });
 
-test('the time is up', async () => {
+test('ends at the timeout', async () => {
   const { met, clock, begin, errors } = start('status=200', [makePool('a', 503), makePool('b', 503)], 5_000);
   await begin(makePool('a', 200), makePool('b', 503));
   await clock.advance(5_000);
@@ -87,13 +87,13 @@ test('the time is up', async () => {
   assert.deepEqual(met, ['a']);
 });
 
-test('without time it looks once', async () => {
+test('checks once with a timeout of zero', async () => {
   const { source, met, errors } = start('status=200', [makePool('a', 503), makePool('b', 200)], 0);
   assert.deepEqual(await errors(), ['condition not met for nodepools/a']);
   assert.deepEqual([met, source.watches.length], [['b'], 0]);
 });
 
-test('a pool that does not exist, and one that goes', async () => {
+test('reports a pool that does not exist, and one that is deleted', async () => {
   const { met, begin, send, errors } = start('status=200', [makePool('b', 503)]);
   await begin(makePool('b', 503));
   await send('DELETED', makePool('b', 503));
@@ -101,13 +101,13 @@ test('a pool that does not exist, and one that goes', async () => {
   assert.deepEqual(met, []);
 });
 
-describe('the end of a pool', () => {
-  test('one that does not exist is not waited for, nor told', async () => {
+describe('waiting for deletion', () => {
+  test('neither waits for a missing pool nor reports it', async () => {
     const { met, errors } = start('delete', []);
     assert.deepEqual([await errors(), met], [[], []]);
   });
 
-  test('its deletion, and not its mark', async () => {
+  test('reports the deletion, not the deletionTimestamp', async () => {
     const { met, begin, send, errors } = start('delete', [makePool('a', 200)]);
     await begin(makePool('a', 200));
     await send('MODIFIED', makePool('a', 200));
@@ -116,13 +116,13 @@ describe('the end of a pool', () => {
     assert.deepEqual([await errors(), met], [[], ['a']]);
   });
 
-  test('it went before the watch began', async () => {
+  test('reports a deletion before the watch began', async () => {
     const { met, begin, errors } = start('delete', [makePool('a', 200), makePool('b', 200)]);
     await begin(makePool('b', 200, 'made anew'));
     assert.deepEqual([await errors(), met], [[], ['a', 'b']]);
   });
 
-  test('it stays', async () => {
+  test('times out while the pool stays', async () => {
     const { clock, begin, errors } = start('delete', [makePool('a', 200)], 1_000);
     await begin(makePool('a', 200));
     await clock.advance(1_000);

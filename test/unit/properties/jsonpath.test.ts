@@ -1,4 +1,4 @@
-/** Templates of any text on any data. */
+/** Any template on any data. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseColumns, parseColumnsFile } from '../../../src/render/jsonpath/columns.ts';
@@ -54,7 +54,7 @@ const data = fc.object({
 });
 
 property(
-  'any template is read or a JsonPathError, and so is what it gives',
+  'parses and runs any template, or throws a JsonPathError',
   fc.property(template, data, (text, object) => {
     throwsOnly([JsonPathError], () => evaluate(parseTemplate(text), object).flat().map(goText));
   }),
@@ -62,7 +62,7 @@ property(
 );
 
 property(
-  'any columns are read or a JsonPathError',
+  'parses any columns, or throws a JsonPathError',
   fc.property(template, data, (text, object) => {
     for (const read of [parseColumns, parseColumnsFile]) {
       throwsOnly([JsonPathError], () => read(text).map(({ template: path }) => evaluate(path, object)));
@@ -74,7 +74,7 @@ property(
 const key = fc.string({ unit: fc.constantFrom(...'abZ09_-/.ä'), minLength: 1, maxLength: 20 });
 
 property(
-  'a path with its dots escaped leads to the member of that name',
+  'a path with escaped dots finds the member of that name',
   fc.property(key, fc.jsonValue(), (name, value) => {
     const path = `{.${name.replaceAll('.', '\\.')}}`;
     assert.deepEqual(evaluate(parseTemplate(path), { [name]: value, other: 1 }), [[value]]);
@@ -82,7 +82,7 @@ property(
 );
 
 property(
-  'an index gives the item, from the front and from the back',
+  'an index finds the item from the front and from the back',
   fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), fc.nat(), (items, nat) => {
     const at = nat % items.length;
     assert.deepEqual(evaluate(parseTemplate(`{[${at}]}{[${at - items.length}]}{[*]}`), items), [

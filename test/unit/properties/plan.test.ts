@@ -1,4 +1,4 @@
-/** Plans of a node that pools take, change and release, while others write to it. */
+/** Plans for a node that pools own, change and release, while others write to it. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { planNode } from '../../../src/nodepool/plan.ts';
@@ -33,7 +33,7 @@ const node = fc
   .record({ labels: labelsOf([...OWN, ...FOREIGN]), taints: taintsOf([...OWN, ...FOREIGN]) })
   .map(one => aNode(one));
 
-/** Plans, and gives the node as the server has it once the patch is applied. */
+/** Plans, and returns the node with the patch applied. */
 function applied(before: Node, owner: NodePool | undefined): Node {
   const { patch } = planNode(before, parseRecord(before.record), owner);
   const labels = Object.entries({ ...before.labels, ...patch?.labels }).filter(
@@ -56,7 +56,7 @@ const slotsOf = ({ labels, taints }: Node) => ({
   taints: taints.map(({ value: text = '', ...rest }) => `${taintId(rest)}=${text}`).toSorted(),
 });
 
-/** A pool takes the node or changes, the node is released, or somebody else writes to it. */
+/** A pool gets the node or changes, the node is released, or someone else writes to it. */
 type Step = { owner: NodePool | undefined } | { labels: Record<string, string>; taints: Taint[] };
 const steps = (unmanaged?: fc.Arbitrary<'Ignore' | 'Remove'>): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -74,7 +74,7 @@ function after(step: Step, before: Node): Node {
 }
 
 property(
-  'once a plan is applied there is nothing more to plan, and the node has what the pool wants',
+  'an applied plan leaves nothing to plan, and the node has what the pool wants',
   fc.property(node, steps(), pool(), (fresh, before, owner) => {
     const last = applied(
       before.reduce<Node>((one, step) => after(step, one), fresh),
@@ -90,11 +90,11 @@ property(
 );
 
 property(
-  'what no pool sets is never touched',
+  'a plan keeps what no pool sets',
   fc.property(node, steps(fc.constant('Ignore')), (fresh, all) => {
     const untouched = foreignOf(fresh);
     all.reduce<Node>((one, step) => {
-      // Who writes taints writes the whole list.
+      // A write of taints replaces the whole list.
       const next = after('owner' in step ? step : { ...step, taints: [...foreignOf(one).taints, ...step.taints] }, one);
       assert.deepEqual(foreignOf(next), untouched);
       return next;
@@ -104,7 +104,7 @@ property(
 );
 
 property(
-  'a node that is released has what it had before, through however many pools',
+  'a released node has what it had before, after any number of pools',
   fc.property(node, fc.array(pool(), { minLength: 1, maxLength: 4 }), (fresh, owners) => {
     const last = owners.reduce<Node>((one, owner) => applied(one, owner), fresh);
     const released = applied(last, undefined);
@@ -115,7 +115,7 @@ property(
 );
 
 property(
-  'of what others write to a member nothing is lost but what the pool wants there',
+  'a plan keeps what others write to a member, except what the pool sets',
   fc.property(node, pool(fc.constant('Ignore')), labelsOf(OWN), (fresh, owner, theirs) => {
     const member = applied(fresh, owner);
     const changed = { ...member, labels: { ...member.labels, ...theirs } };

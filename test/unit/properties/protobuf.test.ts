@@ -1,4 +1,4 @@
-/** Protobuf as an API server writes it, as JSON has it, cut anywhere, and any bytes at all. */
+/** Protobuf of an API server compared with JSON, in any chunks, and any bytes. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -23,9 +23,9 @@ import { UnreadableError, unreadable } from '../../../src/kube/resources/page.ts
 import { readLines } from '../../../src/kube/transport/stream.ts';
 import { RECORD_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { encode, envelope, frame, nodeList } from '../kube/protobuf/encode.ts';
-import { cutAt, places, property } from './property.ts';
+import { cutAt, places, property, unit } from './property.ts';
 
-const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 80 });
+const text = fc.string({ unit, minLength: 1, maxLength: 80 });
 const map = fc.dictionary(
   text.filter(key => key !== '__proto__'),
   text,
@@ -33,7 +33,7 @@ const map = fc.dictionary(
 );
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-/** What is read of a node. */
+/** The fields of a node that are read. */
 const node = fc.record({
   metadata: fc.record({ name: text, uid: maybe(text), labels: maybe(map), record: maybe(text) }),
   unschedulable: fc.boolean(),
@@ -82,7 +82,7 @@ function jsonOf({ metadata: { name, uid, labels, record }, unschedulable, taints
 const json = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
 
 property(
-  'a node is what JSON has of it',
+  'reads a node in protobuf as in JSON',
   fc.property(node, model => {
     assert.deepEqual(json(decodeNode(bytesOf(model))), jsonOf(model));
   }),
@@ -91,7 +91,7 @@ property(
 const chunked = (bytes: Buffer, cuts: readonly number[]) => Readable.from(cutAt(bytes, cuts)) as IncomingMessage;
 
 property(
-  'a list is the same wherever it is cut',
+  'reads a list for any chunk boundaries',
   fc.property(fc.array(node, { maxLength: 4 }), places, (models, cuts) => {
     const items: unknown[] = [];
     const reader = new ListReader({ onItem: raw => items.push(json(decodeNode(raw))) });
@@ -102,7 +102,7 @@ property(
 );
 
 property(
-  'a watch is the same wherever it is cut, in protobuf and in JSON',
+  'reads a watch for any chunk boundaries, in protobuf and JSON',
   fc.asyncProperty(fc.array(node, { maxLength: 4 }), places, async (models, cuts) => {
     const events: unknown[] = [];
     const frames = models.map(model => frame('ADDED', envelope('Node', bytesOf(model))));
@@ -131,7 +131,7 @@ const DECODERS = [
   (raw: Uint8Array) => decodeWatchEvent(raw, decodeNode),
 ];
 
-/** Any bytes, and messages of which some bytes were changed. */
+/** Any bytes, and messages with some changed bytes. */
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
   fc
@@ -143,7 +143,7 @@ const bytes = fc.oneof(
     }),
 );
 
-/** As whoever asked for it gets it. */
+/** As a caller gets it. */
 function isTold(error: unknown): void {
   const told = unreadable(error);
   assert.ok(told instanceof UnreadableError || told instanceof UnknownFieldError, String(error));
@@ -151,7 +151,7 @@ function isTold(error: unknown): void {
 }
 
 property(
-  'any bytes are an object, or an error that is told',
+  'reads any bytes as an object, or throws an Error',
   fc.property(bytes, places, (raw, cuts) => {
     for (const decode of DECODERS) {
       try {
@@ -174,7 +174,7 @@ property(
 );
 
 property(
-  'any bytes are a watch, or an error that is told',
+  'reads any bytes as a watch, or throws an Error',
   fc.asyncProperty(bytes, places, async (raw, cuts) => {
     for (const body of [
       Buffer.from(raw),

@@ -1,4 +1,4 @@
-/** Quantities against arithmetic with whole numbers of nanos, and any text at all. */
+/** Quantities compared with integer arithmetic in nanos, and any text. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { MEASURES, Tally } from '../../../src/nodepool/capacity.ts';
@@ -13,7 +13,7 @@ import {
 } from '../../../src/nodepool/quantity.ts';
 import { computeStatus } from '../../../src/nodepool/status.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
-import { property, throwsOnly, wordsOf } from './property.ts';
+import { property, throwsOnly, unit, wordsOf } from './property.ts';
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
@@ -40,7 +40,7 @@ const written: fc.Arbitrary<Written> = fc.record({
 const textOf = ({ sign, integer, fraction, suffix }: Written) =>
   `${sign}${integer}${fraction === '' ? '' : `.${fraction}`}${suffix}`;
 
-/** By the rules of Go: away from zero to whole nanos, and binary ones at most what an int64 holds. */
+/** As in Go: rounds away from zero to whole nanos, and caps binary ones at int64. */
 function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
   const isBinary = BINARY.includes(suffix);
   const power = suffix.startsWith('e') ? Number(suffix.slice(1)) : (DECIMAL.indexOf(suffix) - 3) * 3;
@@ -55,14 +55,14 @@ function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
 const worthOf = ({ unscaled, exponent }: Quantity) => unscaled * 10n ** BigInt(exponent + 9);
 
 property(
-  'a quantity is worth what its text says',
+  'parses a quantity to the value of its text',
   fc.property(written, one => {
     assert.equal(worthOf(parseQuantity(textOf(one))), nanosOf(one));
   }),
 );
 
 property(
-  'what is written is read as the same, and written as before',
+  'reads a formatted quantity as the same value, and formats it the same',
   fc.property(written, one => {
     const text = formatQuantity(parseQuantity(textOf(one)));
     assert.equal(worthOf(parseQuantity(text)), nanosOf(one));
@@ -71,11 +71,11 @@ property(
 );
 
 property(
-  'sums and comparisons are exact',
+  'sums and compares exactly',
   fc.property(fc.array(written, { minLength: 1, maxLength: 8 }), terms => {
     const expected = terms.map(nanosOf).reduce((a, b) => a + b);
     assert.equal(worthOf(terms.map(textOf).map(parseQuantity).reduce(addQuantities)), expected);
-    // Go writes a larger sum in Ki and the like, and reads that as the largest int64.
+    // Go formats a larger sum with a binary suffix, and parses that as the largest int64.
     if (expected <= LARGEST && expected >= -LARGEST) {
       assert.equal(worthOf(parseQuantity(sumQuantities(terms.map(textOf)))), expected);
     }
@@ -97,7 +97,7 @@ const shuffled = fc
   .chain(terms => fc.tuple(fc.constant(terms), fc.shuffledSubarray(terms, { minLength: terms.length })));
 
 property(
-  'what nodes have together is written alike in whatever order they are read',
+  'formats the sum of nodes the same in any order',
   fc.property(shuffled, ([terms, others]) => {
     const nodes = (texts: string[]) => texts.map((x, at) => aNode({ name: `n${at}`, allocatable: { x } }));
     const statusOf = (texts: string[]) =>
@@ -126,7 +126,7 @@ property(
 );
 
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit }),
   wordsOf(
     ['0', '1', '9'.repeat(200), '.', '+', '-', 'e', 'E', 'i', 'K', 'Ki', 'm', '0'.repeat(300), 'e999999999999'],
     8,
@@ -134,7 +134,7 @@ const anyText = fc.oneof(
 );
 
 property(
-  'any text is a quantity or a QuantityError',
+  'parses any text as a quantity, or throws a QuantityError',
   fc.property(anyText, text => {
     throwsOnly([QuantityError], () => formatQuantity(parseQuantity(text)));
     throwsOnly([QuantityError], () => sumQuantities([text, '1Ki', text]));

@@ -1,4 +1,4 @@
-/** The record, the flags and the plan: what is written is read as the same, and a plan does what it says. */
+/** Records and flags: what is written is read as the same. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDuration } from '../../../src/cli/duration.ts';
@@ -32,7 +32,7 @@ const sorted = (slots: ReadonlyMap<string, AppliedSlot>) =>
   new Map([...slots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
 property(
-  'a record is read as it was written, and written as it was read',
+  'reads a record as it was written, and writes it as it was read',
   fc.property(record, one => {
     const read = parseRecord(formatRecord(one));
     assert.ok(read !== undefined);
@@ -68,7 +68,7 @@ const anyRecord = fc.oneof(
 );
 
 property(
-  'any text is a record or none, and of one all that is kept could have been written',
+  'parses any text as a record or none, and keeps only entries that a pool can write',
   fc.property(anyRecord, text => {
     const read = parseRecord(text);
     if (read === undefined) return;
@@ -87,7 +87,7 @@ property(
 );
 
 property(
-  'flags give the labels and taints that were written',
+  'parses flags to the labels and taints in them',
   fc.property(fc.array(taint, { maxLength: 5 }), fc.dictionary(key, value, { maxKeys: 5 }), (taints, labels) => {
     const unique = [...new Map(taints.map(one => [taintId(one), one])).values()];
     assert.deepEqual(parseTaints(unique.map(formatTaint)), unique);
@@ -106,7 +106,7 @@ property(
 const flag = wordsOf(['a', 'b', '/', '=', ':', '-', 'NoSchedule', 'NoExecute-', '.', '1', 's', 'ms', 'h', '0'], 8);
 
 property(
-  'any flag is what it says or a NodepoolError',
+  'parses any flag, or throws a NodepoolError',
   fc.property(fc.array(flag, { maxLength: 3 }), texts => {
     for (const read of [parseLabels, parseTaints, parseLabelEdits, parseTaintEdits])
       throwsOnly([NodepoolError], () => read(texts));

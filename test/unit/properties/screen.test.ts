@@ -1,4 +1,4 @@
-/** What is printed of any text: no control character gets through, CSV is read back, nothing is wider than its room. */
+/** Output of any text: no control characters, CSV reads back, nothing exceeds its width. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
@@ -9,12 +9,12 @@ import { widthOf } from '../../../src/render/width.ts';
 import { cut, fit, wrap } from '../../../src/view/fit.ts';
 import { hostileText, property } from './property.ts';
 
-/** Controls, lone halves, line and paragraph separators, bidirectional controls, byte order marks. */
+/** Controls, lone surrogates, line and paragraph separators, bidirectional controls, byte order marks. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
 const BUT_LINES = /[\n\t]/g;
 
 property(
-  'no line has a character that a terminal obeys, and what is safe stays',
+  'escapes control characters in any line, and keeps safe text',
   fc.property(hostileText, text => {
     const line = sanitizeLine(text);
     assert.doesNotMatch(line, UNSAFE);
@@ -52,13 +52,13 @@ const rows = fc
   );
 
 property(
-  'CSV is read back as the same cells, with what is unsafe escaped',
+  'CSV reads back as the same cells, with unsafe characters escaped',
   fc.property(rows, cells => {
     const read = readCsv(renderCsv(cells));
     assert.equal(read.length, cells.length);
     for (const [y, row] of cells.entries()) {
       assert.equal(read[y]?.length, row.length);
-      // A cell that a spreadsheet would run may have a mark before it.
+      // A cell that a spreadsheet would run has a prefix.
       for (const [x, text] of row.entries())
         assert.ok(read[y]?.[x]?.endsWith(sanitizeLine(text)), JSON.stringify(read[y]?.[x]));
     }
@@ -67,7 +67,7 @@ property(
 );
 
 property(
-  'a table has a line for each row, and nothing that a terminal obeys',
+  'a table has one line per row, and no control characters',
   fc.property(rows, cells => {
     const columns = (cells[0] ?? []).map((_, index) => `COLUMN${index}`);
     const grow = growingTable(columns);
@@ -80,12 +80,12 @@ property(
 );
 
 property(
-  'what is fitted is never wider than its room',
+  'fits any text into its width',
   fc.property(hostileText, fc.integer({ min: 1, max: 30 }), (text, width) => {
     const line = sanitizeLine(text);
     assert.ok(widthOf(cut(line, width)) <= width);
     assert.equal(widthOf(fit(text, width)), width);
-    // A character of two columns has no room in one.
+    // A character of two columns does not fit in one.
     for (const part of wrap(text, Math.max(width, 2)))
       assert.ok(widthOf(part) <= Math.max(width, 2), JSON.stringify(part));
   }),
@@ -93,7 +93,7 @@ property(
 );
 
 property(
-  'what is cut at bytes has no more of them, and begins the text',
+  'cuts any text to at most the bytes, as a prefix of the text',
   fc.property(hostileText, fc.integer({ min: 3, max: 60 }), (text, limit) => {
     const whole = text.toWellFormed();
     assert.ok(Buffer.byteLength(cutBytes(whole, limit)) <= limit);

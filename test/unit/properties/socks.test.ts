@@ -1,11 +1,11 @@
-/** What is said to a SOCKS proxy can be read by one, and whatever it answers ends in an Error. */
+/** Requests to a SOCKS proxy are valid, and any response gives a connection or an Error. */
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { socksConnect } from '../../../src/kube/proxy/socks.ts';
-import { property } from './property.ts';
+import { property, unit } from './property.ts';
 
-/** A socket that answers with these pieces, as soon as anything is written to it, and closes; and what was written. */
+/** A socket that responds with these pieces, once anything is written to it, and closes; and what was written to it. */
 function answering(...pieces: Uint8Array[]) {
   const written: Buffer[] = [];
   const socket = new Duplex({
@@ -24,8 +24,8 @@ function answering(...pieces: Uint8Array[]) {
 }
 
 const login = fc.record({
-  username: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
-  password: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+  username: fc.string({ unit, maxLength: 300, size: 'max' }),
+  password: fc.string({ unit, maxLength: 300, size: 'max' }),
 });
 const port = fc.integer({ min: 0, max: 65_535 });
 const host = fc.oneof(
@@ -36,7 +36,7 @@ const host = fc.oneof(
 );
 
 property(
-  'whatever a proxy answers is a connection or an Error',
+  'any response of a proxy gives a connection or an Error',
   fc.asyncProperty(
     fc.array(fc.uint8Array({ maxLength: 20 })),
     login,
@@ -69,7 +69,7 @@ function requested(bytes: Buffer): { host: string; port: number } {
 }
 
 property(
-  'a proxy is asked for the host and the port that are meant, or not at all',
+  'requests the given host and port from a proxy, or nothing',
   fc.asyncProperty(host, port, async (name, number) => {
     const { socket, written } = answering(Uint8Array.of(5, 0), Uint8Array.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
     try {

@@ -1,4 +1,4 @@
-/** YAML that is written is read as the same, and any text is read or refused by name. */
+/** Written YAML reads back as the same, and any text is parsed or refused with a NodepoolError. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
@@ -30,18 +30,18 @@ const value: fc.Arbitrary<Record<string, unknown>> = fc.object({
 const plain = (one: unknown) => JSON.parse(JSON.stringify(one)) as unknown;
 
 property(
-  'what is written as YAML is read as the same',
+  'reads written YAML as the same value',
   fc.property(value, object => {
     assert.deepEqual(documentsIn(toYaml(object)), [plain(object)]);
   }),
   150,
 );
 
-/** Controls, lone halves, line and paragraph separators, bidirectional controls, byte order marks. */
+/** Controls, lone surrogates, line and paragraph separators, bidirectional controls, byte order marks. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
 
 property(
-  'nothing in it moves the cursor, and it is the same once it is made safe for a terminal',
+  'written YAML has no control characters, and sanitizing keeps it',
   fc.property(value, object => {
     const yaml = toYaml(object);
     assert.doesNotMatch(yaml.replaceAll('\n', ''), UNSAFE);
@@ -55,7 +55,7 @@ property(
 );
 
 property(
-  'JSON objects that follow each other are each read as they are',
+  'reads concatenated JSON objects one by one',
   fc.property(
     fc.array(value, { minLength: 1, maxLength: 4 }),
     fc.constantFrom('', ' ', '\n', '\n\n', '\n---\n'),
@@ -109,7 +109,7 @@ const WORDS = [
 const source = wordsOf(WORDS, 30);
 
 property(
-  'any text is documents or a NodepoolError, and each of them a pool or one',
+  'parses any text to documents and pools, or throws a NodepoolError',
   fc.property(source, given => {
     throwsOnly([NodepoolError], () => {
       for (const document of parseDocuments(given, 'p')) {
@@ -122,7 +122,7 @@ property(
 );
 
 property(
-  'any text is a kubeconfig or a NodepoolError',
+  'parses any text as a kubeconfig, or throws a NodepoolError',
   fc.property(fc.oneof(source, value.map(toYaml)), given => {
     throwsOnly([NodepoolError], () => parseKubeconfig(given, '/tmp/config'));
   }),
@@ -130,7 +130,7 @@ property(
 );
 
 property(
-  'any NO_PROXY and any proxy are rules or a NodepoolError',
+  'parses any NO_PROXY and proxy, or throws a NodepoolError',
   fc.property(
     wordsOf(['a.b', '.', '*', ',', ':', '1', '/', '[::1]', '10.0.0.0/8', '443', 'http://', 'socks5://', '@', '%', ' ']),
     given => {

@@ -33,7 +33,7 @@ for (const [name, kept, expected] of [
   ['what a schema drops is not altered', earlier, []],
   ['what a schema drops, beside a value', { ...earlier, status: 500 }, ['status.status 200 500']],
 ] as [string, NodePoolStatus, string[]][]) {
-  test(`a status that the server stored otherwise: ${name}`, () => {
+  test(`detects a status that the server stored differently: ${name}`, () => {
     const altered = alteredFields({ sent, next: sent }, kept, lackingFields(sent, kept));
     assert.deepEqual(
       altered.map(({ name, sent, found }) => `${name} ${sent} ${found}`),
@@ -42,14 +42,14 @@ for (const [name, kept, expected] of [
   });
 }
 
-test('what the next status takes over from the answer is no concern', () => {
+test('ignores differences that the next status takes over from the response', () => {
   const kept = { ...sent, conditions: [{ ...ready, lastTransitionTime: 'later' }] };
   assert.deepEqual(alteredFields({ sent, next: kept }, kept, []), []);
 });
 
 const P = { name: 'p', uid: 'u', generation: 1 };
 
-test('a status that was altered waits, twice as long each time, until it is stored as it was sent', () => {
+test('doubles the delay of an altered status until the server stores it as sent', () => {
   const clock = new FakeClock();
   const pace = new WritePace(clock);
   const altered = [{ name: 'status.nodeCount', sent: '2', found: '7' }];

@@ -11,7 +11,7 @@ const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule'
 const stripping = { ...pool, spec: { ...pool.spec, unmanaged: 'Remove' as const } };
 const node = aNode({ labels: { team: 'a' }, taints: [taint('foreign:NoSchedule')] });
 
-/** What is said when the server makes something else of the first write of a pool to the node. */
+/** The message when the server alters the first write of a pool to the node. */
 function altered(change: (stored: Node) => Node, owner = pool): string {
   const plan = planNode(node, undefined, owner);
   const { patch } = plan;
@@ -61,7 +61,7 @@ for (const [what, change, expected, owner] of cases) {
   test(`the server changes ${what}: ${expected || 'no failure'}`, () => assert.equal(altered(change, owner), expected));
 }
 
-test('three labels, taints or annotations are named, the rest is counted', () => {
+test('names three labels, taints or annotations, and counts the rest', () => {
   const slots = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ name: `label l${index}`, sent: undefined, found: 'x' }));
   const named = (count: number) => alteredError('n1', slots(count)).message.replace(/^.* while it was written: /, '');
@@ -71,7 +71,7 @@ test('three labels, taints or annotations are named, the rest is counted', () =>
   assert.equal(named(5), `${added(0)}, ${added(1)}, ${added(2)}, and 2 more`);
 });
 
-test('a label that a released node was to lose, and that the server keeps, is named though nothing would remove it again', () => {
+test('names a label that the server keeps on a released node, though nothing would remove it again', () => {
   const labels = { tier: 'gold' };
   const answer = aNode({ labels });
   const slots = alteredSlots(

@@ -6,7 +6,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 const names = (nodes: { name: string }[]) => nodes.map(node => node.name).sort();
 
-test('members, held and lost nodes follow what is put in', () => {
+test('updates members, held and lost nodes with each change', () => {
   const worker = aPool({}, { name: 'worker' });
   const other = aPool({}, { name: 'other', creationTimestamp: '2026-02-01T00:00:00Z' });
   const state = new ClusterState(
@@ -33,7 +33,7 @@ test('members, held and lost nodes follow what is put in', () => {
   assert.deepEqual(names(state.members('other')), ['a', 'b']);
 });
 
-test('a pool whose selector changed ownerships anew; a new status does not', () => {
+test("a pool's new selector changes ownership; its new status does not", () => {
   const pool = aPool({}, { name: 'worker' });
   const state = new ClusterState([pool], [aNode({ name: 'a', labels: role('worker') })], []);
   const ownership = state.ownership('a');
@@ -43,7 +43,7 @@ test('a pool whose selector changed ownerships anew; a new status does not', () 
   assert.deepEqual(state.members('worker'), []);
 });
 
-test('what the server has when it is asked outweighs the removals before that, and not those since', () => {
+test('a live read overrides deletes before the request, not those after it', () => {
   const pool = aPool({}, { name: 'worker', resourceVersion: '5' });
   const state = new ClusterState([pool], [], []);
   const before = state.moment();
@@ -59,7 +59,7 @@ test('what the server has when it is asked outweighs the removals before that, a
   assert.equal(state.pool('worker')?.metadata.resourceVersion, '6', 'a cache is believed again');
 });
 
-/** What an observer of the state is told. */
+/** The calls to an observer of the state. */
 function observed(...args: ConstructorParameters<typeof ClusterState>) {
   const state = new ClusterState(...args);
   const told: string[] = [];
@@ -75,7 +75,7 @@ const runtimeClass = (pool: string, resourceVersion: string, uid = 'rc') => ({
   handler: 'runc',
 });
 
-test('RuntimeClasses: the first list, changes, and removals of the one that is known', () => {
+test('RuntimeClasses: the first list, changes, and deletes of the known one', () => {
   const [known, later] = [runtimeClass('worker', '5'), runtimeClass('worker', '6')];
   const { state, told } = observed([aPool()], [], [known]);
   assert.equal(state.runtimeClass('node-pool-worker'), known);
@@ -96,7 +96,7 @@ test('RuntimeClasses: the first list, changes, and removals of the one that is k
   assert.deepEqual(names([...state.runtimeClasses()].map(({ metadata }) => metadata)), ['gvisor', 'node-pool-nobody']);
 });
 
-test('the nodes that a pool matches are those with its membership labels, whoever owns them', () => {
+test('the nodes that match a pool are those with its membership labels, whoever owns them', () => {
   const [worker, zone] = [aPool(), aPool({ nodeSelector: { zone: 'a' } }, { name: 'zone', uid: 'zone' })];
   const nodes = [
     aNode({ name: 'a', labels: role('worker') }),
@@ -111,7 +111,7 @@ test('the nodes that a pool matches are those with its membership labels, whoeve
   assert.deepEqual([lost?.node.name, lost?.owner], ['b', worker]);
 });
 
-test('a node that goes concerns the pools that it had to do with, and the holder of its record hears of it', () => {
+test('a deleted node affects the pools it was related to, including the pool in its record', () => {
   const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
   const node = aNode({ labels: role('other'), record: recordOf({ pool: 'worker' }) });
   const { state, told } = observed([worker, other], [node], []);
@@ -121,7 +121,7 @@ test('a node that goes concerns the pools that it had to do with, and the holder
   assert.deepEqual(told(), ['n1 of worker is gone', 'other', 'worker']);
 });
 
-test('a pool that is deleted concerns itself and the pools that share a node with it', () => {
+test('a deleted pool affects itself and the pools that share a node with it', () => {
   const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
   const { state, told } = observed([worker, other], [aNode({ labels: { ...role('worker'), ...role('other') } })], []);
   state.removePool('other', 'other');
@@ -130,7 +130,7 @@ test('a pool that is deleted concerns itself and the pools that share a node wit
   assert.deepEqual(told(), ['worker'], 'a change that moves no node concerns the pool alone');
 });
 
-test('a pool whose selector changes concerns those that it shared a node with before, too', () => {
+test('a pool with a new selector affects the pools that shared a node with it before, too', () => {
   const [worker, zone] = [aPool(), aPool({ nodeSelector: { zone: 'a' } }, { name: 'zone', uid: 'zone' })];
   const nodes = [
     aNode({ labels: { ...role('worker'), zone: 'a' } }),
@@ -142,7 +142,7 @@ test('a pool whose selector changes concerns those that it shared a node with be
   assert.deepEqual(told(), ['third', 'worker', 'zone']);
 });
 
-test('a status that was about to be written is no news; with anything else of the pool changed, it is', () => {
+test('an expected status affects nothing; with any other change of the pool it does', () => {
   const status = { status: 200, nodeCount: 1, observedGeneration: 1 } as const;
   const pool = aPool({}, { resourceVersion: '5', status: { ...status, nodeCount: 0 } });
   const set = (metadata: object, now = status as NonNullable<typeof pool.status>) => {
@@ -158,7 +158,7 @@ test('a status that was about to be written is no news; with anything else of th
   assert.deepEqual(set({}, { ...status, nodeCount: 7 }), ['worker'], 'another status');
 });
 
-test('an expected status of a pool that was not known does not hide the pool', () => {
+test('an expected status of an unknown pool does not hide the pool', () => {
   const status = { status: 200, nodeCount: 1 } as const;
   const { state, told } = observed([], [], []);
   state.expectStatus('worker', status);
@@ -166,7 +166,7 @@ test('an expected status of a pool that was not known does not hide the pool', (
   assert.deepEqual(told(), ['worker']);
 });
 
-test('a new version of a node that differs in nothing else concerns nobody', () => {
+test('a new resourceVersion of a node without other changes affects no pool', () => {
   const node = aNode({ labels: role('worker'), record: recordOf({ pool: 'worker' }) });
   const { state, told } = observed([aPool()], [node], []);
   state.setNode({ ...node, resourceVersion: '8' });

@@ -1,4 +1,4 @@
-/** What a pool's status says of nodes and a RuntimeClass that others own. */
+/** Conflict messages in a pool's status about nodes and a RuntimeClass that others own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conflictMessages, keysOf } from '../../../src/reconciler/conflicts.ts';
@@ -10,7 +10,7 @@ const unchanged = { kind: 'unchanged' } as const;
 const lostTo = (owner: string, ...nodes: string[]) =>
   nodes.map(name => ({ node: aNode({ name }), owner: aPool({}, { name: owner }) }));
 
-test('one node: the message names it, its owner, and what the pool does not apply there', () => {
+test('names one node, its owner, and what the pool does not apply there', () => {
   assert.deepEqual(conflictMessages(pool, lostTo('gpu', 'a'), unchanged), [
     {
       reason: 'NodeConflict',
@@ -19,13 +19,13 @@ test('one node: the message names it, its owner, and what the pool does not appl
   ]);
 });
 
-test('several nodes of one owner are one message in order of their names; a pool that sets nothing lists no keys', () => {
+test('names several nodes of one owner in one message, sorted; a pool without settings lists no keys', () => {
   assert.deepEqual(conflictMessages(bare, lostTo('gpu', 'b', 'c', 'a'), unchanged), [
     { reason: 'NodeConflict', message: 'nodes a, b, c belong to pool gpu and also match pool worker' },
   ]);
 });
 
-test('ten nodes are named, the rest is counted', () => {
+test('names ten nodes and counts the rest', () => {
   const names = Array.from({ length: 12 }, (_, index) => `n${String(index).padStart(2, '0')}`);
   const ten = names.slice(0, 10).join(', ');
   const [ofTen] = conflictMessages(bare, lostTo('gpu', ...names.slice(0, 10)), unchanged);
@@ -34,7 +34,7 @@ test('ten nodes are named, the rest is counted', () => {
   assert.equal(ofTwelve?.message, `nodes ${ten} and 2 more belong to pool gpu and also match pool worker`);
 });
 
-test('each owner has a message, in order of their names, whatever order the nodes come in', () => {
+test('has one message per owner, sorted by name, in any order of nodes', () => {
   for (const lost of [
     [...lostTo('z', 'a'), ...lostTo('m', 'b'), ...lostTo('b', 'c')],
     [...lostTo('b', 'c'), ...lostTo('z', 'a'), ...lostTo('m', 'b')],
@@ -48,7 +48,7 @@ test('each owner has a message, in order of their names, whatever order the node
   }
 });
 
-test('a RuntimeClass of somebody else comes after the nodes; one that is the pool’s is no conflict', () => {
+test("reports a foreign RuntimeClass after the nodes; the pool's own is no conflict", () => {
   const foreign = { kind: 'foreign', name: 'node-pool-worker' } as const;
   const conflicts = conflictMessages(bare, lostTo('gpu', 'a'), foreign);
   assert.deepEqual(conflicts.slice(1), [
@@ -63,6 +63,6 @@ test('a RuntimeClass of somebody else comes after the nodes; one that is the poo
   assert.deepEqual(conflictMessages(bare, [], unchanged), []);
 });
 
-test('the keys of a pool are its labels and its taints', () => {
+test('the keys of a pool are its labels and taints', () => {
   assert.deepEqual([keysOf(pool), keysOf(bare)], [['tier', 'own:NoSchedule'], []]);
 });

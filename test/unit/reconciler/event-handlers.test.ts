@@ -33,7 +33,7 @@ const seen = (node: Node) => handlers.node({ type: 'added', item: nodeItem(node)
 const seenPool = (pool: NodePool) => handlers.pool({ type: 'added', item: metaItem(pool) });
 const gone = <T>(item: Item<T>) => ({ type: 'deleted', tombstone: { kind: 'final', item } }) as const;
 
-/** What was enqueued since the last look, each once. */
+/** The keys enqueued since the last call, each once. */
 function told(): string[] {
   const names = [...new Set(enqueued)].sort();
   enqueued = [];
@@ -52,7 +52,7 @@ function start(): void {
   told();
 }
 
-test('nobody is enqueued before the start, everybody at it, orphans too', () => {
+test('enqueues nothing before the start, and every pool at it, deleted ones with records too', () => {
   seenPool(pool('one'));
   seen(aNode({ name: 'a', record: recordOf({ pool: 'gone' }) }));
   assert.deepEqual(told(), []);
@@ -60,27 +60,27 @@ test('nobody is enqueued before the start, everybody at it, orphans too', () => 
   assert.deepEqual(told(), ['gone', 'one']);
 });
 
-test('a node that moves concerns the old pool and the new one', () => {
+test('enqueues the old and the new pool of a node that moves', () => {
   start();
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two'), record: recordOf({ pool: 'one' }) }));
   assert.deepEqual(told(), ['one', 'two']);
 });
 
-test('a change that no pool looks at concerns nobody, and the state knows the new version', () => {
+test('enqueues nothing for a change that affects no pool, and stores the new resourceVersion', () => {
   start();
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('one'), record: recordOf({ pool: 'one' }) }));
   assert.deepEqual(told(), []);
   assert.equal(state.node('a')?.resourceVersion, '8');
 });
 
-test('a node that turns NotReady concerns its pool', () => {
+test('enqueues the pool of a node that becomes NotReady', () => {
   start();
   const labels = role('one');
   seen(aNode({ name: 'a', resourceVersion: '8', labels, record: recordOf({ pool: 'one' }), ready: false }));
   assert.deepEqual(told(), ['one']);
 });
 
-test('the echo of our own write, and anything older, concerns nobody', () => {
+test("enqueues nothing for its own write's event, and for anything older", () => {
   start();
   const written = aNode({ name: 'a', resourceVersion: '9', labels: { ...role('one'), tier: 'gold' } });
   state.setNode(written);
@@ -91,7 +91,7 @@ test('the echo of our own write, and anything older, concerns nobody', () => {
   assert.deepEqual(state.node('a'), written);
 });
 
-test('a node made anew under its name: the earlier one is told as gone, and nothing late brings it back', () => {
+test('reports the earlier node deleted when a node is recreated, and no late event restores it', () => {
   start();
   const another = aNode({ name: 'a', uid: 'another', resourceVersion: '8', labels: role('two') });
   seen(another);
@@ -102,7 +102,7 @@ test('a node made anew under its name: the earlier one is told as gone, and noth
   assert.deepEqual([told(), deleted, state.node('a')], [[], ['one/a'], another]);
 });
 
-test('an answer that comes after newer events changes nothing', () => {
+test('ignores a response that is older than an event', () => {
   start();
   const edited = pool('one', '9', { generation: 2 });
   seenPool(edited);
@@ -119,7 +119,7 @@ test('an answer that comes after newer events changes nothing', () => {
   assert.equal(state.node('a'), undefined);
 });
 
-test('what an answer tells concerns the same pools as if an event had told it', () => {
+test('enqueues the same pools for a response as for an event', () => {
   start();
   seenPool({ ...pool('three'), spec: { nodeSelector: { zone: 'b' } } });
   told();
@@ -138,7 +138,7 @@ test('what an answer tells concerns the same pools as if an event had told it', 
   assert.deepEqual([told(), deleted], [['one', 'three'], ['one/a']]);
 });
 
-test('a deleted node is told to the pool that held it; the deletion of an earlier namesake is not', () => {
+test('enqueues the pool that held a deleted node; ignores the deletion of an earlier node of the name', () => {
   start();
   handlers.node(gone(nodeItem(aNode({ name: 'a', uid: 'earlier' }))));
   assert.deepEqual([told(), deleted], [[], []]);
@@ -147,7 +147,7 @@ test('a deleted node is told to the pool that held it; the deletion of an earlie
   assert.equal(state.node('a'), undefined);
 });
 
-test('a pool that appears or goes concerns those that share nodes with it', () => {
+test('enqueues pools that share nodes with an added or deleted pool', () => {
   start();
   seenPool({ ...pool('three'), spec: { nodeSelector: role('one') } });
   assert.deepEqual(told(), ['one', 'three']);
@@ -156,7 +156,7 @@ test('a pool that appears or goes concerns those that share nodes with it', () =
   assert.equal(state.pool('three'), undefined);
 });
 
-test('a pool whose metadata or status somebody else wrote concerns itself alone', () => {
+test('enqueues only the pool itself when someone else writes its metadata or status', () => {
   start();
   seenPool(pool('one', '6', { labels: { a: 'b' } }));
   assert.deepEqual(told(), ['one']);
@@ -164,7 +164,7 @@ test('a pool whose metadata or status somebody else wrote concerns itself alone'
   assert.deepEqual(told(), []);
 });
 
-test('a RuntimeClass concerns the pool that it is named for, if there is one', () => {
+test('enqueues the pool that a RuntimeClass is named for, if it exists', () => {
   start();
   const runtimeClass = (name: string, resourceVersion: string): RuntimeClass => {
     return { metadata: { name, uid: `uid-${name}`, resourceVersion }, handler: 'runc' };
@@ -180,7 +180,7 @@ test('a RuntimeClass concerns the pool that it is named for, if there is one', (
   assert.deepEqual(told(), [], 'we deleted it ourselves');
 });
 
-test('a pod that comes or goes concerns the owner of its node, later; before the start nobody', () => {
+test("enqueues the owner of a pod's node with a delay, and nothing before the start", () => {
   seenPool(aPool({}, { name: 'one' }));
   seen(aNode({ name: 'a', labels: role('one') }));
   seen(aNode({ name: 'free' }));

@@ -12,7 +12,7 @@ function notes(moves: NodeMove[]) {
   );
 }
 
-test('joining, moving and leaving are told to both pools', () => {
+test('reports joining, moving and leaving to both pools', () => {
   assert.deepEqual(
     notes([
       { node: 'b', from: undefined, to: 'worker', changes: [change] },
@@ -27,7 +27,7 @@ test('joining, moving and leaving are told to both pools', () => {
   );
 });
 
-test('nodes that changed alike share an event; a record alone is no event', () => {
+test('groups nodes with the same changes in one event; sends none for a record alone', () => {
   const drift = { ...change, action: 'change', from: 'lead', reason: 'drift' } as const;
   assert.deepEqual(
     notes([
@@ -45,7 +45,7 @@ test('nodes that changed alike share an event; a record alone is no event', () =
   );
 });
 
-test('one event says how many nodes there are, and names as many as a note of 1,024 bytes has room for', () => {
+test('an event has the number of nodes, and as many names as fit a note of 1,024 bytes', () => {
   const moves = Array.from({ length: 5_000 }, (_, index): NodeMove => {
     const node = `node-${String(index).padStart(4, '0')}.very-long-zone-name.example.com`;
     return { node, from: undefined, to: 'worker', changes: [] };
@@ -59,7 +59,7 @@ test('one event says how many nodes there are, and names as many as a note of 1,
   assert.ok(note.endsWith(`and ${5_000 - named} more`));
 });
 
-test('changes of many kinds do not use up the events that a pool may have', () => {
+test("changes of many kinds do not use up a pool's event burst", () => {
   const moves = Array.from({ length: 100 }, (_, index): NodeMove => {
     const drift: Change = { ...change, action: 'change', from: `theirs-${index}`, reason: 'drift' };
     return { node: `n${index}`, from: 'worker', to: 'worker', changes: [drift] };
@@ -69,7 +69,7 @@ test('changes of many kinds do not use up the events that a pool may have', () =
   assert.match(told.at(-1) ?? '', /^NodesUpdated 95 nodes updated in other ways: n10, n11, /);
 });
 
-test('a record that was replaced is told with what was wrong with it', () => {
+test('reports a replaced record with what was wrong with it', () => {
   const move = (node: string, invalidRecord: string): NodeMove => ({
     node,
     from: undefined,

@@ -1,4 +1,4 @@
-/** Failed writes, and how those of many nodes are told. */
+/** Failed writes, and how those of many nodes are merged. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -7,7 +7,7 @@ import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 
 const refused = new NodepoolError('cluster', 'cannot patch Node "a": invalid:', 'mend it', { items: ['x', 'y'] });
 
-test('a refusal is kept with its node and the next step, and given back; a bug is thrown', async () => {
+test('returns a refusal with its node and next step; throws a bug', async () => {
   const failures: WriteFailure[] = [];
   assert.equal(await attempt(failures, async () => {}, 'a'), undefined);
   assert.deepEqual(failures, []);
@@ -25,7 +25,7 @@ test('a refusal is kept with its node and the next step, and given back; a bug i
   assert.equal(failures.length, 1);
 });
 
-test('a write that was not tried says so', () => {
+test('reports a write that was not attempted', () => {
   const held = new NodeWriteError(refused, { retryAfterMs: 1, isHeldBack: true });
   const tried = new NodeWriteError(refused, { retryAfterMs: 1, isHeldBack: false });
   assert.deepEqual([failureOf(held).isHeldBack, 'isHeldBack' in failureOf(tried)], [true, false]);
@@ -34,7 +34,7 @@ test('a write that was not tried says so', () => {
 const ofNodes = (names: string[], message: (name: string) => string): WriteFailure[] =>
   names.map(node => ({ message: message(node), next: 'ask', node }));
 
-test('failures of many nodes that differ in the name alone are one, with the number and the first of them', () => {
+test('merges failures that differ in the node name only, with their number and the first node', () => {
   assert.deepEqual(summarized(ofNodes(['a', 'b', 'c'], node => `cannot patch Node "${node}": forbidden`)), [
     { message: 'cannot patch 3 nodes: forbidden (first: a)', next: 'ask' },
   ]);
@@ -46,7 +46,7 @@ test('failures of many nodes that differ in the name alone are one, with the num
   ]);
 });
 
-test('a failure of one node, or of no node, is told in its own words', () => {
+test('reports a failure of one node, or of none, in its own words', () => {
   const alone = ofNodes(['a'], node => `cannot patch Node "${node}": forbidden`);
   const general = { message: 'RuntimeClass x is changed all the time', next: undefined };
   assert.deepEqual(summarized([...alone, general, general]), [
@@ -56,7 +56,7 @@ test('a failure of one node, or of no node, is told in its own words', () => {
   assert.deepEqual(summarized([]), []);
 });
 
-test('ten kinds of failures are told, the others are counted node by node', () => {
+test('reports ten kinds of failures, and counts the nodes of others', () => {
   const kinds = (count: number) => Array.from({ length: count }, (_, index) => ({ message: `failure ${index}` }));
   assert.deepEqual(
     summarized(kinds(10)).map(({ message }) => message),

@@ -1,4 +1,4 @@
-/** What the server has when it is asked replaces what was known. */
+/** Live reads replace the state. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
@@ -24,7 +24,7 @@ function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (state: Clu
   return { state, deps: { cluster, state } };
 }
 
-test('a pool and a node that are there are given, and known from then on', async () => {
+test('returns an existing pool and node, and stores them', async () => {
   const answers = { pool: { ...pool, metadata }, node: aNode({ resourceVersion: '8' }) };
   const { state, deps } = begin(answers);
   assert.equal(await readPool('worker', pool.metadata.uid, deps), answers.pool);
@@ -32,7 +32,7 @@ test('a pool and a node that are there are given, and known from then on', async
   assert.deepEqual([state.pool('worker'), state.node('n1')], [answers.pool, answers.node]);
 });
 
-test('a pool and a node that are not there are forgotten', async () => {
+test('removes a missing pool and node from the state', async () => {
   const { state, deps } = begin({});
   assert.deepEqual(
     [await readPool('worker', pool.metadata.uid, deps), await readNode('n1', node.uid, deps)],
@@ -41,7 +41,7 @@ test('a pool and a node that are not there are forgotten', async () => {
   assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
 });
 
-test('"not found" of an earlier object does not take away the one that has its name since', async () => {
+test('"not found" of an earlier object does not remove its successor', async () => {
   const [pool2, node2] = [{ ...pool, metadata: { ...metadata, uid: 'later' } }, aNode({ uid: 'later' })];
   const { state, deps } = begin({}, known => {
     known.setPool(pool2);
@@ -52,7 +52,7 @@ test('"not found" of an earlier object does not take away the one that has its n
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool2, node2]);
 });
 
-test('what is heard to be gone while the server is asked stays gone; a later answer brings it back', async () => {
+test('keeps a delete that arrives during the read; a later response restores the object', async () => {
   const { state, deps } = begin({ pool, node }, known => {
     known.removePool('worker', pool.metadata.uid);
     known.removeNode('n1', node.uid);
@@ -66,7 +66,7 @@ test('what is heard to be gone while the server is asked stays gone; a later ans
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
 });
 
-test('errors say what happened to which pool and what to type next', () => {
+test('errors say what failed for which pool, and the next step', () => {
   const { kind, message, next } = remade('worker');
   assert.deepEqual(
     [kind, message, next],

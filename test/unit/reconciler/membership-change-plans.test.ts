@@ -26,7 +26,7 @@ const outOf = (pool: NodePool): MembershipChange => ({
   labels: node => labelsToLeave(node, pool, [], true),
 });
 
-test('between pools that select by one key, its value changes', () => {
+test('changes the value between pools that select by one key', () => {
   const plan = planMembershipChange(new ClusterState([a, b], [inA], []), 'n1', moveTo(b, a));
   assert.deepEqual(plan?.patch?.labels, { team: 'b', tier: 'silver' });
   assert.deepEqual(plan?.changes, [
@@ -35,7 +35,7 @@ test('between pools that select by one key, its value changes', () => {
   ]);
 });
 
-test('a node that joins gets the label, and one that leaves loses it', () => {
+test('adds the label to a node that joins, and removes it from one that leaves', () => {
   const joined = planMembershipChange(new ClusterState([a], [aNode()], []), 'n1', moveTo(a));
   assert.deepEqual(joined?.changes[0], { kind: 'label', key: 'team', action: 'add', to: 'a', reason: 'membership' });
   assert.deepEqual([joined?.previous, joined?.owner], [undefined, 'a']);
@@ -50,7 +50,7 @@ test('a node that joins gets the label, and one that leaves loses it', () => {
   assert.deepEqual([left?.previous, left?.owner, left?.patch?.record], ['a', undefined, null]);
 });
 
-test('a node that has the label already gets what is left to set, and no change of membership', () => {
+test('plans only what is missing for a node with the label, without a membership change', () => {
   const plan = planMembershipChange(new ClusterState([a], [aNode({ labels: { team: 'a' } })], []), 'n1', moveTo(a));
   assert.deepEqual(plan?.patch?.labels, { tier: 'gold' });
   assert.deepEqual(
@@ -59,18 +59,18 @@ test('a node that has the label already gets what is left to set, and no change 
   );
 });
 
-test('a node that nobody knows has no plan', () => {
+test('has no plan for an unknown node', () => {
   assert.equal(planMembershipChange(new ClusterState([a], [], []), 'n1', moveTo(a)), undefined);
 });
 
-test('a pool that strips leaves the labels by which others match the node that it gets', () => {
+test('unmanaged: Remove keeps the labels by which other pools match the node', () => {
   const strict = aPool({ unmanaged: 'Remove' }, { name: 'strict' });
   const node = aNode({ labels: { team: 'b', other: 'x' } });
   const plan = planMembershipChange(new ClusterState([strict, b], [node], []), 'n1', moveTo(strict));
   assert.deepEqual([plan?.owner, plan?.patch?.labels], ['strict', { ...role('strict'), other: null }]);
 });
 
-test('why a pool gets no node comes with the next step', () => {
+test('explains why a pool gets no node, with the next step', () => {
   const plan = (pool: NodePool) => planMembershipChange(new ClusterState([a, pool], [inA], []), 'n1', moveTo(b, a));
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   assert.throws(() => planMembershipChange(new ClusterState([a], [inA], []), 'n1', moveTo(b, a)), { kind: 'cluster' });

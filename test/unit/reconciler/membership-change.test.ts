@@ -37,7 +37,7 @@ const movedPatch: NodePatch = {
   record: recordOf({ pool: 'b', labels: { tier: 'b' }, taints: { 'd:NoSchedule': 'b' } }),
 };
 
-test('a move is one patch: the labels of both pools, what one takes back and the other sets, and the record', () => {
+test('moves a node with one patch: labels of both pools, removed and added settings, record', () => {
   const plan = planMembershipChange(new ClusterState([a, b], [inA], []), 'n1', moveTo(b, a));
   assert.deepEqual(plan?.patch, movedPatch);
   assert.deepEqual([plan?.previous, plan?.owner, plan?.node], ['a', 'b', inA]);
@@ -53,13 +53,13 @@ test('a move is one patch: the labels of both pools, what one takes back and the
   );
 });
 
-test('after the patch nothing is left to do', () => {
+test('has nothing left to do after the patch', () => {
   const state = new ClusterState([a, b], [patchedNode(inA, movedPatch)], []);
   assert.deepEqual(state.ownership('n1')?.owner, 'b');
   assert.equal(planMembershipChange(state, 'n1', moveTo(b, a))?.patch, undefined);
 });
 
-test('a node that leaves is cleaned with the same patch', () => {
+test('cleans a node that leaves with the same patch', () => {
   const plan = planMembershipChange(new ClusterState([a], [inA], []), 'n1', outOf(a));
   assert.deepEqual(plan?.patch, {
     resourceVersion: '7',
@@ -69,7 +69,7 @@ test('a node that leaves is cleaned with the same patch', () => {
   });
 });
 
-test('what an inherited pool holds without a record is cleaned too, and moves with a record', () => {
+test('cleans what an inherited pool owns without a record, and moves it into a record', () => {
   const inherited = aPool(a.spec, { name: 'a', finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { record: _, ...bare } = inA;
   const left = planMembershipChange(new ClusterState([inherited], [bare], []), 'n1', outOf(inherited));
@@ -82,7 +82,7 @@ test('what an inherited pool holds without a record is cleaned too, and moves wi
   assert.deepEqual(moved?.patch, movedPatch);
 });
 
-test('a pool that cannot have nodes is refused', () => {
+test('refuses a pool that cannot have nodes', () => {
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   const invalid = { ...b, spec: { handler: 'NO' } };
   const plan = (pools: NodePool[]) => planMembershipChange(new ClusterState(pools, [inA], []), 'n1', moveTo(b, a));
@@ -91,7 +91,7 @@ test('a pool that cannot have nodes is refused', () => {
   assert.throws(() => plan([a]), { message: 'nodepool b was deleted meanwhile' });
 });
 
-test('on a conflict the node is read and planned anew, and what somebody else set meanwhile stays', async () => {
+test('reads and plans again on a conflict, and keeps what someone else set', async () => {
   let live: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, new: 'theirs' }, taints: [] };
   const sent: NodePatch[] = [];
   const cluster = {
@@ -114,7 +114,7 @@ test('on a conflict the node is read and planned anew, and what somebody else se
   assert.equal(writer.needsWrite('n1'), false, 'it is carried out once');
 });
 
-test('a change that is no longer possible fails, and writes nothing', async () => {
+test('fails without a write when the change is no longer possible', async () => {
   const stolen: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, 'node-role.kubernetes.io/b': 'x' } };
   let writes = 0;
   const cluster = {
@@ -136,7 +136,7 @@ test('a change that is no longer possible fails, and writes nothing', async () =
   assert.equal(writes, 1);
 });
 
-test('a change is written once: a label that a pool restores then is not removed again', async () => {
+test('writes a change once: does not remove a label that a pool restores', async () => {
   const giver = aPool({ labels: role('a') }, { name: 'giver', finalizers: [FINALIZER] });
   let live: Node = { ...inA, labels: { ...inA.labels, ...role('giver') } };
   let writes = 0;

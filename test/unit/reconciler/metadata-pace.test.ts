@@ -9,7 +9,7 @@ import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
-function world(poolFieldManager: () => Promise<string | undefined> = async () => undefined) {
+function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async () => undefined) {
   const clock = new FakeClock();
   let writes = 0;
   const setFinalizers: ClusterPort['setFinalizers'] = async (read: NodePool, finalizers) => {
@@ -27,21 +27,21 @@ function world(poolFieldManager: () => Promise<string | undefined> = async () =>
 const SAYS =
   /^finalizer \S+ of nodepool worker was written 10 times within a minute, which is the limit: something else keeps removing it$/;
 
-test('a finalizer that is removed again and again: ten writes, then one a minute, and an error that stays until it stays', async () => {
-  const { clock, writes, add } = world();
+test('writes a repeatedly removed finalizer ten times, then once a minute, and fails until it stays', async () => {
+  const { clock, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
   await clock.advance(59_999);
   await assert.rejects(add(), { message: SAYS, isHeldBack: true, retryAfterMs: 1 });
   assert.equal(writes(), 10);
   await clock.advance(1);
-  // It is written, and whether it stays is not known yet.
+  // It is written; whether it stays is unknown until 10 s later.
   await assert.rejects(add(), { message: SAYS, isHeldBack: true, retryAfterMs: 10_000 });
   assert.equal(writes(), 11);
   await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
   await clock.advance(60_000);
   await assert.rejects(add(), { message: SAYS });
-  const { bare } = world();
+  const { bare } = fakeCluster();
   const held = { ...bare, metadata: { ...bare.metadata, finalizers: [FINALIZER] } };
   await assert.rejects(add(held), { isHeldBack: true });
   await clock.advance(10_000);
@@ -50,24 +50,24 @@ test('a finalizer that is removed again and again: ten writes, then one a minute
   assert.equal(writes(), 21);
 });
 
-test('a field manager that is known is named, and one that cannot be read is not missed', async () => {
-  const known = world(async () => 'rival');
+test('names a known field manager, and works without one that cannot be read', async () => {
+  const known = fakeCluster(async () => 'rival');
   for (let nth = 0; nth < 10; nth++) await known.add();
   await assert.rejects(known.add(), /something else \(field manager rival\) keeps removing it$/);
-  const refused = world(async () => {
+  const refused = fakeCluster(async () => {
     throw new NodepoolError('cluster', 'forbidden');
   });
   for (let nth = 0; nth < 10; nth++) await refused.add();
   await assert.rejects(refused.add(), { message: SAYS });
-  const broken = world(async () => {
+  const broken = fakeCluster(async () => {
     throw new TypeError('a bug');
   });
   for (let nth = 0; nth < 10; nth++) await broken.add();
   await assert.rejects(broken.add(), TypeError);
 });
 
-test('the end of a pool is not held back', async () => {
-  const { deps, bare, writes, add } = world();
+test('does not delay the deletion of a pool', async () => {
+  const { deps, bare, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   const metadata = { ...bare.metadata, finalizers: [FINALIZER], deletionTimestamp: '2026-01-01T00:00:00Z' };
   await dropFinalizer({ ...bare, metadata }, { ...deps, dryRun: false });

@@ -19,7 +19,7 @@ function create() {
   return { clock, told, recorder, gone };
 }
 
-test('what reconciles of many pools do to one is told at once, and then once a second', async () => {
+test('reports the effects of many reconciles on one pool at once, then once a second', async () => {
   const { clock, told, recorder } = create();
   for (let at = 10; at < 40; at++) {
     recorder.add([move(`n${at}`, 'big', `p${at}`)]);
@@ -37,7 +37,7 @@ test('what reconciles of many pools do to one is told at once, and then once a s
   assert.equal(told.at(-1), 'big: 1 node joined: late');
 });
 
-test('flush tells what waits, once', async () => {
+test('flush() reports what is queued, once', async () => {
   const { clock, told, recorder } = create();
   recorder.add([move('a', undefined, 'p')]);
   recorder.add([move('b', undefined, 'p')]);
@@ -49,7 +49,7 @@ test('flush tells what waits, once', async () => {
   assert.equal(told.length, 2);
 });
 
-test('what waits is told of a pool that is deleted meanwhile; of one that was gone before, nothing is', async () => {
+test('reports what is queued for a pool that is deleted in the meantime, and nothing for one deleted before', async () => {
   const { clock, told, recorder, gone } = create();
   recorder.add([move('a', undefined, 'p')]);
   recorder.add([move('b', undefined, 'p')]);

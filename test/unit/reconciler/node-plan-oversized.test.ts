@@ -19,7 +19,7 @@ const refused = {
 };
 const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 
-test('a node with more labels than a record holds is tried each time, and fails without a request', async () => {
+test('tries a node with more labels than a record holds each time, and fails without a request', async () => {
   const { server, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
   for (let times = 0; times < 2; times++) {
     assert.equal(writer.needsWrite('n1'), true);
@@ -28,7 +28,7 @@ test('a node with more labels than a record holds is tried each time, and fails 
   assert.deepEqual(server.requests, []);
 });
 
-test('it is written once somebody has removed some of the labels', async () => {
+test('writes the node once someone has removed some labels', async () => {
   const { server, state, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
   await assert.rejects(writer.write('n1'), refused);
   server.change({ labels: { ...role('worker'), ...many(999) } });
@@ -37,7 +37,7 @@ test('it is written once somebody has removed some of the labels', async () => {
   assert.deepEqual(server.live?.labels, { ...role('worker'), tier: 'gold' });
 });
 
-test('a node that is added to such a pool keeps its labels: the whole change is refused', async () => {
+test("refuses to add a node to such a pool, and keeps the node's labels", async () => {
   const node = aNode({ labels: many(1001) });
   const joining = { pool: 'worker', to: 'worker', labels: () => role('worker') };
   const plan = planMembershipChange(new ClusterState([strict], [node], []), 'n1', joining);
@@ -54,7 +54,7 @@ test('a node that is added to such a pool keeps its labels: the whole change is 
   assert.deepEqual(server.requests, []);
 });
 
-test('a node that would join such a pool by a label that comes back stays with its pool', async () => {
+test('keeps a node with its pool that would join such a pool by a restored label', async () => {
   const next = aPool({ ...strict.spec, nodeSelector: { zone: 'a' } }, { name: 'next', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const node = aNode({ labels: { zone: 'b', ...many(1001) }, record });
@@ -65,7 +65,7 @@ test('a node that would join such a pool by a label that comes back stays with i
   assert.deepEqual(server.requests, []);
 });
 
-test('a node that would join a pool with an invalid spec by a label that comes back leaves its own, and gets nothing', async () => {
+test('releases a node that would join a pool with an invalid spec by a restored label', async () => {
   const next = aPool({ nodeSelector: { zone: 'a' }, labels: { tier: 'gold' }, handler: 'NO' }, { name: 'next' });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const { server, writer } = begin(aNode({ labels: { zone: 'b' }, record }), [next]);
@@ -74,7 +74,7 @@ test('a node that would join a pool with an invalid spec by a label that comes b
   assert.deepEqual(server.requests, ['get pool gone', 'patch n1'], 'the invalid pool gets no finalizer');
 });
 
-test('the plan of the cluster names the node', () => {
+test('the cluster plan names the node', () => {
   const node = aNode({ labels: { ...role('worker'), ...many(1001) } });
   const { nodes, oversized } = planCluster(new ClusterState([strict], [node], []), { pools: ['worker'] });
   assert.deepEqual([nodes, oversized], [[], ['n1']]);

@@ -1,4 +1,4 @@
-/** One patch for all that follows from one another, and what is told of it. */
+/** One patch for a chain of changes, and its reported changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
@@ -9,7 +9,7 @@ import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 
-/** A node that has just left `a`, and by the label that comes back joins `b`. */
+/** A node that has just left `a`, and joins `b` by a restored label. */
 function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: object } = {}) {
   const a = aPool({ labels: { tier: 'gold', ...held.labels } }, { name: 'a' });
   const b = aPool({ nodeSelector: { tier: 'legacy' }, ...spec }, { name: 'b' });
@@ -24,7 +24,7 @@ function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: ob
   return planned([a, b], aNode({ labels: applied, taints, record }));
 }
 
-test('what one pool takes back and the next sets again is not written, and not told', () => {
+test('neither writes nor reports what one pool removes and the next sets again', () => {
   const same = handedOver(
     { labels: { x: '1' }, taints: [taint('d=v:NoSchedule')] },
     { labels: { x: '1' }, taints: { 'd:NoSchedule': 'v' } },
@@ -40,7 +40,7 @@ test('what one pool takes back and the next sets again is not written, and not t
   );
 });
 
-test('what one pool takes back and the next sets to something else is one change', () => {
+test('reports as one change what one pool removes and the next sets to another value', () => {
   const { patch, changes } = handedOver(
     { labels: { x: '2' }, taints: [taint('d=w:NoSchedule')] },
     { labels: { x: '1' }, taints: { 'd:NoSchedule': 'v' } },
@@ -54,7 +54,7 @@ test('what one pool takes back and the next sets to something else is one change
   ]);
 });
 
-test('taints of one key and of two effects are two changes', () => {
+test('reports taints of one key and two effects as two changes', () => {
   const { patch, changes } = handedOver({ taints: [taint('d=v:NoExecute')] }, { taints: { 'd:NoSchedule': 'v' } });
   assert.deepEqual(patch?.taints, [taint('d=v:NoExecute')]);
   assert.deepEqual(
@@ -82,7 +82,7 @@ function runThrough(pools: number, more: Record<number, Record<string, string>> 
   return planned(chain, aNode({ labels, record }));
 }
 
-test('a chain of pools is one patch, of what is different in the end', () => {
+test('writes a chain of pools as one patch of the final difference', () => {
   for (const pools of [1, 2, 9]) {
     const plan = runThrough(pools);
     assert.deepEqual(plan.patch, { resourceVersion: '7', labels: { s1: null }, record: null }, `${pools} pools`);
@@ -94,13 +94,13 @@ test('a chain of pools is one patch, of what is different in the end', () => {
   }
 });
 
-test('a chain of more than ten steps is nobody’s intent: its pools are named, and nothing is written', () => {
+test('refuses a chain of more than ten steps: names its pools, writes nothing', () => {
   const plan = runThrough(10);
   assert.deepEqual([plan.patch, plan.changes, plan.owner], [undefined, [], 'p0']);
   assert.deepEqual(plan.circle, ['p1', 'p10', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
 });
 
-test('what several pools of a chain set is told once, from what it was to what it will be', () => {
+test('reports once what several pools of a chain set, from the first to the last value', () => {
   const told = (...args: Parameters<typeof runThrough>) =>
     runThrough(...args)
       .changes.filter(({ key }) => key === 'k')
@@ -110,7 +110,7 @@ test('what several pools of a chain set is told once, from what it was to what i
   assert.deepEqual(told(2, { 0: { k: 'a' }, 1: { k: 'b' } }, { k: 'old' }), [['restore', 'a', 'old']]);
 });
 
-test('a label that one pool of a chain adds, and the last one sets to something else, is added', () => {
+test('reports a label as added that one pool of a chain adds and the last sets to another value', () => {
   const first = aPool({ nodeSelector: { s1: '1' }, labels: { k: 'a' } }, { name: 'first' });
   const younger = { name: 'last', creationTimestamp: '2027-01-01T00:00:00Z' };
   const last = aPool({ nodeSelector: { at: 'home' }, labels: { k: 'b' } }, younger);
@@ -123,7 +123,7 @@ test('a label that one pool of a chain adds, and the last one sets to something 
   ]);
 });
 
-test('a node that is as it should be has the same plan whenever it is asked for', () => {
+test('returns the same plan each time for an up-to-date node', () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const member = aNode({ labels: { ...role('worker'), tier: 'gold' }, record });
   const free = aNode({ name: 'free' });
@@ -146,7 +146,7 @@ test('a node that is as it should be has the same plan whenever it is asked for'
   }
 });
 
-test('the NoExecute taints of plans are those that come, each with its node', () => {
+test('arriving NoExecute taints of plans come with their nodes', () => {
   const node = aNode({ taints: [taint('old:NoExecute')] });
   const taints = ['old:NoExecute', 'new=x:NoExecute', 'bare:NoExecute', 'other:NoSchedule'].map(taint);
   const arriving = noExecuteOf([{ node, patch: { resourceVersion: '7', taints } }]);
@@ -158,14 +158,14 @@ test('the NoExecute taints of plans are those that come, each with its node', ()
   assert.deepEqual(nothing, new Set());
 });
 
-test('a node of a pool whose spec is invalid stays as it is', () => {
+test('leaves a node of a pool with an invalid spec unchanged', () => {
   const invalid = aPool({ labels: { tier: 'gold' }, handler: 'NO' });
   const node = aNode({ labels: role('worker'), record: recordOf({ pool: 'worker', labels: { tier: 'silver' } }) });
   const plan = planned([invalid], node);
   assert.deepEqual([plan.owner, plan.changes, plan.patch], ['worker', [], undefined]);
 });
 
-test('rivals keep the labels by which they match, of pools that strip the others', () => {
+test('unmanaged: Remove keeps the labels by which rival pools match', () => {
   const strict = aPool({ unmanaged: 'Remove' });
   const rival = aPool({ nodeSelector: { team: 'b' } }, { name: 'x-rival' });
   const plan = planned([strict, rival], aNode({ labels: { ...role('worker'), team: 'b', other: 'x' } }));
@@ -175,11 +175,11 @@ test('rivals keep the labels by which they match, of pools that strip the others
   });
 });
 
-test('an unknown node has no plan', () => {
+test('has no plan for an unknown node', () => {
   assert.equal(planOf(new ClusterState([aPool()], [], []), 'n1'), undefined);
 });
 
-test('a node as its patch leaves it: labels set and taken off, taints and record replaced, all else as it was', () => {
+test('applies a patch to a node: labels set and removed, taints and record replaced, the rest kept', () => {
   const node = aNode({
     labels: { a: '1', b: '2' },
     taints: [taint('t:NoExecute')],

@@ -10,7 +10,7 @@ const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools
 const texts = (changes: ReturnType<typeof planned>['changes']) =>
   changes.map(({ key, action, from, to, reason }) => [key, action, from, to, reason].join(' '));
 
-/** What the patch leaves needs no other. */
+/** The patched node needs no further patch. */
 function settledBy(pools: NodePool[], node: Node) {
   const plan = planned(pools, node);
   const after = patchedNode(node, plan.patch ?? assert.fail('no patch'));
@@ -18,7 +18,7 @@ function settledBy(pools: NodePool[], node: Node) {
   return { plan, after };
 }
 
-test('a label that is taken back takes the node from the pool that it was a member of by it: no taint of that one', () => {
+test('sets no taint of a pool that the node leaves by the removal of a label', () => {
   const a = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'a' });
   const b = aPool(
     { nodeSelector: { tier: 'gold' }, labels: { bb: '1' }, taints: [taint('e:NoExecute')] },
@@ -31,7 +31,7 @@ test('a label that is taken back takes the node from the pool that it was a memb
   assert.deepEqual(texts(plan.changes), ['tier remove gold  left the pool']);
 });
 
-test('a label that comes back makes the node a member of the next pool: with one patch', () => {
+test('joins a node to the next pool by a restored label with one patch', () => {
   const a = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'a' });
   const b = aPool(
     { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' }, taints: [taint('e:NoExecute')] },
@@ -44,7 +44,7 @@ test('a label that comes back makes the node a member of the next pool: with one
   assert.deepEqual(texts(plan.changes), ['tier restore gold legacy left the pool', 'bb add  1 spec', 'e add   spec']);
 });
 
-test('pools that give each other the node for ever are named, and nothing is written', () => {
+test('names pools that move the node back and forth, and writes nothing', () => {
   const gpu = aPool({ labels: { accelerator: 'nvidia' } }, { name: 'gpu' });
   const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia' });
   const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });

@@ -1,4 +1,4 @@
-/** A server with one node, for tests of the node writer: the test says what happens on the way. */
+/** A server with one node, for tests of the node writer; the test sets its responses. */
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
@@ -17,19 +17,19 @@ export class Server {
   readonly requests: string[] = [];
   readonly sent: NodePatch[] = [];
   readonly slept: number[] = [];
-  /** In place of the server's own answer; runs before it. */
+  /** Replaces the server's own response; runs before it. */
   onPatch: (attempt: number) => NodeWrite | undefined = () => undefined;
-  /** What an admission policy makes of the node that is to be stored. */
+  /** Alters the node to be stored, as an admission policy does. */
   admit: (node: Node) => Node = node => node;
   onFinalizers: (pool: NodePool) => NodePool | undefined = pool => pool;
-  /** Who set the labels and taints last. */
+  /** The field manager of labels and taints. */
   fieldManager: string | undefined;
 
   constructor(node: Node) {
     this.live = node;
   }
 
-  /** What somebody else does. */
+  /** A write of someone else. */
   change(node: Partial<Node>): void {
     if (this.live !== undefined) this.#store({ ...this.live, ...node });
   }

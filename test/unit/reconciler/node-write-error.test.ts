@@ -11,7 +11,7 @@ const taint: Change = { kind: 'taint', key: 'own', effect: 'NoSchedule', action:
 const stripped: Change = { kind: 'label', key: 'more', action: 'remove', from: 'x', reason: 'unmanaged' };
 const own: Change = { ...label, key: 'own', reason: 'spec' };
 
-/** The error of changes that others made necessary, and which fields' managers were asked for. */
+/** The error for changes that others made necessary, and the fields whose managers were read. */
 async function contested(changes: Change[], manager: string | undefined = undefined) {
   const asked: string[] = [];
   const nodeFieldManager = async (node: string, path: readonly string[]) => {
@@ -22,7 +22,7 @@ async function contested(changes: Change[], manager: string | undefined = undefi
   return { message, next, kind, asked };
 }
 
-test('the limit: what others keep doing to labels and taints is named, and who does it', async () => {
+test('the limit: names labels and taints that others keep changing, and who changes them', async () => {
   const next = 'stop it, or take what it changes out of the pool';
   assert.deepEqual(await contested([label], 'kubectl'), {
     message: `${limit}: something else (field manager kubectl) keeps changing label tier from "gold" to "theirs"`,
@@ -38,7 +38,7 @@ test('the limit: what others keep doing to labels and taints is named, and who d
   });
 });
 
-test('the limit: three of their changes are named, none of the pool’s own', async () => {
+test("the limit: names three changes of others, and none of the pool's own", async () => {
   const { message } = await contested([own, label, taint, stripped, { ...stripped, key: 'fourth' }]);
   assert.equal(
     message,
@@ -46,7 +46,7 @@ test('the limit: three of their changes are named, none of the pool’s own', as
   );
 });
 
-test('the limit: where nothing of others is to be repaired, the pool’s own changes are the cause', async () => {
+test("the limit: blames the pool's own changes when nothing of others is to be repaired", async () => {
   const { message, next, asked } = await contested([own]);
   assert.deepEqual(
     [message, next, asked],
@@ -54,7 +54,7 @@ test('the limit: where nothing of others is to be repaired, the pool’s own cha
   );
 });
 
-test('the limit: a field manager that cannot be read is left out of the message; a bug is thrown', async () => {
+test('the limit: leaves out a field manager that cannot be read; throws a bug', async () => {
   const failing = (error: Error) => ({
     nodeFieldManager: async () => {
       throw error;
@@ -68,14 +68,14 @@ test('the limit: a field manager that cannot be read is left out of the message;
 const move = { node: 'n1', from: 'a', to: 'b', changes: [label] };
 const plain = new NodepoolError('cluster', 'cannot patch', 'ask', { items: ['x'], isGeneral: true, isTransient: true });
 
-test('an error with a move says the same as without it', () => {
+test('an error with a move has the same message as without', () => {
   const error = withMove(plain, move);
   const { kind, lines, next, isGeneral, isTransient, cause, retryAfterMs, isHeldBack } = error;
   assert.deepEqual([kind, lines, next, isGeneral, isTransient], ['cluster', ['cannot patch', 'x'], 'ask', true, true]);
   assert.deepEqual([cause, retryAfterMs, isHeldBack, error.move], [plain, undefined, false, move]);
 });
 
-test('the move goes to the first caller alone; when to try again to all', () => {
+test('passes the move to the first caller only, and the retry time to all', () => {
   const held = new NodeWriteError(plain, { retryAfterMs: 7, isHeldBack: true });
   const moved = withMove(held, move);
   assert.deepEqual([moved.move, moved.retryAfterMs, moved.isHeldBack, moved.message], [move, 7, true, held.message]);

@@ -1,4 +1,4 @@
-/** A server that stores something else than it was sent: mutating admission policies and webhooks. */
+/** A server that alters writes, as mutating admission policies and webhooks do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';
@@ -17,7 +17,7 @@ async function refusal(writer: NodeWriter): Promise<NodeWriteError> {
   return error;
 }
 
-test('a label that the server stores with another value: the error names it, what was sent and what was found', async () => {
+test('names a label that the server stores with another value, as sent and as found', async () => {
   const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(writer);
@@ -34,13 +34,13 @@ test('a label that the server stores with another value: the error names it, wha
   assert.equal(state.node('n1'), server.live);
 });
 
-test('the node has joined its pool all the same: the move is told without the change that was not kept', async () => {
+test('reports the join of the node without the change that was not stored', async () => {
   const { server, writer } = begin(fresh);
   server.admit = withTier('silver');
   assert.deepEqual((await refusal(writer)).move, { node: 'n1', from: undefined, to: 'worker', changes: [] });
 });
 
-test('a node whose record was not stored has not joined the pool, and no move is told', async () => {
+test('reports no join of a node whose record was not stored', async () => {
   const { server, writer } = begin(fresh);
   server.admit = withoutRecord;
   const { message, move } = await refusal(writer);
@@ -48,7 +48,7 @@ test('a node whose record was not stored has not joined the pool, and no move is
   assert.equal(move, undefined);
 });
 
-test('a node that stays in its pool has no move, however often its write is altered', async () => {
+test('reports no move of a node that stays in its pool, however often its write is altered', async () => {
   const { server, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   const moves = [(await refusal(writer)).move?.to];
@@ -60,7 +60,7 @@ test('a node that stays in its pool has no move, however often its write is alte
   assert.equal(server.sent.length, 4);
 });
 
-test('an altered write is repeated after 1 s, 2 s, 4 s; before that it is held back without a request', async () => {
+test('repeats an altered write after 1 s, 2 s, 4 s, and sends no request before', async () => {
   const { server, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   const first = await refusal(writer);
@@ -76,7 +76,7 @@ test('an altered write is repeated after 1 s, 2 s, 4 s; before that it is held b
   assert.deepEqual(server.requests, ['patch n1', 'patch n1', 'patch n1', 'patch n1']);
 });
 
-test('once a write is stored as it was sent, the next one that is altered is repeated after 1 s again', async () => {
+test('starts again at 1 s once a write was stored as sent', async () => {
   const { server, state, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   await refusal(writer);
@@ -96,7 +96,7 @@ test('once a write is stored as it was sent, the next one that is altered is rep
   assert.equal((await refusal(writer)).retryAfterMs, 1000);
 });
 
-test('an altered write does not hold back another one: the pool was edited meanwhile', async () => {
+test('does not delay another write of an edited pool after an altered one', async () => {
   const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   await refusal(writer);
@@ -105,7 +105,7 @@ test('an altered write does not hold back another one: the pool was edited meanw
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'bronze');
 });
 
-test('a membership change is written once, whatever the server makes of it', async () => {
+test('writes a membership change once, whatever the server stores', async () => {
   const joining = { pool: 'worker', to: 'worker', labels: () => role('worker') };
   const { server, writer } = begin(aNode(), [worker], { changes: new Map([['n1', joining]]) });
   server.admit = node => withoutRecord({ ...node, labels: {} });
@@ -116,14 +116,14 @@ test('a membership change is written once, whatever the server makes of it', asy
   assert.equal(server.sent.length, 1);
 });
 
-test('a node that is deleted while its altered write is under way has the error too', async () => {
+test('returns the error also when the node is deleted during its altered write', async () => {
   const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   server.onPatch = () => void state.removeNode('n1', fresh.uid);
   assert.match((await refusal(writer)).message, /label tier was sent with value "gold" and is "silver"$/);
 });
 
-test('what one call wrote before the altered write is told once, with the error of that one', async () => {
+test('reports what one call wrote before the altered write once, with its error', async () => {
   const moving = aNode({
     labels: { ...role('worker'), tier: 'old' },
     record: recordOf({ pool: 'other', labels: { tier: 'old' } }),

@@ -1,4 +1,4 @@
-/** Membership changes that meet a node that has gone, or that is as it should be by then. */
+/** Membership changes of nodes that were deleted, or are up to date by then. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';
@@ -24,19 +24,19 @@ function begin(pools: (typeof worker)[], nodes: Node[]) {
   return new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock(), changes });
 }
 
-test('a node that was deleted meanwhile fails the change', async () => {
+test('fails the change of a node that was deleted in the meantime', async () => {
   const writer = begin([worker], []);
   assert.equal(writer.needsWrite('n1'), true);
   await assert.rejects(writer.write('n1'), { kind: 'cluster', message: 'node n1 was deleted meanwhile' });
 });
 
-test('where the pool has gone too, nothing is left to do', async () => {
+test('has nothing left to do when the pool was deleted too', async () => {
   const writer = begin([], []);
   assert.equal(await writer.write('n1'), undefined);
   assert.equal(writer.needsWrite('n1'), false);
 });
 
-test('a node that is a member already, with all that the pool sets, is not written', async () => {
+test('does not write a node that is an up-to-date member already', async () => {
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
   const writer = begin([worker], [aNode({ labels, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) })]);
   assert.equal(writer.needsWrite('n1'), true, 'it is looked at');

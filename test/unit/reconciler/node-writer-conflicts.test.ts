@@ -1,11 +1,11 @@
-/** What a write of one node does when others write to it, when it goes, and when its pool is not ready for it. */
+/** Writes of one node with conflicts, deletes, and a pool without finalizer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';
 
-test('what differs is written with one guarded patch, and told', async () => {
+test('writes a difference with one guarded patch, and reports it', async () => {
   const { server, state, writer } = begin(fresh);
   assert.deepEqual(await writer.write('n1'), {
     node: 'n1',
@@ -26,13 +26,13 @@ test('what differs is written with one guarded patch, and told', async () => {
   assert.deepEqual(server.requests, ['patch n1']);
 });
 
-test('a node that needs nothing, or is not there, costs no request', async () => {
+test('sends no request for an up-to-date or missing node', async () => {
   const { server, writer } = begin(aNode());
   assert.deepEqual([await writer.write('n1'), await writer.write('nobody')], [undefined, undefined]);
   assert.deepEqual(server.requests, []);
 });
 
-test('one write at a time: who asks meanwhile waits for it, and is told nothing', async () => {
+test('writes a node once at a time: a second caller waits and gets no report', async () => {
   const { server, state, writer } = begin(fresh);
   const first = writer.write('n1');
   assert.equal(await writer.write('n1'), undefined);
@@ -44,7 +44,7 @@ test('one write at a time: who asks meanwhile waits for it, and is told nothing'
   assert.equal((await writer.write('n1'))?.changes.length, 1, 'and the next is written again');
 });
 
-test('a conflict: the node is read and planned anew, and what others set stays', async () => {
+test('reads and plans again after a conflict, and keeps what others set', async () => {
   const { server, writer } = begin(fresh);
   server.change({ taints: [taint('theirs:NoExecute')], labels: { ...fresh.labels, tier: 'theirs' } });
   const move = await writer.write('n1');
@@ -55,7 +55,7 @@ test('a conflict: the node is read and planned anew, and what others set stays',
   ]);
 });
 
-test('a conflict after which nothing is left to do is no write', async () => {
+test('reports no write when nothing is left to do after a conflict', async () => {
   const { server, state, writer } = begin(fresh);
   server.change({ labels: {} });
   assert.equal(await writer.write('n1'), undefined);
@@ -63,7 +63,7 @@ test('a conflict after which nothing is left to do is no write', async () => {
   assert.equal(state.node('n1'), server.live);
 });
 
-test('conflict after conflict: the first is tried again at once, the others later and later, 50 times at most', async () => {
+test('retries at once after the first conflict, then with growing delays, 50 times at most', async () => {
   const { server, writer } = begin(fresh);
   server.onPatch = () => ({ kind: 'conflict' });
   await assert.rejects(writer.write('n1'), {
@@ -79,13 +79,13 @@ test('conflict after conflict: the first is tried again at once, the others late
   assert.equal((await writer.write('n1'))?.to, 'worker', 'it is tried anew when it is asked for again');
 });
 
-test('a write that gets through after many conflicts counts', async () => {
+test('counts a write that succeeds after many conflicts', async () => {
   const { server, writer } = begin(fresh);
   server.onPatch = attempt => (attempt < 49 ? { kind: 'conflict' } : undefined);
   assert.equal((await writer.write('n1'))?.to, 'worker');
 });
 
-test('a node that goes, before the write or while a conflict is looked at, is forgotten', async () => {
+test('forgets a node that was deleted before the write or during a conflict', async () => {
   const gone = begin(fresh);
   gone.server.live = undefined;
   assert.equal(await gone.writer.write('n1'), undefined);
@@ -100,28 +100,28 @@ test('a node that goes, before the write or while a conflict is looked at, is fo
   assert.deepEqual([going.server.requests, going.state.node('n1')], [['patch n1', 'get n1'], undefined]);
 });
 
-test('a pool has the finalizer before it gets its first node', async () => {
+test('sets the finalizer of a pool before its first node', async () => {
   const { server, state, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
   assert.equal((await writer.write('n1'))?.to, 'worker');
   assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'patch n1']);
   assert.deepEqual(state.pool('worker')?.metadata.finalizers, [FINALIZER]);
 });
 
-test('a pool that goes while it gets the finalizer gets no node', async () => {
+test('writes no node of a pool that is deleted while it gets the finalizer', async () => {
   const { server, writer } = begin(fresh, [aPool({ labels: { tier: 'gold' } })]);
   server.onFinalizers = () => undefined;
   assert.equal(await writer.write('n1'), undefined);
   assert.deepEqual(server.requests, [`finalizers worker: ${FINALIZER}`, 'get pool worker']);
 });
 
-test('a node that leaves needs nobody’s finalizer', async () => {
+test('needs no finalizer for a node that leaves', async () => {
   const held = aNode({ labels: { tier: 'gold' }, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) });
   const { server, writer } = begin(held, [aPool({ labels: { tier: 'gold' } })]);
   const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, server.requests], ['worker', undefined, ['patch n1']]);
 });
 
-test('what turns out to be left after a write is written too: one story from the first pool to the last', async () => {
+test('writes what is left after a write too, and reports one move from first to last pool', async () => {
   const other = aPool({ labels: { own: '1' } }, { name: 'other', finalizers: [FINALIZER] });
   const inWorker = aNode({
     labels: { ...role('other'), tier: 'gold' },
@@ -145,7 +145,7 @@ test('what turns out to be left after a write is written too: one story from the
   );
 });
 
-test('pools that would hand the node to each other for ever: it says so, and writes nothing', async () => {
+test('reports pools that would move the node back and forth, and writes nothing', async () => {
   const gpu = aPool({ labels: { accelerator: 'nvidia' } }, { name: 'gpu', finalizers: [FINALIZER] });
   const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia' });
   const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
@@ -160,7 +160,7 @@ test('pools that would hand the node to each other for ever: it says so, and wri
   assert.deepEqual(server.requests, []);
 });
 
-test('a NoExecute taint that was not agreed to is not set, one that was is', async () => {
+test('sets only NoExecute taints that were confirmed', async () => {
   const evicting = aPool({ taints: [taint('evict=now:NoExecute')] }, { finalizers: [FINALIZER] });
   const refused = begin(fresh, [evicting], {
     consent: new Set(['n1 evict=later:NoExecute', 'n2 evict=now:NoExecute']),

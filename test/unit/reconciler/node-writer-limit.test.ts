@@ -1,4 +1,4 @@
-/** A node gets at most 10 writes a minute, whoever makes them necessary. */
+/** A node gets at most 10 writes a minute, whatever their cause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
@@ -21,7 +21,7 @@ const tierOf = (pool: NodePool, tier: string, generation: number): NodePool => (
   metadata: { ...pool.metadata, generation },
 });
 
-/** One write at 0 s, 1 s, ... 9 s, each for an edit of the pool; it is 10 s then, and an 11th edit is to be written. */
+/** One write at 0 s, 1 s, ... 9 s, each for an edit of the pool; at 10 s an 11th edit is due. */
 async function edited() {
   const parts = begin(fresh);
   const { state, writer, clock } = parts;
@@ -34,7 +34,7 @@ async function edited() {
   return parts;
 }
 
-/** One write a second that repairs what something else changes; it is 10 s then, and the 11th is to be repaired. */
+/** One write a second that repairs a foreign change; at 10 s the 11th is due. */
 async function contested() {
   const parts = begin(fresh);
   const { server, state, writer, clock } = parts;
@@ -51,7 +51,7 @@ async function contested() {
   return { ...parts, drift };
 }
 
-test('edits of the pool: the 11th write within a minute waits until the first is a minute old, and nobody else is blamed', async () => {
+test('delays the 11th write within a minute for edits of the pool, and blames no one else', async () => {
   const { server, writer } = await edited();
   const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(writer);
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('edits of the pool: the 11th write within a minute waits until the first is
   assert.equal(writer.contested('n1'), undefined);
 });
 
-test('a node at its limit is held back without a request until it may be written', async () => {
+test('sends no request for a node at its limit until it may be written', async () => {
   const { server, clock, writer } = await edited();
   const first = await refusal(writer);
   clock.freeze(49_999);
@@ -78,7 +78,7 @@ test('a node at its limit is held back without a request until it may be written
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'v11');
 });
 
-test('something else that keeps changing the node: the error names it and what it changes, and the node waits for a minute', async () => {
+test('names what else keeps changing the node, and what it changes, and waits a minute', async () => {
   const { server, clock, writer } = await contested();
   const { message, next, retryAfterMs, isHeldBack } = await refusal(writer);
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('something else that keeps changing the node: the error names it and what i
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'gold');
 });
 
-test('a contested node that is right again fails its pool until it stays so for 10 s', async () => {
+test('fails the pool of a contested node until the node stays right for 10 s', async () => {
   const { server, state, clock, writer } = await contested();
   const { message } = await refusal(writer);
   server.change({ labels: { ...role('worker'), tier: 'gold' } });
@@ -108,7 +108,7 @@ test('a contested node that is right again fails its pool until it stays so for 
   assert.equal(writer.contested('nobody'), undefined);
 });
 
-test('a contested node gets one write a minute from then on', async () => {
+test('writes a contested node once a minute from then on', async () => {
   const { server, clock, writer, drift } = await contested();
   await refusal(writer);
   clock.freeze(59_000);
@@ -120,7 +120,7 @@ test('a contested node gets one write a minute from then on', async () => {
   assert.equal(server.sent.length, 11);
 });
 
-test('writers of one run share the count', async () => {
+test('shares the count between writers of one run', async () => {
   const pace = new WritePace(new FakeClock());
   const [first, second] = [begin(fresh, [worker], { pace }), begin(fresh, [worker], { pace })];
   for (let write = 1; write <= 10; write++) {
@@ -131,7 +131,7 @@ test('writers of one run share the count', async () => {
   assert.deepEqual(second.server.requests, []);
 });
 
-test('the limit counts writes of one call too: what was written before is told with the error', async () => {
+test('counts writes of one call too, and reports earlier writes with the error', async () => {
   const other = aPool({ labels: { own: '1' } }, { name: 'other', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const leaving = { ...fresh, labels: { ...role('other'), tier: 'gold' }, record };

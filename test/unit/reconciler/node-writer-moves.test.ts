@@ -1,4 +1,4 @@
-/** What a write that fails in the end did before: it is told, and told once. */
+/** Earlier writes of a call that fails in the end are reported once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
@@ -19,7 +19,7 @@ const node = aNode({
   record: recordOf({ pool: 'a', labels: { tier: 'a' } }),
 });
 
-/** @param answer to the patch, after `stored` of what it asks for */
+/** @param answer the response to the patch, of which `stored` was applied */
 function begin(answer: (stored: Node, attempt: number, state: ClusterState) => Node) {
   const state = new ClusterState([a, b], [node], []);
   let attempt = 0;
@@ -43,7 +43,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
 
 const told = ({ moves }: NodeOutcome) => moves.map(({ node, from, to }) => `${node}: ${from} to ${to}`);
 
-test('two pools wait for one write that the server alters: both have the failure, one has the move', async () => {
+test('returns the failure of an altered write to both waiting pools, and the move to one', async () => {
   const { nodes, outcome } = begin(stored => ({ ...stored, labels: { ...stored.labels, tier: 'x' } }));
   const [first, second] = [outcome(), outcome()];
   await Promise.all([nodes.apply('a', first), nodes.apply('b', second)]);
@@ -52,12 +52,12 @@ test('two pools wait for one write that the server alters: both have the failure
   assert.ok(first.retryAfterMs !== undefined && first.retryAfterMs === second.retryAfterMs);
 });
 
-/** What pool b is to be after the first write, so that another is due. */
+/** Pool b after the first write, so that another write is due. */
 function edit(state: ClusterState): void {
   state.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
 }
 
-test('a write that a later attempt’s error follows is told with the error, which stays as it is', async () => {
+test('reports a write with the unchanged error of a later attempt', async () => {
   const refusal = new NodepoolError('cluster', 'cannot patch Node: forbidden', 'ask', {
     items: ['x'],
     isTransient: true,
@@ -78,7 +78,7 @@ test('a write that a later attempt’s error follows is told with the error, whi
   assert.equal(result.retryAfterMs, undefined);
 });
 
-test('so is one before a write that the server alters', async () => {
+test('reports so a write before one that the server alters', async () => {
   const { nodes, outcome } = begin((stored, attempt, state) => {
     if (attempt === 1) edit(state);
     return attempt === 1 ? stored : { ...stored, labels: { ...stored.labels, more: 'y' } };

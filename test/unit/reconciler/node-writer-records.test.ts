@@ -1,4 +1,4 @@
-/** Records on nodes that no pool can have written: they are replaced, and what was wrong with them is told. */
+/** Invalid records on nodes are replaced, and reported. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -14,14 +14,14 @@ for (const [record, problem] of [
   ['{"pool":"No Name"}', 'without the name of a pool'],
   ['{"pool":"worker","labels":{"tier":"gold","_/_":"x"}}', 'with 1 labels or taints that no pool sets'],
 ] as const) {
-  test(`an invalid record is replaced, and the move says what was wrong: ${problem}`, async () => {
+  test(`replaces an invalid record, and reports the problem: ${problem}`, async () => {
     const { server, writer } = begin({ ...fresh, record });
     assert.equal((await writer.write('n1'))?.invalidRecord, problem);
     assert.equal(server.live?.record, written);
   });
 }
 
-test('the invalid record of a node that is in no pool is removed only where it names a pool', async () => {
+test('removes the invalid record of a node without pool only when it names a pool', async () => {
   const named = begin({ ...fresh, labels: {}, record: '{"pool":"gone","labels":{"_/_":"x"}}' });
   assert.equal((await named.writer.write('n1'))?.invalidRecord, 'with 1 labels or taints that no pool sets');
   assert.equal(named.server.live?.record, undefined);
@@ -30,13 +30,13 @@ test('the invalid record of a node that is in no pool is removed only where it n
   assert.equal(unnamed.server.live?.record, '{');
 });
 
-test('a valid record that is replaced has no problem', async () => {
+test('reports no problem for a replaced valid record', async () => {
   const { writer } = begin({ ...fresh, record: recordOf({ pool: 'worker', labels: { tier: 'silver' } }) });
   const move = (await writer.write('n1')) ?? assert.fail();
   assert.equal('invalidRecord' in move, false);
 });
 
-test('one call that writes twice tells of the invalid record that its first write replaced', async () => {
+test('reports the invalid record that the first of two writes replaced', async () => {
   const { server, state, writer } = begin({ ...fresh, record: '{' });
   server.onPatch = attempt => {
     const spec = { labels: { tier: 'silver' } };
@@ -47,7 +47,7 @@ test('one call that writes twice tells of the invalid record that its first writ
   assert.deepEqual([server.sent.length, move?.changes.length, move?.invalidRecord], [2, 2, 'not JSON']);
 });
 
-/** What a call throws whose write fails, and the one before it where `isLater`. */
+/** What a call throws when its write fails; with `isLater`, after an earlier write. */
 async function thrown(error: unknown, isLater: boolean): Promise<unknown> {
   const { server, state, writer } = begin(fresh);
   server.onPatch = attempt => {
@@ -58,7 +58,7 @@ async function thrown(error: unknown, isLater: boolean): Promise<unknown> {
   return writer.write('n1').catch((reason: unknown) => reason);
 }
 
-test('an error is thrown as it is, unless the call has written before: then it carries the move', async () => {
+test('throws an error unchanged unless the call wrote before; then it carries the move', async () => {
   const refused = new NodepoolError('cluster', 'cannot patch Node "n1": forbidden');
   assert.equal(await thrown(refused, false), refused);
   const later = await thrown(refused, true);
@@ -70,7 +70,7 @@ test('an error is thrown as it is, unless the call has written before: then it c
   assert.equal(await thrown(bug, true), bug, 'a bug is not taken for an error of the cluster');
 });
 
-test('a patch that is answered 404 by a server that still has the node is an error', async () => {
+test('reports a patch that was answered 404 while the node exists', async () => {
   const { server, state, writer } = begin(fresh);
   server.onPatch = () => ({ kind: 'gone' });
   await assert.rejects(writer.write('n1'), {
@@ -81,7 +81,7 @@ test('a patch that is answered 404 by a server that still has the node is an err
   assert.deepEqual([server.requests, state.node('n1')], [['patch n1', 'get n1'], server.live]);
 });
 
-test('a node that was deleted and created again under its name is written as the new one', async () => {
+test('writes a node that was deleted and created again as the new one', async () => {
   const { server, state, writer } = begin(fresh);
   server.onPatch = attempt => {
     if (attempt > 1) return undefined;

@@ -11,7 +11,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const unused = {} as ClusterPort;
 
-test('what was found to need nothing is looked at again when its node or its pool changes', () => {
+test('checks an up-to-date node again when the node or its pool changes', () => {
   const pool = aPool({ labels: { tier: 'gold' } }, { name: 'worker' });
   const node = aNode({
     name: 'a',
@@ -37,7 +37,7 @@ test('what was found to need nothing is looked at again when its node or its poo
   assert.equal(writer.needsWrite('nobody'), false);
 });
 
-test('a pool that leaves the state while its nodes are written is asked for before the next node is released', async () => {
+test('reads a pool that disappears during its writes before it releases the next node', async () => {
   const labels = { ...ROLE, tier: 'gold' };
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const pool = aPool({ labels: { tier: 'gold' } }, { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] });

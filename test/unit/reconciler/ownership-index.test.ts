@@ -8,8 +8,8 @@ const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 const pool = (name: string) => aPool({}, { name, uid: `uid-${name}` });
 const names = (nodes: readonly Node[]) => nodes.map(({ name }) => name).sort();
 
-/** OwnershipIndex over maps that the test changes as a cluster's cache does: first the map, then the word of it. */
-function world(pools: NodePool[], ...nodes: Node[]) {
+/** OwnershipIndex over maps that the test changes as a cache does: first the map, then the notification. */
+function createIndex(pools: NodePool[], ...nodes: Node[]) {
   const byPool = new Map(pools.map(each => [each.metadata.name, each]));
   const byNode = new Map(nodes.map(node => [node.name, node]));
   const ownerships = new OwnershipIndex(byPool, byNode);
@@ -39,8 +39,8 @@ const left = aNode({ name: 'left', labels: role('b'), record: recordOf({ pool: '
 const orphan = aNode({ name: 'orphan', record: recordOf({ pool: 'gone' }) });
 const free = aNode({ name: 'free' });
 
-test('a node concerns its owner, the pools that lost it, and the holder of its record, each once', () => {
-  const { ownerships, concerned, poolNames } = world([pool('a'), pool('b')], member, shared, left, orphan, free);
+test('relates a node to its owner, the pools that lost it, and the pool in its record, each once', () => {
+  const { ownerships, concerned, poolNames } = createIndex([pool('a'), pool('b')], member, shared, left, orphan, free);
   assert.deepEqual(ownerships.poolsOf('member'), ['a']);
   assert.deepEqual(ownerships.poolsOf('shared'), ['a', 'b']);
   assert.deepEqual(ownerships.poolsOf('left'), ['b', 'a']);
@@ -53,8 +53,8 @@ test('a node concerns its owner, the pools that lost it, and the holder of its r
   assert.deepEqual(concerned('nobody'), []);
 });
 
-test('only the ownerships that are wanted are selected', () => {
-  const { ownerships } = world([pool('a'), pool('b')], member, shared, left);
+test('selects only matching ownerships', () => {
+  const { ownerships } = createIndex([pool('a'), pool('b')], member, shared, left);
   assert.deepEqual(names(ownerships.select('b', ({ owner }) => owner === 'b')), ['left']);
   assert.deepEqual(names(ownerships.select('b', ({ conflicting }) => conflicting.includes('b'))), ['shared']);
   assert.deepEqual(
@@ -64,7 +64,7 @@ test('only the ownerships that are wanted are selected', () => {
 });
 
 test('neighbours are the pools that share a node, and the pool itself', () => {
-  const { ownerships } = world(
+  const { ownerships } = createIndex(
     [pool('a'), pool('b'), pool('c')],
     member,
     shared,
@@ -75,8 +75,8 @@ test('neighbours are the pools that share a node, and the pool itself', () => {
   assert.deepEqual([...ownerships.neighbours('nobody')], ['nobody']);
 });
 
-test('a node that changes is counted where it is now, and nowhere else', () => {
-  const { ownerships, set, remove, concerned, poolNames } = world([pool('a'), pool('b')], member);
+test('moves a changed node to its new pools only', () => {
+  const { ownerships, set, remove, concerned, poolNames } = createIndex([pool('a'), pool('b')], member);
   assert.deepEqual(concerned('a'), ['member']);
   set({ ...member, labels: role('b') });
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['member'], ['b']]);
@@ -90,8 +90,8 @@ test('a node that changes is counted where it is now, and nowhere else', () => {
   assert.deepEqual(poolNames(), []);
 });
 
-test('when the pools change, every node is claimed anew; until then ownerships are the same objects', () => {
-  const { ownerships, setPools, concerned, poolNames } = world([pool('a')], member, shared);
+test('computes ownership again after pools change; until then returns the same objects', () => {
+  const { ownerships, setPools, concerned, poolNames } = createIndex([pool('a')], member, shared);
   const before = ownerships.get('shared');
   assert.equal(ownerships.get('shared'), before);
   assert.equal(ownerships.index, ownerships.index);
@@ -101,8 +101,8 @@ test('when the pools change, every node is claimed anew; until then ownerships a
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['shared'], ['b']]);
 });
 
-test('a node that comes or goes while the pools have changed is claimed once they are looked at', () => {
-  const { ownerships, set, remove, setPools, concerned } = world([pool('a')], member);
+test('computes the ownership of a node that changes between a pool change and the next read', () => {
+  const { ownerships, set, remove, setPools, concerned } = createIndex([pool('a')], member);
   assert.deepEqual(concerned('a'), ['member']);
   setPools(pool('a'), pool('b'));
   set(left);
@@ -111,7 +111,7 @@ test('a node that comes or goes while the pools have changed is claimed once the
   assert.deepEqual(concerned('a'), ['left']);
 });
 
-test('a node that is not there any more is not selected, though nobody has said so yet', () => {
+test('does not select a deleted node before its delete event', () => {
   const nodes = new Map([member, shared].map(node => [node.name, node]));
   const ownerships = new OwnershipIndex(new Map([['a', pool('a')]]), nodes);
   assert.equal(ownerships.get('member')?.owner, 'a');

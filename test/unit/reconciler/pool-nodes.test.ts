@@ -14,7 +14,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 
-/** Settles a pool of 60 nodes whose first 40 fail with the error. */
+/** Reconciles a pool of 60 nodes whose first 40 fail with the error. */
 async function settle(error: NodepoolError) {
   const nodes = NAMES.map(name => aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }));
   const state = new ClusterState(
@@ -37,18 +37,18 @@ async function settle(error: NodepoolError) {
   return { written: outcome.moves.length, untried: untried.length };
 }
 
-test('nodes that are refused keep no other from being written, however many come first', async () => {
+test('refused nodes do not keep others from being written, however many come first', async () => {
   const denied = new NodepoolError('cluster', 'cannot patch Node: a webhook denied the request');
   assert.deepEqual(await settle(denied), { written: 20, untried: 0 });
 });
 
-test('where nothing is answered the rest is not tried', async () => {
+test('stops when the server does not answer', async () => {
   const { written, untried } = await settle(new NodepoolError('cluster', 'no route', undefined, { isGeneral: true }));
   assert.equal(written, 0);
   assert.ok(untried > 40, `${untried} were not tried`);
 });
 
-test('where some nodes are written, others that cannot be written are due: a status of success would hide them', () => {
+test('includes nodes that cannot be written in the due ones, as a status of success would hide them', () => {
   const role = { 'node-role.kubernetes.io/worker': '' };
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`l${index}`, 'x']));
   const nodes = [

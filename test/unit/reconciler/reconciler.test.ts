@@ -1,4 +1,4 @@
-/** The whole of it is tried on a real API server (test/e2e, test/fault); here is what needs its answers at a moment's choice. */
+/** Cases that need a fake server; test/e2e and test/fault have the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -12,7 +12,7 @@ import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] };
 
-/** A reconciler whose requests answer as told, and what is seen of it. */
+/** A reconciler with a fake server, and what it writes. */
 function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>) {
   const state = new ClusterState(pools, nodes, []);
   const told: string[] = [];
@@ -30,13 +30,13 @@ function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>)
   return { state, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
 }
 
-/** As the server answers a status write: a later resourceVersion. */
+/** The response to a status write, with a later resourceVersion. */
 function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
   const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
   return { ...pool, status, metadata: { ...pool.metadata, resourceVersion } };
 }
 
-test('a status of its own enqueues nothing, whether its answer or the cache is first: a failure in new words would spin', async () => {
+test('its own status write enqueues nothing, whether response or event comes first', async () => {
   let failures = 0;
   for (const first of ['answer', 'cache'] as const) {
     const { state, told, reconciler } = create(
@@ -62,7 +62,7 @@ test('a status of its own enqueues nothing, whether its answer or the cache is f
   }
 });
 
-test('a record of a pool that is not known yet: the pool is asked for before its node is let go', async () => {
+test('reads an unknown pool in a record before it releases the node', async () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const node = aNode({ name: 'a', labels: { ...ROLE, tier: 'gold' }, record });
   const pool = aPool({ labels: { tier: 'gold' } }, METADATA);
@@ -75,7 +75,7 @@ test('a record of a pool that is not known yet: the pool is asked for before its
   assert.equal(state.pool('worker')?.status?.nodeCount, 1);
 });
 
-test('a pool that is really gone is asked for once, and its node is let go', async () => {
+test('reads a deleted pool once, and releases its node', async () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   let asked = 0;
   const { reconciler } = create([], [aNode({ name: 'a', labels: { tier: 'gold' }, record })], {
@@ -94,7 +94,7 @@ test('a pool that is really gone is asked for once, and its node is let go', asy
   assert.equal(asked, 1);
 });
 
-test('a status that meets another write is made anew from what is there, and gives way to a later spec’s', async () => {
+test('rebuilds a status after a conflict, and yields to the status of a later spec', async () => {
   const billed = {
     type: 'Billed',
     status: 'True',

@@ -1,4 +1,4 @@
-/** A pool that was seen marked for deletion, and that a restored etcd has without a deletionTimestamp. */
+/** A pool with a deletionTimestamp that a restored etcd has without one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
@@ -43,7 +43,7 @@ function create(live: NodePool, dryRun: boolean) {
 
 const NOT_DELETED = { kind: 'cluster', message: /^nodepool worker is not being deleted any more: / };
 
-test('its nodes are not released: it is reconciled, or an error where its resourceVersion went back', async () => {
+test('does not release its nodes: reconciles it, or fails when its resourceVersion went back', async () => {
   const later = create(restored('30'), false);
   assert.equal((await later.reconciler.reconcile('worker')).kind, 'reconciled');
   assert.equal(later.state.isStaying('worker'), true);
@@ -53,14 +53,14 @@ test('its nodes are not released: it is reconciled, or an error where its resour
   assert.deepEqual(earlier.writes, []);
 });
 
-test('its finalizer is not removed', async () => {
+test('keeps its finalizer', async () => {
   const { writes, state, deps } = create(restored('10'), false);
   await assert.rejects(dropFinalizer(marked, deps), NOT_DELETED);
   assert.deepEqual(writes, ['finalizers conflict']);
   assert.ok(state.pool('worker'));
 });
 
-test('a dry run, which marks a pool in the state alone, goes on', async () => {
+test('completes a dry run, whose deletionTimestamp exists in the state only', async () => {
   const { writes, reconciler } = create(restored('10'), true);
   assert.equal((await reconciler.reconcile('worker')).kind, 'released');
   assert.deepEqual(writes, ['node a', 'finalizers written']);

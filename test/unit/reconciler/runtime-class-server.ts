@@ -1,4 +1,4 @@
-/** A server with the RuntimeClass of one pool: the test says what happens on the way. */
+/** A server with the RuntimeClass of one pool; the test sets its responses. */
 import assert from 'node:assert/strict';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
@@ -46,7 +46,7 @@ export function begin(known?: RuntimeClass, live = known) {
     live,
     version: 1,
     requests,
-    /** What an admission policy makes of it. */
+    /** Alters it, as an admission policy does. */
     admit: (runtimeClass: RuntimeClass) => runtimeClass,
     before: (_request: string) => {},
     stored(runtimeClass: RuntimeClass, uid: string): RuntimeClass {

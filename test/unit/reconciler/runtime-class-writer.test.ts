@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aPool } from '../nodepool/fixtures.ts';
 import { begin, foreign, NAME, owned, pool, role } from './runtime-class-server.ts';
 
-test('it is created with the pool as its owner, and not written again', async () => {
+test('creates it with the pool as its owner, once', async () => {
   const { server, state, write } = begin();
   assert.deepEqual(await write(), { kind: 'created', name: NAME });
   assert.deepEqual(server.live, owned({}, { uid: 'uid-2', resourceVersion: '2' }));
@@ -13,7 +13,7 @@ test('it is created with the pool as its owner, and not written again', async ()
   assert.deepEqual(server.requests, ['create']);
 });
 
-test('one whose scheduling differs is patched; who has changed it since is read first', async () => {
+test("patches one with other scheduling; after someone else's change reads it first", async () => {
   const old = owned({ scheduling: {} });
   const { server, state, write } = begin(old);
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
@@ -26,13 +26,13 @@ test('one whose scheduling differs is patched; who has changed it since is read 
   assert.deepEqual(behind.server.requests, ['patch', 'get', 'patch']);
 });
 
-test('one that is not known yet is read, and then is not written', async () => {
+test('reads an unknown one, and does not write it', async () => {
   const { server, state, write } = begin(undefined, owned());
   assert.deepEqual(await write(), { kind: 'unchanged' });
   assert.deepEqual([server.requests, state.runtimeClass(NAME)], [['create', 'get'], server.live]);
 });
 
-test('one that was in the way of the create and has gone when it is read is created', async () => {
+test('creates it when the existing one disappeared before it was read', async () => {
   const { server, write } = begin(undefined, foreign);
   server.before = request => {
     if (request === 'get') server.live = undefined;
@@ -41,7 +41,7 @@ test('one that was in the way of the create and has gone when it is read is crea
   assert.deepEqual(server.requests, ['create', 'get', 'create']);
 });
 
-test('one of somebody else is left alone, also if it is only found by the create', async () => {
+test('leaves a foreign one alone, also when the create finds it', async () => {
   for (const known of [foreign, undefined]) {
     const { server, write } = begin(known, foreign);
     assert.deepEqual(await write(), { kind: 'foreign', name: NAME });
@@ -50,7 +50,7 @@ test('one of somebody else is left alone, also if it is only found by the create
   }
 });
 
-test('it is deleted when the pool has no handler or is being deleted', async () => {
+test('deletes it when the pool has no handler or is being deleted', async () => {
   for (const ending of [aPool(), aPool(pool.spec, { deletionTimestamp: '2026-02-01T00:00:00Z' })]) {
     const { server, state, write } = begin(owned());
     assert.deepEqual(await write(ending), { kind: 'deleted', name: NAME });
@@ -60,21 +60,21 @@ test('it is deleted when the pool has no handler or is being deleted', async () 
   }
 });
 
-test('one that is gone by then is deleted all the same', async () => {
+test('takes a missing one for deleted', async () => {
   const { server, state, write } = begin(owned());
   server.live = undefined;
   assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
   assert.equal(state.runtimeClass(NAME), undefined);
 });
 
-test('one that is marked, and held by finalizers of others, stays known until it has gone', async () => {
+test('keeps one that finalizers hold until it is gone', async () => {
   const held = owned({}, { finalizers: ['example.com/hold'] });
   const { state, write } = begin(held);
   assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
   assert.equal(state.runtimeClass(NAME), held);
 });
 
-test('another handler: it is replaced, and what others gave to it goes to its successor', async () => {
+test('replaces it for another handler, and keeps what others set', async () => {
   const [labels, annotations, overhead] = [{ team: 'a' }, { note: 'b' }, { podFixed: { cpu: '1m' } }];
   const { server, state, write } = begin(owned({ handler: 'old', overhead }, { labels, annotations }));
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
@@ -83,7 +83,7 @@ test('another handler: it is replaced, and what others gave to it goes to its su
   assert.equal(state.runtimeClass(NAME), server.live);
 });
 
-test('a replacement that somebody else finishes is told as one', async () => {
+test('reports a replacement that someone else completes', async () => {
   const { server, write } = begin(owned({ handler: 'old' }));
   server.before = request => {
     if (request === 'create') server.live = owned({}, { uid: 'theirs', resourceVersion: '9' });
@@ -92,13 +92,13 @@ test('a replacement that somebody else finishes is told as one', async () => {
   assert.deepEqual(server.requests, ['delete', 'create', 'get']);
 });
 
-test('a replacement in a dry run ends with the deletion, after which it is still there', async () => {
+test('a dry-run replacement ends with the deletion, after which it still exists', async () => {
   const { server, write } = begin(owned({ handler: 'old' }));
   assert.deepEqual(await write(pool, true), { kind: 'updated', name: NAME });
   assert.deepEqual(server.requests, ['delete']);
 });
 
-test('one that finalizers hold cannot be replaced: the error names them', async () => {
+test('fails to replace one that finalizers hold, and names them', async () => {
   const held = owned({ handler: 'old' }, { finalizers: ['example.com/hold', 'example.com/two'] });
   await assert.rejects(begin(held).write(), {
     kind: 'cluster',
@@ -107,7 +107,7 @@ test('one that finalizers hold cannot be replaced: the error names them', async 
   });
 });
 
-test('one that was deleted and created again since it was known: it is read, and another owner’s is left alone', async () => {
+test('reads one that was recreated, and leaves it to another owner', async () => {
   const { server, write } = begin(owned({ handler: 'old' }), {
     ...foreign,
     metadata: { ...foreign.metadata, uid: 'x' },
@@ -116,14 +116,14 @@ test('one that was deleted and created again since it was known: it is read, and
   assert.deepEqual(server.requests, ['delete', 'get']);
 });
 
-test('one that was removed since it was known is created again', async () => {
+test('creates one again that was deleted', async () => {
   const { server, write } = begin(owned({ scheduling: {} }));
   server.live = undefined;
   assert.deepEqual(await write(), { kind: 'created', name: NAME });
   assert.deepEqual(server.requests, ['patch', 'get', 'create']);
 });
 
-test('one that somebody else changes before every write is given up after five attempts', async () => {
+test('gives up after five attempts when someone changes it before every write', async () => {
   const { server, write } = begin(owned({ scheduling: {} }));
   server.before = request => {
     if (request === 'patch') server.stored(server.live ?? assert.fail(), 'uid-1');
@@ -136,7 +136,7 @@ test('one that somebody else changes before every write is given up after five a
   assert.equal(server.requests.filter(request => request === 'patch').length, 5);
 });
 
-test('a write that an admission policy alters fails, and is repeated after 1 s, 2 s, 4 s', async () => {
+test('fails when an admission policy alters the write, and repeats it after 1 s, 2 s, 4 s', async () => {
   const { server, clock, write, refusal } = begin();
   server.admit = stored => ({ ...stored, scheduling: {} });
   const { kind, message, next, retryAfterMs, isHeldBack } = await refusal();
@@ -163,7 +163,7 @@ test('a write that an admission policy alters fails, and is repeated after 1 s, 
   assert.equal((await refusal(edited)).retryAfterMs, 1000, 'the one before was stored as it was sent');
 });
 
-test('it gets ten writes a minute', async () => {
+test('writes it at most ten times a minute', async () => {
   const { server, state, clock, write, refusal } = begin();
   const edited = (tier: string) => aPool({ handler: 'runc', labels: { tier } });
   for (let edit = 1; edit <= 10; edit++) {

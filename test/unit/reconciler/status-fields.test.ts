@@ -34,12 +34,12 @@ for (const [name, kept, expected] of [
   ['items: no schema drops them', { ...sent, conditions: [] }, []],
   ['one resource: no schema drops it alone', { ...sent, allocatable: { cpu: '1' } }, []],
 ] as [string, NodePoolStatus | undefined, string[]][]) {
-  test(`fields of a status that are not in the answer: ${name}`, () => {
+  test(`finds status fields that the response lacks: ${name}`, () => {
     assert.deepEqual(lackingFields(sent, kept), expected);
   });
 }
 
-test('what to do about them', () => {
+test('names the next step', () => {
   assert.equal(
     lackingMessage(['status.b', 'status.a', 'status.b']),
     'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; run `kubectl nodepool install`',
@@ -47,6 +47,6 @@ test('what to do about them', () => {
   assert.match(lackingMessage([STATUS_SUBRESOURCE]), /serves no status subresource/);
 });
 
-test('a status subresource that is not served is no field that the server drops', () => {
+test('does not list a missing status subresource as a dropped field', () => {
   assert.deepEqual(droppedFields(['status.a', 'subresources.status', 'status.b']), ['status.a', 'status.b']);
 });

@@ -10,7 +10,7 @@ import { aNode, aPool } from '../nodepool/fixtures.ts';
 
 const BUSY = { name: 'busy', uid: 'u', generation: 1 };
 
-test('a pool gets 20 status writes at once, then one every 2 s; other pools are free', () => {
+test('allows a pool a burst of 20 status writes, then one every 2 s, apart from other pools', () => {
   const clock = new FakeClock();
   const pace = new StatusPace(clock);
   const times: number[] = [];
@@ -31,7 +31,7 @@ test('a pool gets 20 status writes at once, then one every 2 s; other pools are 
   assert.equal(times.length, 49 + 20, 'all of the burst comes back in a quiet time');
 });
 
-test('the first status of a spec, or of a pool that was made anew, does not wait', () => {
+test('does not delay the first status of a spec or of a recreated pool', () => {
   const pace = new StatusPace(new FakeClock());
   for (let times = 0; times < 20; times++) pace.written(BUSY);
   assert.equal(pace.wait(BUSY), 2_000);
@@ -44,7 +44,7 @@ test('the first status of a spec, or of a pool that was made anew, does not wait
 
 const LABELS = { 'node-role.kubernetes.io/worker': '' };
 
-/** A pool of one node, and what is written of its status. */
+/** A pool of one node, and its status writes. */
 function create(statusPace?: StatusPace) {
   const metadata = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER], generation: 1 };
   const state = new ClusterState([aPool({}, metadata)], [aNode({ name: 'a', labels: LABELS })], []);
@@ -87,7 +87,7 @@ function create(statusPace?: StatusPace) {
   return { state, clock, written, events, reconciler, flip };
 }
 
-test('a status that is held back is written as it is when its time has come, and no event tells of it before', async () => {
+test('writes a delayed status in its latest state, and sends no event before', async () => {
   const clock = new FakeClock();
   const { state, written, events, reconciler, flip } = create(new StatusPace(clock));
   for (let round = 1; written.length < 20; round++) await flip(round);
@@ -104,7 +104,7 @@ test('a status that is held back is written as it is when its time has come, and
   assert.deepEqual(state.pool('worker')?.status, status);
 });
 
-test('the status of a new spec is written at once', async () => {
+test('writes the status of a new spec at once', async () => {
   const { state, written, reconciler, flip } = create(new StatusPace(new FakeClock()));
   for (let round = 1; written.length < 20; round++) await flip(round);
   assert.equal((await flip(1_001)).statusWritten, false);
@@ -114,7 +114,7 @@ test('the status of a new spec is written at once', async () => {
   assert.deepEqual([statusWritten, status?.observedGeneration, status?.readyNodeCount], [true, 2, 0]);
 });
 
-test('one run is not paced', async () => {
+test('does not delay the status in a single run', async () => {
   const { written, flip } = create();
   for (let round = 1; round <= 40; round++) assert.equal((await flip(round)).statusWritten, true);
   assert.equal(written.length, 40);

@@ -7,7 +7,7 @@ import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
-test('a policy that strips the takeover annotation: one patch of the pool, an error that names it, no node is written', async () => {
+test('fails without node writes when a policy strips the takeover annotation, after one patch of the pool', async () => {
   const status = { status: 200, nodeCount: 1 } as const;
   const pool = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER], status });
   const state = new ClusterState(

@@ -12,7 +12,7 @@ const error = new NodepoolError('cluster', 'something else keeps changing it');
 function create() {
   const clock = new FakeClock();
   const pace = new WritePace(clock);
-  /** Writes whenever it is allowed, for so long, every 100 ms; gives when it did. */
+  /** Writes when allowed, checked every 100 ms for so long; returns the times. */
   const run = (ms: number, changes: Change[], isAltered = false) => {
     const times: number[] = [];
     for (const end = clock.now() + ms; clock.now() < end; clock.freeze(100)) {
@@ -28,7 +28,7 @@ function create() {
   return { clock, pace, run };
 }
 
-test('a node gets at most 10 writes in any minute, other nodes are free', () => {
+test('allows a node 10 writes in any minute, apart from other nodes', () => {
   const { clock, pace, run } = create();
   const times = run(300_000, [spec]);
   for (const from of times) assert.ok(times.filter(at => at >= from && at < from + 60_000).length <= 10);
@@ -38,7 +38,7 @@ test('a node gets at most 10 writes in any minute, other nodes are free', () => 
   assert.equal(pace.check('uid', [spec]).kind, 'free');
 });
 
-test('a node that others keep changing back gets one write a minute after the first ten, and is contested for 10 s', () => {
+test('allows a contested node one write a minute after the first ten, and calls it contested for 10 s', () => {
   const { clock, pace, run } = create();
   const times = run(300_000, [drift]);
   assert.equal(times.length, 10 + 4);
@@ -53,14 +53,14 @@ test('a node that others keep changing back gets one write a minute after the fi
   assert.equal(pace.check('uid', [drift]).kind, 'free', 'the next ten are free again');
 });
 
-test('writes that the server alters come after 1 s, 2 s, 4 s and so on, at most a minute apart', () => {
+test('repeats altered writes after 1 s, 2 s, 4 s and so on, at most a minute apart', () => {
   const { run } = create();
   const times = run(300_000, [drift], true);
   const delays = times.slice(1).map((at, index) => Math.round((at - (times[index] ?? 0)) / 1000));
   assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
 });
 
-test('what is to be written now does not wait for an earlier write that the server altered', () => {
+test('does not delay another write after an altered one', () => {
   const { pace } = create();
   pace.written('uid', [drift]);
   assert.equal(pace.altered('uid', [drift], error), 1000);
@@ -71,7 +71,7 @@ test('what is to be written now does not wait for an earlier write that the serv
   assert.equal(pace.check('uid', [drift]).kind, 'free');
 });
 
-test('what is known of a node is forgotten two minutes after its last write', () => {
+test('forgets a node two minutes after its last write', () => {
   /** The delay after the third altered write of `uid`, the second one `ms` ago; others are written in between. */
   const delayAfter = (ms: number) => {
     const { clock, pace } = create();
@@ -91,7 +91,7 @@ test('what is known of a node is forgotten two minutes after its last write', ()
   assert.deepEqual([delayAfter(60_000), delayAfter(119_999), delayAfter(120_000)], [4000, 4000, 1000]);
 });
 
-test('a contest is most of the writes repairing what others changed; a write that does so among other things counts', () => {
+test('calls a node contested when most writes repair changes of others, alone or among other changes', () => {
   const stripped: Change = { ...spec, reason: 'unmanaged' };
   for (const [repairs, changes, isContested] of [
     [5, [drift], false],
@@ -105,7 +105,7 @@ test('a contest is most of the writes repairing what others changed; a write tha
   }
 });
 
-test('a contested node stays so with a write that its own pool made necessary', () => {
+test("keeps a node contested after a write for its pool's own change", () => {
   const { clock, pace } = create();
   for (let write = 0; write < 10; write++) pace.written('uid', [drift]);
   assert.equal(pace.limited('uid', error, true), 60_000);
@@ -114,7 +114,7 @@ test('a contested node stays so with a write that its own pool made necessary', 
   assert.deepEqual(pace.check('uid', [spec]), { kind: 'limit', isContested: true });
 });
 
-test('a node at its limit waits until the first of the ten writes is a minute old', () => {
+test('delays a node at its limit until the first of its ten writes is a minute old', () => {
   const { clock, pace } = create();
   clock.freeze(5000);
   for (let write = 0; write < 10; write++) {
@@ -125,7 +125,7 @@ test('a node at its limit waits until the first of the ten writes is a minute ol
   assert.deepEqual(pace.check('uid', [spec]), { kind: 'held', error, ms: 50_000 });
 });
 
-test('a node that was not written has nothing to wait for', () => {
+test('does not delay a node that was not written', () => {
   const { pace } = create();
   pace.unaltered('uid');
   assert.deepEqual([pace.limited('uid', error, true), pace.altered('uid', [drift], error)], [0, 1000]);

@@ -35,7 +35,7 @@ function candidates(): Candidate[] {
   ];
 }
 
-test('the table', () => {
+test('prints the table', () => {
   assert.equal(
     renderCandidates(candidates(), plain),
     `
@@ -48,7 +48,7 @@ web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web
   );
 });
 
-test('colour is on states alone', () => {
+test('colours states only', () => {
   const text = renderCandidates(candidates(), colored);
   assert.match(text, /\u001b\[32mnew\u001b\[39m/);
   assert.match(text, /\u001b\[33moverlaps:db,\+1\u001b\[39m/);

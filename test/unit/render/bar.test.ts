@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ASCII, BLOCKS, bar, barGlyphs } from '../../../src/render/bar.ts';
 
-test('blocks, an eighth of a cell at a time', () => {
+test('draws blocks in eighths of a cell', () => {
   assert.equal(bar(0, 4, BLOCKS), '░░░░');
   assert.equal(bar(0.5, 4, BLOCKS), '██░░');
   assert.equal(bar(0.53, 4, BLOCKS), '██▏░');
@@ -10,12 +10,12 @@ test('blocks, an eighth of a cell at a time', () => {
   assert.equal(bar(1, 4, BLOCKS), '████');
 });
 
-test('ASCII', () => {
+test('draws ASCII', () => {
   assert.equal(bar(0.5, 4, ASCII), '##--');
   assert.equal(bar(0.3, 10, ASCII), '###-------');
 });
 
-test('a little is seen, and what is not all is not full; beyond all is all', () => {
+test('shows the smallest share, does not show an incomplete one as full, and caps at full', () => {
   for (const glyphs of [BLOCKS, ASCII]) {
     assert.notEqual(bar(0.0001, 5, glyphs), bar(0, 5, glyphs));
     assert.notEqual(bar(0.9999, 5, glyphs), bar(1, 5, glyphs));
@@ -24,14 +24,14 @@ test('a little is seen, and what is not all is not full; beyond all is all', () 
   }
 });
 
-test('always as wide as asked for', () => {
+test('is always as wide as requested', () => {
   for (const glyphs of [BLOCKS, ASCII])
     for (let width = 0; width < 12; width++)
       for (let fraction = 0; fraction <= 1; fraction += 0.01)
         assert.equal([...bar(fraction, width, glyphs)].length, width, `${fraction} of ${width}`);
 });
 
-test('blocks where the locale has them', () => {
+test('uses blocks where the locale supports them', () => {
   assert.equal(barGlyphs({ LANG: 'en_US.UTF-8', TERM: 'xterm' }), BLOCKS);
   assert.equal(barGlyphs({ LC_CTYPE: 'C.utf8' }), BLOCKS);
   assert.equal(barGlyphs({ LC_ALL: 'C', LANG: 'en_US.UTF-8' }), ASCII);

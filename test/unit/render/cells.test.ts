@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listText } from '../../../src/render/cells.ts';
 
-test('of a list as much as fits, with how many more', () => {
+test('shortens a list to the width, with the number of further items', () => {
   const texts = ['aaaa', 'bbbb', 'cccc'];
   const cases: [texts: string[], width: number, shown: string][] = [
     [[], 3, '<none>'],

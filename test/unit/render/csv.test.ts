@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderCsv } from '../../../src/render/csv.ts';
 
-test('quotes only where they must be, and nothing that a terminal obeys', () => {
+test('quotes only where necessary, and escapes terminal control characters', () => {
   assert.equal(
     renderCsv([
       ['a', 'b c', ''],
@@ -13,7 +13,7 @@ test('quotes only where they must be, and nothing that a terminal obeys', () => 
   assert.equal(renderCsv([]), '');
 });
 
-test('a text that a spreadsheet would run is a text, and a number stays one', () => {
+test('prefixes a text that a spreadsheet would run as a formula, and keeps numbers', () => {
   const cases: [text: string, cell: string][] = [
     ["=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"],
     ['=HYPERLINK("http://x/?"&A1,"y")', `"'=HYPERLINK(""http://x/?""&A1,""y"")"`],
@@ -23,10 +23,10 @@ test('a text that a spreadsheet would run is a text, and a number stays one', ()
     ['@SUM(A1)', "'@SUM(A1)"],
     ['\uff1d1+1', "'\uff1d1+1"],
     ['-', "'-"],
-    // At the start an escape, and none of these signs.
+    // Starts with an escape, not with one of these characters.
     ['\t=1', '\\t=1'],
     ['\r=1', '\\r=1'],
-    // Where a semicolon parts cells, what follows it is not at the start of one.
+    // Text after a semicolon is not at the start of a cell.
     ['a;=1+1', '"a;=1+1"'],
     ...['-5', '+5', '-0.25', '1e-9', '-1E+30', '-2Gi', '-100m', '-5k', 'a=b', 'a-b', ''].map(
       (same): [string, string] => [same, same],

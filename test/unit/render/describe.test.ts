@@ -25,7 +25,7 @@ const runtimeClass: RuntimeClass = {
   },
 };
 
-test('everything there is to say', () => {
+test('prints all sections', () => {
   const pool = workerPool();
   pool.metadata.annotations = {
     note: 'by\x1b[31mhand',
@@ -117,7 +117,7 @@ Events:
   assert.equal(renderDescription({ pool, nodes, runtimeClass, events }, NOW, plain), want.slice(1));
 });
 
-test('a pool of which nothing is known yet', () => {
+test('prints a pool without status', () => {
   const pool = freshPool();
   pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
   assert.equal(
@@ -143,7 +143,7 @@ Events:  <none>`.slice(1),
   );
 });
 
-test('of many nodes those that need an eye come first, and the rest is counted', () => {
+test('lists nodes with problems first, and counts the rest', () => {
   const nodes = Array.from(
     { length: 5000 },
     (_, i): DescribedNode => ({
@@ -160,7 +160,7 @@ test('of many nodes those that need an eye come first, and the rest is counted',
   assert.match(text, /^ {2}… and 4950 more; list them all with: kubectl get nodes -l example.com\/gpu=a100$/m);
 });
 
-test('the RuntimeClass says what becomes of it', () => {
+test('says what a reconcile does with the RuntimeClass', () => {
   const state = (change: (pool: ReturnType<typeof workerPool>) => void, current: RuntimeClass | undefined) => {
     const pool = workerPool();
     change(pool);
@@ -194,7 +194,7 @@ test('the RuntimeClass says what becomes of it', () => {
   assert.equal(state(unset, undefined), '<none>');
 });
 
-test('resources that others named or counted are not longer than can be read', () => {
+test('cuts resource names and values of others', () => {
   const pool = workerPool();
   if (pool.status !== undefined) pool.status.allocatable = { ['r'.repeat(9_000)]: '1', cpu: 'q'.repeat(9_000) };
   const text = renderDescription({ pool, nodes: [], runtimeClass: undefined, events: [] }, NOW, plain);

@@ -55,19 +55,19 @@ const diff: Diff = {
   invalid: [{ pool: 'bad', errors: [{ field: 'spec.taints[0].key', message: 'must not be empty' }] }],
 };
 
-test('a node whose record would be too large is named', () => {
+test('names a node whose record would be too large', () => {
   assert.match(
     renderDiff({ ...nothing, oversized: ['a'] }, plain),
     /^! node a is left as it is: what its pool takes away with unmanaged: Remove does not fit into the record/,
   );
 });
 
-test('what a pool of another definition may hold does not fill the screen', () => {
+test('limits the output of a pool that another CRD version allowed', () => {
   const invalid = [{ pool: 'bad', errors: [{ field: 'spec.handler', message: 'x'.repeat(1_000_000) }] }];
   assert.ok(renderDiff({ ...nothing, invalid }, plain).length < 2100);
 });
 
-test('each node, each change with its reason, and what stands in the way', () => {
+test('prints each node, each change with its reason, and obstacles', () => {
   assert.equal(
     renderDiff(diff, plain),
     `
@@ -102,25 +102,25 @@ node node-4 (pool gpu)
   );
 });
 
-test('nothing to tell is no text at all', () => {
+test('prints nothing without changes', () => {
   assert.equal(renderDiff(nothing, plain), '');
 });
 
-test('conflicts alone are told without a summary', () => {
+test('prints conflicts without a summary when they are alone', () => {
   assert.equal(
     renderDiff({ ...nothing, conflicts: diff.conflicts }, plain),
     '! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier',
   );
 });
 
-test('one RuntimeClass alone', () => {
+test('prints a single RuntimeClass', () => {
   assert.equal(
     renderDiff({ ...nothing, runtimeClasses: diff.runtimeClasses.slice(0, 1) }, plain),
     '+ RuntimeClass node-pool-worker\n\n1 RuntimeClass would change',
   );
 });
 
-test('green sets, red removes, yellow changes', () => {
+test('colours additions green, removals red, changes yellow', () => {
   const signs = [...renderDiff(diff, colored).matchAll(/\x1b\[(3\d)m([-+~!])/g)].map(match => `${match[2]}${match[1]}`);
   assert.deepEqual([...new Set(signs)].toSorted(), ['!31', '+32', '-31', '~33']);
 });

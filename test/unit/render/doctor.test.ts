@@ -23,7 +23,7 @@ const CHECKS: Check[] = [
   { id: 'handlers', status: 'skipped', message: 'the nodes could not be read', details: [] },
 ];
 
-test('the screen: a word a check, and what to do under it', () => {
+test('prints a word per check, with the next step below', () => {
   assert.equal(
     renderChecks(CHECKS, plain),
     `
@@ -40,7 +40,7 @@ skipped  handlers    the nodes could not be read
   );
 });
 
-test('a text of a megabyte, and thousands of things that are wrong alike', () => {
+test('cuts a text of a megabyte, and thousands of equal findings', () => {
   const long = 'x'.repeat(1_000_000);
   const details = Array.from({ length: 5_000 }, (_, at) => `node n${at}`);
   const checks: Check[] = [
@@ -56,14 +56,14 @@ test('a text of a megabyte, and thousands of things that are wrong alike', () =>
   assert.equal(JSON.parse(printChecks(checks)).checks[1].details.length, 5_000);
 });
 
-test('colour says nothing that the word does not', () => {
+test('adds no information by colour', () => {
   assert.equal(
     renderChecks(CHECKS.slice(0, 1), colored),
     '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 check: 1 ok',
   );
 });
 
-test('json', () => {
+test('prints JSON', () => {
   const { status, checks } = JSON.parse(printChecks(CHECKS));
   assert.equal(status, 'error');
   assert.deepEqual(checks, CHECKS);

@@ -19,7 +19,7 @@ const drains = [
   makeDrain('node-4', 'not begun', 0, 8),
 ];
 
-test('nodes in kubectl’s words', () => {
+test("prints nodes in kubectl's words", () => {
   const error = new NodepoolError('cluster', 'cannot patch Node "a"', 'ask for a role');
   const line = (kind: 'changed' | 'already' | 'gone', unschedulable: boolean, suffix = '') =>
     cordonLine({ kind, node: 'a' }, unschedulable, suffix);
@@ -35,7 +35,7 @@ test('nodes in kubectl’s words', () => {
   });
 });
 
-test('pods are evicted, or deleted', () => {
+test('prints evicted or deleted pods', () => {
   const [evict, remove] = [
     { disableEviction: false, suffix: '' },
     { disableEviction: true, suffix: ' (server dry run)' },
@@ -49,7 +49,7 @@ test('pods are evicted, or deleted', () => {
   assert.equal(text(drainLine({ kind: 'held', why: WHY, ...pod }, evict)), `pod ns/p on node a waits for ${WHY}`);
 });
 
-test('what a webhook says is one line, and not a long one', () => {
+test("prints a webhook's message as one short line", () => {
   const held = (why: string) =>
     drainLine({ kind: 'held', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
   const begin = 'pod ns/p on node a waits for ';
@@ -62,7 +62,7 @@ test('what a webhook says is one line, and not a long one', () => {
   assert.ok(renderDrains([long], plain).endsWith(cut.replace('waits', 'pod waits')));
 });
 
-test('the spinner’s line', () => {
+test("prints the spinner's line", () => {
   assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 wait for ${WHY}`);
   const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
   assert.equal(
@@ -72,7 +72,7 @@ test('the spinner’s line', () => {
   assert.equal(drainProgress('p', []), 'Draining p: 0/0 nodes');
 });
 
-test('the report', () => {
+test('prints the report', () => {
   assert.equal(
     `\n${renderDrains(drains, plain)}\n`,
     `

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatError, oneLine } from '../../../src/render/error.ts';
 
-test('what is wrong and what to do next, on one line', () => {
+test('prints error and next step on one line', () => {
   assert.equal(formatError(['no pool worker']), 'error: no pool worker');
   assert.equal(
     formatError(['cannot patch nodes'], 'ask for a role'),
@@ -10,15 +10,15 @@ test('what is wrong and what to do next, on one line', () => {
   );
 });
 
-test('after a message of several lines the way out has its own', () => {
+test('prints the next step on its own line after a message of several lines', () => {
   assert.equal(formatError(['bad:', 'a', 'b'], 'mend it'), 'error: bad:\n  a\n  b\nnext: mend it');
 });
 
-test('what the cluster put in is escaped', () => {
+test('escapes text of the cluster', () => {
   assert.equal(formatError(['x\x1b[31m\ty'], '\u202e'), 'error: x\\u001b[31m\\ty; next: \\u202e');
 });
 
-test('a megabyte is cut, whatever is in it and at once', () => {
+test('cuts a megabyte of any text in constant time', () => {
   const start = performance.now();
   for (const character of ['x', '\u001b', '\n', '😀', '\ud83d']) {
     const line = oneLine(character.repeat(1_000_000));

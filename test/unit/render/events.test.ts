@@ -26,7 +26,7 @@ const events = [
   },
 ];
 
-test('the table, in the order given', () => {
+test('prints the table in the given order', () => {
   assert.equal(
     renderEvents(events, { headers: true, now: NOW }, plain),
     `
@@ -36,19 +36,19 @@ LAST SEEN           TYPE      REASON         POOL     MESSAGE
   );
 });
 
-test('a table that goes on: more rows under the first', () => {
+test('appends rows to a table', () => {
   const render = growingEvents({ headers: true }, plain);
   const [, joined] = render(events, NOW).split('\n');
   assert.equal(render(events.slice(0, 1), NOW), joined);
 });
 
-test('warnings are yellow; headers can be left out', () => {
+test('colours warnings yellow, and omits headers', () => {
   const text = renderEvents(events, { headers: false, now: NOW }, colored);
   assert.deepEqual(text.match(/\x1b\[33m\w+/g), ['\x1b[33mWarning']);
   assert.doesNotMatch(text, /LAST SEEN/);
 });
 
-test('what others wrote at length is cut', () => {
+test('cuts long text of others', () => {
   const long = 'x'.repeat(1_000_000);
   const [event] = events;
   assert.ok(event);

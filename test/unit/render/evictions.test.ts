@@ -29,7 +29,7 @@ const preview: EvictionPreview = {
   covers: [],
 };
 
-test('how many pods from where, and what becomes of them', () => {
+test('prints how many pods are evicted from where, and what becomes of them', () => {
   assert.equal(
     renderEvictions(preview, 80),
     `taints with the effect NoExecute evict 4 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes:
@@ -42,7 +42,7 @@ node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-loâ
   );
 });
 
-test('of many nodes the first', () => {
+test('lists the first of many nodes', () => {
   const nodes = Array.from({ length: 23 }, (_, index) => ({
     node: `n${index}`,
     taints: TAINTS,
@@ -54,7 +54,7 @@ test('of many nodes the first', () => {
   assert.deepEqual([lines.length, lines.at(-1)], [23, 'â€¦ and 3 more nodes']);
 });
 
-test('a line of what became of a node', () => {
+test('prints a line of what became of a node', () => {
   const moved = (from: string | undefined, to: string | undefined) => ({ node: 'n', from, to });
   assert.equal(renderMoved({ kind: 'add', pool: 'gpu' }, moved(undefined, 'gpu')), 'node/n added to pool gpu');
   assert.equal(renderMoved({ kind: 'move', pool: 'gpu' }, moved('a', 'gpu')), 'node/n moved from pool a to pool gpu');

@@ -1,4 +1,4 @@
-/** Pools and nodes that look like real ones, for the screens' tests. */
+/** Realistic pools and nodes, for tests of output. */
 import type { Condition, Node, NodePool } from '../../../src/nodepool/types.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 
@@ -10,7 +10,7 @@ export function condition(type: Condition['type'], holds: boolean, reason: strin
   return { type, status: holds ? 'True' : 'False', reason, message, lastTransitionTime: '2026-11-21T08:55:00Z' };
 }
 
-/** The sample of the operator that this product follows, reconciled. */
+/** The sample of the earlier operator, reconciled. */
 export function workerPool(): NodePool {
   return {
     apiVersion: 'nodes.lailin.xyz/v1',

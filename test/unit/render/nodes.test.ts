@@ -41,7 +41,7 @@ const nodes: PoolNode[] = [
   { ...nothing, node: makeNode('evil\x1b[31m'), pool: undefined },
 ];
 
-test('a table whose cells have no spaces', () => {
+test('prints a table whose cells have no spaces', () => {
   assert.equal(
     renderNodes(nodes, { wide: false, headers: true, now: NOW }, plain),
     `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE
@@ -52,7 +52,7 @@ evil\\u001b[31m   Ready                      <none>         <none>              
   );
 });
 
-test('wide: nothing shortened, resources, and who else matches', () => {
+test('wide: prints nothing shortened, resources, and other matching pools', () => {
   const lines = renderNodes(nodes, { wide: true, headers: false, now: NOW }, plain).split('\n');
   assert.deepEqual(lines[0]?.split(/ {2,}/), [
     'node-a',
@@ -70,7 +70,7 @@ test('wide: nothing shortened, resources, and who else matches', () => {
   assert.match(lines[1] ?? '', / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later$/);
 });
 
-test('colours say what needs somebody: not ready, cordoned, drift, leaving', () => {
+test('colours what needs attention: not ready, cordoned, drift, leaving', () => {
   const shown = renderNodes(nodes, { wide: false, headers: true, now: NOW }, colored);
   assert.deepEqual(shown.match(/\x1b\[3[13]m[^\x1b]+/g), [
     '\x1b[33mReady,SchedulingDisabled',
@@ -81,7 +81,7 @@ test('colours say what needs somebody: not ready, cordoned, drift, leaving', () 
   ]);
 });
 
-test('names, and all of it as JSON and YAML', () => {
+test('prints names, and everything as JSON and YAML', () => {
   assert.equal(printNodeNames(nodes.slice(0, 2)), 'node/node-a\nnode/node-b');
   const { items } = JSON.parse(printNodes(nodes, 'json')) as { items: Record<string, unknown>[] };
   assert.deepEqual(items[2], {

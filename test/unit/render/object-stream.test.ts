@@ -10,12 +10,12 @@ function lines(format: 'json' | 'yaml' | 'name'): string {
   return [a, b, a].map(object => print(object, 'ADDED')).join('\n');
 }
 
-test('YAML documents have a line between them', () => {
+test('separates YAML documents with a line', () => {
   const document = (name: string) => `kind: NodePool\nmetadata:\n  name: ${name}`;
   assert.equal(lines('yaml'), [document('a'), document('b'), document('a')].join('\n---\n'));
 });
 
-test('JSON objects follow each other, in no list', () => {
+test('prints JSON objects one after the other, without a list', () => {
   const object = (name: string) => `{
     "kind": "NodePool",
     "metadata": {
@@ -25,11 +25,11 @@ test('JSON objects follow each other, in no list', () => {
   assert.equal(lines('json'), [object('a'), object('b'), object('a')].join('\n'));
 });
 
-test('names', () => {
+test('prints names', () => {
   assert.equal(lines('name').replaceAll('nodepool.nodes.lailin.xyz/', ''), 'a\nb\na');
 });
 
-test('as events: JSON in one line each, YAML with the object below; kubectl leaves managedFields in them', () => {
+test('prints watch events: JSON on one line each, YAML with the object below, managedFields as kubectl has them', () => {
   assert.ok(a !== undefined && b !== undefined);
   const [json, yaml, name] = (['json', 'yaml', 'name'] as const).map(format => objectStream(format, true));
   assert.equal(

@@ -20,7 +20,7 @@ const jsonPath = (template: string, object: object = POOL, isTerminal = false) =
 const columns = (spec: string, object: object = LIST, isTerminal = false) =>
   columnsTemplate(parseColumns(spec), true, isTerminal)()([object]);
 
-test('jsonpath: maps and lists as JSON in one line, the rest as text; no newline of ours', () => {
+test('jsonpath: prints maps and lists as JSON on one line, the rest as text, without a final newline', () => {
   assert.equal(jsonPath('{.metadata.labels}'), '{"a":"日本","b":"\\u003c1\\u003e"}');
   assert.equal(jsonPath('{.spec.taints}'), '[{"key":"x"},{"key":"y"}]');
   assert.equal(jsonPath('{.spec.taints[*]}'), '{"key":"x"} {"key":"y"}');
@@ -28,18 +28,18 @@ test('jsonpath: maps and lists as JSON in one line, the rest as text; no newline
   assert.equal(jsonPath('{.status.status} {.status.load} {.status.ready}'), '200 1.2345675e+06 true');
 });
 
-test('jsonpath-as-json: a list for each part', () => {
+test('jsonpath-as-json: prints a list for each part', () => {
   const print = (template: string) => jsonPathTemplate(parseTemplate(template), true, false)()([POOL]);
   assert.equal(print('{.spec.taints[*].key}'), '[\n    "x",\n    "y"\n]\n');
   assert.equal(print('{.status.status}{"-"}{.nothing}'), '[\n    200\n]\n[\n    "-"\n]\n[]\n');
 });
 
-test('jsonpath: bytes for programs, and what a terminal would obey made visible for people', () => {
+test('jsonpath: writes raw bytes to a pipe, and escapes control characters on a terminal', () => {
   assert.equal(jsonPath('{.metadata.annotations.bad}'), 'x\x1b[31m\r\u202e');
   assert.equal(jsonPath('{.metadata.annotations.bad}{"\\t\\n"}', POOL, true), 'x\\u001b[31m\\r\\u202e\t\n');
 });
 
-test('columns: values with commas, missing ones, and types as Go prints them', () => {
+test('columns: joins values with commas, prints <none>, and types as Go does', () => {
   assert.equal(
     columns(
       'NAME:.metadata.name,TAINTS:.spec.taints[*].key,LABELS:.metadata.labels,NONE:.spec.none,READY:status.ready',
@@ -52,13 +52,13 @@ new    <none>   <none>            <none>   <none>
   );
 });
 
-test('columns: one object, nothing at all, no headers', () => {
+test('columns: prints one object, no object, no headers', () => {
   assert.equal(columns('N:{.metadata.name},EMPTY:', POOL), 'N     EMPTY\ngpu   <none>\n');
   assert.equal(columns('A:.a,B:.b', { items: [] }), 'A     B\n');
   assert.equal(columnsTemplate(parseColumns('A:.a,B:.metadata.name'), false, false)()([POOL]), '<none>   gpu\n');
 });
 
-test('columns: in a pipe as kubectl, on a terminal as wide as they look and nothing it obeys', () => {
+test('columns: aligns as kubectl in a pipe, and by display width with escapes on a terminal', () => {
   assert.equal(columns('A:.metadata.annotations.bad,B:.kind', POOL), `A            B\nx^[[31m\\r\u202e   <none>\n`);
   assert.equal(columns('A:.metadata.annotations.lines,B:.kind', POOL), 'A     B\na\n      b\n      <none>\n');
   const shown = columns('A:.metadata.annotations.*,L:.metadata.labels.a,B:.kind', POOL, true);
@@ -71,7 +71,7 @@ x\\u001b[31m\\r\\u202e,a\\n\\tb\\n   日本   <none>
   );
 });
 
-test('columns: one after another, the header comes once', () => {
+test('columns: prints the header once', () => {
   const print = columnsTemplate(parseColumns('NAME:.metadata.name,KIND:.kind'), true, false)();
   assert.equal(
     print([POOL, { metadata: { name: 'longer' } }]) + print([{ metadata: { name: 'a-longer-name' } }]) + print([POOL]),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { growingPools, renderPools } from '../../../src/render/pools.ts';
 import { colored, condition, freshPool, gpuPool, NOW, plain, workerPool } from './fixtures.ts';
 
-test('the table', () => {
+test('prints the table', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   assert.equal(
     renderPools(pools, { wide: false, headers: true, now: NOW }, plain),
@@ -15,14 +15,14 @@ fresh    <none>         <none>   <none>   <none>   <none>   <none>   <none>     
   );
 });
 
-test('a table that goes on: more rows, as old as they are by then', () => {
+test('appends rows to a table, with their current age', () => {
   const render = growingPools({ wide: false, headers: true }, plain);
   const [first] = render([workerPool()], NOW).split('\n').slice(1);
   const later = render([workerPool()], new Date(NOW.getTime() + 3_600_000));
   assert.equal(later, first?.replace(/2d3h$/, '2d4h'));
 });
 
-test('wide', () => {
+test('prints the wide table', () => {
   const [header, worker, gpu] = renderPools([workerPool(), gpuPool()], { wide: true, headers: true, now: NOW }, plain)
     .split('\n')
     .map(line => line.split(/ +/));
@@ -40,7 +40,7 @@ test('wide', () => {
   );
 });
 
-test('scripts: as many words in every line as there are columns, with and without headers', () => {
+test('prints as many words in every line as there are columns, with and without headers', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   for (const wide of [false, true]) {
     const text = renderPools(pools, { wide, headers: false, now: NOW }, plain);
@@ -48,7 +48,7 @@ test('scripts: as many words in every line as there are columns, with and withou
   }
 });
 
-test('one plain pool fits 80 columns', () => {
+test('fits one plain pool in 80 columns', () => {
   const pool = workerPool();
   pool.spec.taints = [{ key: 'gpu', effect: 'NoSchedule' }];
   const text = renderPools([pool], { wide: false, headers: true, now: NOW }, plain);
@@ -58,14 +58,14 @@ test('one plain pool fits 80 columns', () => {
   );
 });
 
-test('a reconciled pool without nodes can give nothing, which is known', () => {
+test('prints 0 resources for a reconciled pool without nodes', () => {
   const pool = freshPool();
   pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
   const text = renderPools([pool], { wide: false, headers: false, now: NOW }, plain);
   assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 <none> 3s');
 });
 
-test('a pool that is being deleted says so', () => {
+test('shows that a pool is being deleted', () => {
   const pools = [workerPool(), freshPool()].map(pool => {
     pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
     return pool;
@@ -77,7 +77,7 @@ test('a pool that is being deleted says so', () => {
   );
 });
 
-test('the status is green, yellow or red', () => {
+test('colours the status green, yellow or red', () => {
   const pools = [200, 503, 409, 500].map(status => {
     const pool = workerPool();
     if (pool.status !== undefined) pool.status.status = status;
@@ -90,7 +90,7 @@ test('the status is green, yellow or red', () => {
   );
 });
 
-test('the resources that are asked for, in place of the usual ones', () => {
+test('prints requested resources in place of the default ones', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   const shape = { wide: false, headers: true, now: NOW };
   assert.equal(
@@ -114,7 +114,7 @@ fresh    <none>         <none>   <none>   <none>           <none>   <none>     <
   assert.equal(headers({ resources: [] }), 'TAINTS AGE');
 });
 
-test('labels, each under its name without the prefix, and all of them', () => {
+test('prints labels as columns named without prefix, and all labels', () => {
   const pools = [workerPool(), freshPool()];
   const [worker, fresh] = pools;
   if (worker !== undefined) worker.metadata.labels = { team: 'a', 'example.com/tier': 'gold', empty: '' };
@@ -127,13 +127,13 @@ test('labels, each under its name without the prefix, and all of them', () => {
   );
 });
 
-test('names that every JavaScript object has are no labels and no resources', () => {
+test('takes names of Object.prototype for neither labels nor resources', () => {
   const options = { wide: false, headers: false, now: NOW, resources: ['constructor'], labelColumns: ['toString'] };
   const words = renderPools([workerPool()], options, plain).split(/ +/);
   assert.deepEqual([words[4], words.at(-1)], ['<none>', '<none>']);
 });
 
-test('what happened to a pool comes first, and moves no column', () => {
+test('prints the watch event first without moving columns', () => {
   const render = growingPools({ wide: false, headers: true }, plain);
   const lines = [
     ...render([workerPool()], NOW, 'ADDED').split('\n'),
@@ -146,7 +146,7 @@ test('what happened to a pool comes first, and moves no column', () => {
   );
 });
 
-test('a label or a resource cannot break the table', () => {
+test('escapes labels and resources that would break the table', () => {
   const pool = workerPool();
   pool.metadata.labels = { team: 'a\x1b[31m\u202e' };
   if (pool.status !== undefined) pool.status.allocatable = { 'example.com/\x1b[2J': '1' };
@@ -156,7 +156,7 @@ test('a label or a resource cannot break the table', () => {
   assert.match(text, /EXAMPLE\.COM\/\\u001b\[2J/);
 });
 
-test('what a pool of another definition may hold is one word, too', () => {
+test('prints values that another CRD version allowed as one word', () => {
   const pool = workerPool();
   pool.spec = {
     handler: 'my runtime',
@@ -170,7 +170,7 @@ test('what a pool of another definition may hold is one word, too', () => {
   }
 });
 
-test('what others write into a status is one word, and not longer than can be read', () => {
+test('prints status text of others as one short word', () => {
   const pool = workerPool();
   if (pool.status !== undefined) {
     pool.status.conditions = [condition('Applied', false, 'two words', '')];

@@ -10,7 +10,7 @@ const worker = {
   status: { status: 200, allocatable: {}, conditions: [] },
 };
 
-test('one object as YAML', () => {
+test('prints one object as YAML', () => {
   const want = `apiVersion: nodes.lailin.xyz/v1
 kind: NodePool
 metadata:
@@ -32,7 +32,7 @@ status:
   assert.equal(printYaml(worker), `${want}\n`);
 });
 
-test('one object as JSON: four spaces, sorted, HTML characters escaped, no managedFields', () => {
+test('prints one object as JSON: four spaces, sorted, HTML escaped, without managedFields', () => {
   assert.equal(
     printObjects([worker], 'json', false),
     `{
@@ -65,7 +65,7 @@ test('one object as JSON: four spaces, sorted, HTML characters escaped, no manag
   );
 });
 
-test('several objects, or a list of one or none, are a List', () => {
+test('prints several objects, or a list of one or none, as a List', () => {
   const list = 'apiVersion: v1\nitems: []\nkind: List\nmetadata:\n  resourceVersion: ""';
   assert.equal(printObjects([], 'yaml', true), list);
   const items = [{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }];
@@ -83,19 +83,19 @@ test('several objects, or a list of one or none, are a List', () => {
   });
 });
 
-test('names', () => {
+test('prints names', () => {
   const items = [{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }];
   assert.equal(printObjects(items, 'name', true), 'nodepool.nodes.lailin.xyz/a\nnodepool.nodes.lailin.xyz/b');
 });
 
-test('keys that look like numbers are sorted as text in JSON', () => {
+test('sorts keys that look like numbers as text in JSON', () => {
   assert.equal(
     printJson({ b: 1, 9: 1, 10: 1, '-': 1, u: undefined }),
     '{\n    "-": 1,\n    "10": 1,\n    "9": 1,\n    "b": 1\n}',
   );
 });
 
-test('what a terminal obeys is escaped in both', () => {
+test('escapes terminal control characters in both', () => {
   const object = { metadata: { name: 'a', labels: { x: '\u202e\x9b' } } };
   assert.equal(JSON.parse(printObjects([object], 'json', false)).metadata.labels.x, '\u202e\x9b');
   for (const format of ['json', 'yaml'] as const) {

@@ -26,12 +26,12 @@ const VECTORS: [resource: string, quantity: string, want: string][] = [
   ['cpu', '999E', '999000000000000000000'],
 ];
 
-test('quantities for people', () => {
+test('prints quantities for people', () => {
   for (const [resource, quantity, want] of VECTORS) {
     assert.equal(displayQuantity(resource, quantity), want, `${resource} ${quantity}`);
   }
 });
 
-test('what is above zero', () => {
+test('prints values above zero', () => {
   assert.deepEqual(['0', '0Ki', '1m', '8', 'lots'].map(isPositive), [false, false, true, true, false]);
 });

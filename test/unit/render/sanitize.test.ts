@@ -24,7 +24,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
 
-test('every control and bidi character becomes a visible escape', () => {
+test('escapes every control and bidi character', () => {
   for (const code of UNSAFE) {
     const character = String.fromCharCode(code);
     for (const sanitize of [sanitizeLine, sanitizeText]) {
@@ -33,7 +33,7 @@ test('every control and bidi character becomes a visible escape', () => {
   }
 });
 
-test('what only hides is shown: joiners beside ASCII, tags', () => {
+test('escapes hidden characters: joiners beside ASCII, tags', () => {
   assert.equal(sanitizeLine('ad\u200dmin\u200c'), 'ad\\u200dmin\\u200c');
   assert.equal(sanitizeLine('\u200dé'), '\\u200dé');
   assert.equal(sanitizeLine('a\u{e0061}'), 'a\\udb40\\udc61');
@@ -41,39 +41,39 @@ test('what only hides is shown: joiners beside ASCII, tags', () => {
   assert.doesNotMatch(sanitizeJson(JSON.stringify('a\u{e0061}\u200d')), /[^ -~]/);
 });
 
-test('what chooses a form is shown where it chooses none', () => {
+test('escapes variation selectors that select nothing', () => {
   assert.equal(sanitizeLine('ad\ufe0fmin \u{e0101} b\u180b'), 'ad\\ufe0fmin \\udb40\\udd01 b\\u180b');
   assert.equal(sanitizeLine('❤\ufe0f\ufe0f'), '❤\ufe0f\\ufe0f');
   assert.equal(sanitizeLine('é\u200d\u200dé'), 'é\\u200d\\u200dé');
   assert.equal(sanitizeLine('é\u202e\u200dé'), 'é\\u202e\\u200dé');
-  // What stands before is itself escaped: beside ASCII there is nothing to choose.
+  // The character before is escaped to ASCII, where a selector selects nothing.
   assert.equal(sanitizeLine('\ufe0f\u200dé'), '\\ufe0f\\u200dé');
   assert.equal(sanitizeLine('\ud800\ufe0f \u{e0061}\u200dé'), '\\ud800\\ufe0f \\udb40\\udc61\\u200dé');
   for (const text of ['❤️', '1️⃣', '#️⃣', '❤️‍🔥', '🏳️‍🌈', 'ᠠ᠋']) assert.equal(sanitizeLine(text), text);
 });
 
-test('on a screen colours pass, and nothing else that begins like one', () => {
+test('keeps colours on a screen, and escapes other sequences', () => {
   assert.equal(sanitizeScreen('\x1b[1;31mred\x1b[39m\n'), '\x1b[1;31mred\x1b[39m\n');
   assert.equal(sanitizeScreen('\x1b[2J\x1b]0;t\x07\x9b31m\u202e'), '\\u001b[2J\\u001b]0;t\\u0007\\u009b31m\\u202e');
 });
 
-test('escapes say which character it was', () => {
+test('escapes with the code of the character', () => {
   assert.equal(sanitizeLine('\x1b[2J\x07\x9b31m\u202eevil\ud800'), '\\u001b[2J\\u0007\\u009b31m\\u202eevil\\ud800');
   assert.equal(sanitizeLine('a\r\nb\tc'), 'a\\r\\nb\\tc');
 });
 
-test('text of several lines keeps newlines and tabs, and loses carriage returns', () => {
+test('keeps newlines and tabs of multi-line text, and escapes carriage returns', () => {
   assert.equal(sanitizeText('a\n\tb\r\x1b'), 'a\n\tb\\r\\u001b');
 });
 
-test('ordinary text of any language stays as it is', () => {
+test('keeps ordinary text of any language', () => {
   for (const text of ['', 'node-1', 'é 中文 עברית العربية', '👩‍👩‍👧 😀', 'می‌خواهم', 'back\\slash']) {
     assert.equal(sanitizeLine(text), text);
     assert.equal(sanitizeText(text), text);
   }
 });
 
-test('JSON keeps its value', () => {
+test('keeps the value of JSON', () => {
   const value = { a: '\x1b\x7f\x9b\u202e\u2028<&>é\n' };
   const json = sanitizeJson(JSON.stringify(value));
   assert.equal(json, '{"a":"\\u001b\\u007f\\u009b\\u202e\\u2028\\u003c\\u0026\\u003eé\\n"}');

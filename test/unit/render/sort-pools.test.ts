@@ -14,7 +14,7 @@ function sorted(path: string, ...values: unknown[]): string {
     .join('');
 }
 
-test('numbers, text, times and quantities', () => {
+test('sorts by numbers, text, times and quantities', () => {
   assert.equal(sorted('.spec.x', 10, 9, 100), 'bac');
   assert.equal(sorted('.spec.x', 'b', 'c', 'a'), 'cab');
   assert.equal(sorted('.spec.x', '2026-11-21T08:00:00Z', '2026-01-21T08:00:00Z'), 'ba');
@@ -23,21 +23,21 @@ test('numbers, text, times and quantities', () => {
   assert.equal(sorted('.spec.x', '10', '9x', '9'), 'cab');
 });
 
-test('the path with and without dot and braces', () => {
+test('accepts the path with and without dot and braces', () => {
   for (const path of ['spec.x', '.spec.x', '{spec.x}', '{.spec.x}']) assert.equal(sorted(path, 2, 1), 'ba', path);
 });
 
-test('equal ones stay as they were; those without a value come first, the last of them before all', () => {
+test('keeps the order of equal values; sorts missing values first, as kubectl does', () => {
   assert.equal(sorted('.spec.x', 1, 1, 0, 1), 'cabd');
   assert.equal(sorted('.spec.x', undefined, 2, undefined, 1), 'cadb');
   assert.equal(sorted('.spec.x', 'a', null, null), 'bca');
 });
 
-test('the first of several values counts', () => {
+test('sorts by the first of several values', () => {
   assert.equal(sorted('.spec.x[*]', [3, 1], [2, 9]), 'ba');
 });
 
-test('what cannot be sorted says so', () => {
+test('reports values that cannot be sorted', () => {
   const refuses = (message: RegExp, path: string, ...values: unknown[]) =>
     assert.throws(() => sorted(path, ...values), { name: 'NodepoolError', kind: 'input', message });
   refuses(/^--sort-by \.nope: couldn't find any field with path "\{\.nope\}" in the list of objects$/, '.nope', 1, 2);

@@ -11,7 +11,7 @@ function reconciled(pool = workerPool()): ReconciledPool & { outcome: NonNullabl
   return { pool: pool.metadata.name, outcome, ...none };
 }
 
-test('one line a pool', () => {
+test('prints one line per pool', () => {
   const gpu = reconciled(gpuPool());
   const failing = reconciled();
   failing.outcome.status = { ...workerPool().status, nodeCount: 2, status: 500 };
@@ -44,23 +44,23 @@ old     released      12 nodes let go                                           
   );
 });
 
-test('a dry run says so on every line', () => {
+test('marks every line of a dry run', () => {
   const text = renderSummaries([reconciled(), reconciled()], { dryRun: true }, plain);
   assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
 });
 
-test('a release that failed is not called released', () => {
+test('does not print "released" for a failed release', () => {
   const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
   const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { dryRun: false }, plain);
   assert.equal(text, 'old  failing  1 node let go  -  -  1 write failed');
 });
 
-test('the status carries the colour', () => {
+test('colours the status', () => {
   const text = renderSummaries([reconciled(), reconciled(gpuPool())], { dryRun: false }, colored);
   assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32m200', '\x1b[31m409,Conflict']);
 });
 
-test('a long reason is cut; the line stays one line', () => {
+test('cuts a long reason, and keeps it on one line', () => {
   const pool = reconciled(gpuPool());
   const status = gpuPool().status;
   for (const condition of status?.conditions ?? []) condition.message = `${'node '.repeat(100)}\nx`;

@@ -5,28 +5,28 @@ import { tabWriter } from '../../../src/render/tab-writer.ts';
 const width = (text: string) => text.length;
 const layOut = (text: string) => tabWriter(width)(text);
 
-test('columns three apart, at least six wide; the last is not padded', () => {
+test('separates columns by three spaces, at least six wide, without padding the last', () => {
   assert.equal(layOut('A\tLONGER\tC\nlong\tb\tc\n'), 'A      LONGER   C\nlong   b        c\n');
 });
 
-test('an empty last cell leaves the padding of the one before it', () => {
+test('keeps the padding before an empty last cell', () => {
   assert.equal(layOut('A\tB\na\t\n'), 'A     B\na     \n');
 });
 
-test('a line of one cell ends a table; widths do not shrink after it', () => {
+test('ends a table at a line of one cell; widths do not shrink after it', () => {
   assert.equal(layOut('aaaaaaaa\tb\nalone\na\tb\n'), 'aaaaaaaa   b\nalone\na          b\n');
 });
 
-test('cells that do not stand under each other are no column', () => {
+test('does not align cells of different columns', () => {
   assert.equal(layOut('a\tbbbbbbbb\tc\na\tb\na\tb\tc\n'), 'a     bbbbbbbb   c\na     b\na     b          c\n');
 });
 
-test('tabs, vertical tabs and form feeds inside of a value are what they are to kubectl', () => {
+test('treats tabs, vertical tabs and form feeds in values as kubectl does', () => {
   assert.equal(layOut('a\tx\ty\n'), layOut('a\vx\vy\n'));
   assert.equal(layOut('a\tb\flonger\td\n'), 'a     b\nlonger   d\n');
 });
 
-test('what comes later stays under the columns of what came first', () => {
+test('keeps later lines under the first columns', () => {
   const write = tabWriter(width);
   assert.equal(write('NAME\tB\nsomething\tb\n'), 'NAME        B\nsomething   b\n');
   assert.equal(write('a\tb\n'), 'a           b\n');

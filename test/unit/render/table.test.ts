@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeStyle } from '../../../src/render/style.ts';
 import { growingTable, renderTable } from '../../../src/render/table.ts';
 
-test('columns as kubectl: three spaces, nothing after the last', () => {
+test('separates columns by three spaces as kubectl does, without trailing spaces', () => {
   const text = renderTable(
     ['NAME', 'STATUS', 'AGE'],
     [
@@ -21,21 +21,21 @@ test('columns as kubectl: three spaces, nothing after the last', () => {
   );
 });
 
-test('without headers no column is narrower than kubectl makes it', () => {
+test("without headers keeps kubectl's minimum column width", () => {
   assert.equal(renderTable(['A', 'B', 'C'], [['w', '8', '5d']], { headers: false }), 'w     8     5d');
 });
 
-test('dense columns are two spaces apart and as narrow as can be; every line is indented', () => {
+test('separates dense columns by two spaces, and indents every line', () => {
   const text = renderTable(['A', 'B'], [['w', '8']], { dense: true, indent: '    ' });
   assert.equal(text, '    A  B\n    w  8');
 });
 
-test('no rows: the headers alone, or nothing', () => {
+test('prints only the headers, or nothing, without rows', () => {
   assert.equal(renderTable(['NAME', 'AGE'], []), 'NAME   AGE');
   assert.equal(renderTable(['NAME', 'AGE'], [], { headers: false }), '');
 });
 
-test('colours take no room', () => {
+test('does not count colours as width', () => {
   const { red, green } = makeStyle(true);
   const text = renderTable(
     ['NAME', 'STATUS', 'LAST'],
@@ -54,13 +54,13 @@ test('colours take no room', () => {
   );
 });
 
-test('escapes and newlines inside a cell are shown, not obeyed', () => {
+test('shows escapes and newlines in a cell as text', () => {
   const { red } = makeStyle(true);
   const text = renderTable(['A', 'B'], [['x\x1b[31m\ny', { text: '\x1b]0;t\x07', paint: red }]], { headers: false });
   assert.equal(text, 'x\\u001b[31m\\ny   \x1b[31m\\u001b]0;t\\u0007\x1b[39m');
 });
 
-test('wide characters and emoji are two columns, combining marks none', () => {
+test('counts wide characters and emoji as two columns, combining marks as none', () => {
   const rows = [
     ['中文', '|'],
     ['😀', '|'],
@@ -75,7 +75,7 @@ test('wide characters and emoji are two columns, combining marks none', () => {
   ]);
 });
 
-test('long tables keep one width over all rows', () => {
+test('keeps one width over all rows of a long table', () => {
   const rows = Array.from({ length: 500 }, (_, i) => [`node-${i}`, i === 433 ? 'a-long-one' : 'x', 'end']);
   const lines = renderTable(['NAME', 'WHAT', 'END'], rows).split('\n');
   assert.equal(lines.length, 501);
@@ -83,12 +83,12 @@ test('long tables keep one width over all rows', () => {
   assert.deepEqual([...columns], ['node-433   a-long-one   '.length]);
 });
 
-test('text is not cut, however long', () => {
+test('does not cut long text', () => {
   const long = 'word '.repeat(300).trim();
   assert.ok(renderTable(['A', 'B'], [['x', long]]).endsWith(long));
 });
 
-test('a table that goes on keeps its first widths, and cuts nothing', () => {
+test('appends rows with the first widths, and cuts nothing', () => {
   const { green } = makeStyle(true);
   const render = growingTable(['NAME', 'STATUS', 'LAST']);
   assert.equal(render([['worker-1', '200', 'x']]), 'NAME       STATUS   LAST\nworker-1   200      x');
@@ -108,7 +108,7 @@ test('a table that goes on keeps its first widths, and cuts nothing', () => {
   );
 });
 
-test('a table that goes on without headers', () => {
+test('appends rows without headers', () => {
   const render = growingTable(['NAME', 'LAST'], { headers: false });
   assert.equal(render([['worker-1', 'x']]), 'worker-1   x');
   assert.equal(render([['a', 'y']]), 'a          y');

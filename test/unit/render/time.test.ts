@@ -34,12 +34,12 @@ const VECTORS: [number, string][] = [
   [315360000, '10y'],
 ];
 
-test('durations as kubectl', () => {
+test('prints durations as kubectl does', () => {
   for (const [seconds, want] of VECTORS) assert.equal(formatDuration(seconds * 1000), want, String(seconds));
   assert.equal(formatDuration(1999), '1s');
 });
 
-test('ages', () => {
+test('prints ages', () => {
   const now = new Date('2026-11-21T09:00:00Z');
   assert.equal(formatAge('2026-11-19T06:00:00Z', now), '2d3h');
   assert.equal(formatAge('2026-11-21T08:59:55.123456Z', now), '4s');

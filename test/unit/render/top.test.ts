@@ -6,7 +6,7 @@ import { renderTopNodes, renderTopPools } from '../../../src/render/top.ts';
 import { topCsv, topJson } from '../../../src/render/top-data.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { aNode } from '../nodepool/fixtures.ts';
-import { demandOf, topOf, topWorld } from '../operations/top-world.ts';
+import { demandOf, topCluster, topOf } from '../operations/top-cluster.ts';
 import { colored, plain } from './fixtures.ts';
 
 const SHOWN = { headers: true, everyResource: false, bars: undefined };
@@ -17,9 +17,9 @@ const byNode = new Map([
 const MEASURED = { usage: { kind: 'served' as const, byNode } };
 
 describe('the table', () => {
-  test('pools, nodes of no pool, and the total', async () => {
+  test('prints pools, nodes without pool, and the total', async () => {
     assert.equal(
-      renderTopPools(await topOf(topWorld()), SHOWN, plain),
+      renderTopPools(await topOf(topCluster()), SHOWN, plain),
       `
 POOL    NODES  RESOURCE        ALLOC    REQUESTED  REQ%    LIMITS  FREE
 empty   0/0    cpu             0        0          <none>  0       0
@@ -42,8 +42,8 @@ TOTAL   4/6    nvidia.com/gpu  8        3          37%     3       1`.slice(1),
     );
   });
 
-  test('bars in what a terminal has left, the total of one pool left out', async () => {
-    const top = await topOf(topWorld(), { names: ['gpu'] });
+  test('draws bars in the remaining width, and omits the total of one pool', async () => {
+    const top = await topOf(topCluster(), { names: ['gpu'] });
     assert.equal(
       renderTopPools(top, { ...SHOWN, bars: { columns: 80, glyphs: BLOCKS } }, plain),
       `
@@ -55,9 +55,9 @@ gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     ████�
     );
   });
 
-  test('a resource is one word, and not longer than can be read', async () => {
+  test('prints a resource as one short word', async () => {
     const allocatable = { 'example.com/a b': '1', ['r'.repeat(9_000)]: '1' };
-    const top = await topOf(topWorld({ nodes: [aNode({ allocatable })] }), { nodes: true, resources: 'all' });
+    const top = await topOf(topCluster({ nodes: [aNode({ allocatable })] }), { nodes: true, resources: 'all' });
     const names = renderTopNodes(top, SHOWN, plain)
       .split('\n')
       .map(line => line.split(/ +/)[3]);
@@ -65,8 +65,8 @@ gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     ████�
     assert.ok(names.includes(`${'r'.repeat(127)}…`), names.join());
   });
 
-  test('no line is wider than the terminal for a bar, nor a bar longer than 20', async () => {
-    const top = await topOf(topWorld());
+  test('draws bars of at most 20 cells, and no line wider than the terminal', async () => {
+    const top = await topOf(topCluster());
     const widest = (text: string) => Math.max(...text.split('\n').map(line => widthOf(stripVTControlCharacters(line))));
     const bare = widest(renderTopPools(top, SHOWN, plain));
     for (let columns = bare - 5; columns < bare + 40; columns++) {
@@ -77,8 +77,8 @@ gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     ████�
     }
   });
 
-  test('each node with its state; usage where it is known', async () => {
-    const top = await topOf(topWorld(MEASURED), { nodes: true, names: ['worker'], resources: ['cpu', 'memory'] });
+  test('prints each node with its state, and usage where known', async () => {
+    const top = await topOf(topCluster(MEASURED), { nodes: true, names: ['worker'], resources: ['cpu', 'memory'] });
     assert.equal(
       renderTopNodes(top, { ...SHOWN, bars: { columns: 100, glyphs: ASCII } }, plain),
       `
@@ -94,8 +94,8 @@ TOTAL  <none>  2/3                       memory    8.8Gi  1.1Gi      12%   2Gi  
     );
   });
 
-  test('without pods', async () => {
-    const top = await topOf(topWorld(), { pods: false, names: ['gpu', 'empty'] });
+  test('prints the table without pods', async () => {
+    const top = await topOf(topCluster(), { pods: false, names: ['gpu', 'empty'] });
     assert.equal(
       renderTopPools(top, { ...SHOWN, headers: false, bars: { columns: 200, glyphs: BLOCKS } }, plain),
       `
@@ -113,34 +113,34 @@ TOTAL  1/2  nvidia.com/gpu  8`.slice(1),
     );
   });
 
-  test('a resource that was asked for shows where there is none of it', async () => {
-    const top = await topOf(topWorld(), { names: ['gpu', 'worker'], resources: ['nvidia.com/gpu'] });
+  test('prints a requested resource that does not exist as 0', async () => {
+    const top = await topOf(topCluster(), { names: ['gpu', 'worker'], resources: ['nvidia.com/gpu'] });
     const text = renderTopPools(top, { ...SHOWN, everyResource: true }, plain);
     assert.match(text, /^worker +2\/3 +nvidia\.com\/gpu +0 +0 +<none> +0 +0$/m);
   });
 
-  test('a colour for what is nearly full and for full', async () => {
-    const text = renderTopNodes(await topOf(topWorld(), { nodes: true }), SHOWN, colored);
+  test('colours nearly full and full values', async () => {
+    const text = renderTopNodes(await topOf(topCluster(), { nodes: true }), SHOWN, colored);
     assert.ok(text.includes(colored.red('97%')));
     assert.ok(text.includes(colored.green('25%')));
     assert.ok(text.includes(colored.red('NotReady')));
     assert.ok(text.includes(colored.yellow('Ready,SchedulingDisabled')));
-    assert.ok(renderTopPools(await topOf(topWorld()), SHOWN, colored).includes(colored.yellow('82%')));
+    assert.ok(renderTopPools(await topOf(topCluster()), SHOWN, colored).includes(colored.yellow('82%')));
     assert.ok(text.includes(colored.bold('TOTAL')));
   });
 
-  test('scripts: as many words in every line; names of the cluster are made safe', async () => {
-    const world = topWorld();
-    world.nodes.push(aNode({ name: 'x', allocatable: { 'evil\u001b[2J gpu/gpu': '1' } }));
-    const text = renderTopPools(await topOf(world, { resources: ['cpu', 'evil\u001b[2J'] }), SHOWN, plain);
+  test('prints as many words in every line, and escapes names of the cluster', async () => {
+    const cluster = topCluster();
+    cluster.nodes.push(aNode({ name: 'x', allocatable: { 'evil\u001b[2J gpu/gpu': '1' } }));
+    const text = renderTopPools(await topOf(cluster, { resources: ['cpu', 'evil\u001b[2J'] }), SHOWN, plain);
     for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, 8, line);
     assert.ok(!text.includes('\u001b'));
   });
 });
 
-describe('data', () => {
-  test('JSON: exact, and numbers beside', async () => {
-    const top = await topOf(topWorld(MEASURED), { resources: ['memory', 'pods'] });
+describe('JSON and CSV', () => {
+  test('JSON: prints exact quantities, and numbers beside', async () => {
+    const top = await topOf(topCluster(MEASURED), { resources: ['memory', 'pods'] });
     const { pools, unassigned, total, nodes } = JSON.parse(topJson(top, false));
     assert.deepEqual(pools[2], {
       name: 'worker',
@@ -168,8 +168,8 @@ describe('data', () => {
     assert.deepEqual([unassigned.nodeCount, total.nodeCount, nodes], [1, 6, undefined]);
   });
 
-  test('JSON: nodes, and nothing that is not known', async () => {
-    const top = await topOf(topWorld(), { nodes: true, pods: false, resources: ['cpu'] });
+  test('JSON: prints nodes, without unknown values', async () => {
+    const top = await topOf(topCluster(), { nodes: true, pods: false, resources: ['cpu'] });
     const { nodes } = JSON.parse(topJson(top, true));
     assert.deepEqual(nodes[1], {
       name: 'g2',
@@ -181,8 +181,8 @@ describe('data', () => {
     assert.equal('pool' in nodes[5], false);
   });
 
-  test('an amount beyond all numbers: exact in data, cut in the table, without a number and a percent', async () => {
-    const top = await topOf(topWorld({ demand: { w1: demandOf(1, { cpu: `1${'0'.repeat(400)}` }) } }), {
+  test('prints an amount beyond all numbers exactly in data, cut in the table, without number and percentage', async () => {
+    const top = await topOf(topCluster({ demand: { w1: demandOf(1, { cpu: `1${'0'.repeat(400)}` }) } }), {
       names: ['worker'],
       resources: ['cpu'],
     });
@@ -193,8 +193,8 @@ describe('data', () => {
     assert.match(topCsv(top, { withNodes: false, headers: false }), /^worker,3,2,cpu,12,12,10{382}E,,0,0,/);
   });
 
-  test('CSV of pools', async () => {
-    const top = await topOf(topWorld(MEASURED), { resources: ['cpu'] });
+  test('prints CSV of pools', async () => {
+    const top = await topOf(topCluster(MEASURED), { resources: ['cpu'] });
     assert.equal(
       topCsv(top, { withNodes: false, headers: true }),
       `
@@ -206,8 +206,8 @@ worker,3,2,cpu,12,12,9900m,9.9,6,6,123456789n,0.123456789,100m,0.1,82.5,50,1.03
     );
   });
 
-  test('CSV of nodes', async () => {
-    const top = await topOf(topWorld(), { nodes: true, names: ['worker'], resources: ['pods'] });
+  test('prints CSV of nodes', async () => {
+    const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['pods'] });
     assert.equal(
       topCsv(top, { withNodes: true, headers: false }),
       `

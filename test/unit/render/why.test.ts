@@ -50,7 +50,7 @@ const explanation: Explanation = {
   ],
 };
 
-test('pool by pool, with the rule and every pair of the selector', () => {
+test('prints each pool with the rule and every pair of the selector', () => {
   assert.equal(
     renderWhy(explanation, plain),
     `node node-a is in pool gpu
@@ -78,7 +78,7 @@ pool unread: its nodeSelector cannot be read; it gets no nodes`,
   assert.equal(renderWhy({ node: 'n', owner: undefined, gone: undefined, pools: [] }, plain), 'node n is in no pool');
 });
 
-test('what a pool of another definition may hold does not fill the screen', () => {
+test('limits the output of a pool that another CRD version allowed', () => {
   const long = 'x'.repeat(1_000_000);
   const pools: Explanation['pools'] = [
     {

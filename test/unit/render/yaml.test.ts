@@ -18,31 +18,31 @@ test('writes what Go writes', async t => {
   }
 });
 
-test('what a terminal obeys is escaped, where Go would print it', () => {
+test('escapes terminal control characters, which Go would print', () => {
   assert.equal(toYaml({ a: 'x\u202ey', '\u2066': 1 }), '"\\u2066": 1\na: "x\\u202Ey"');
   assert.equal(toYaml({ a: 'x\u2028y\u2029' }), 'a: "x\\Ly\\P"');
   assert.equal(toYaml({ a: 'x\u007f\u009b' }), 'a: "x\\x7F\\x9B"');
   assert.equal(toYaml({ a: 'line\n\u200f' }), 'a: "line\\n\\u200F"');
 });
 
-test('what belongs where it stands is written as Go does, what hides is escaped', () => {
+test('writes joiners and variation selectors in use as Go does, and escapes hidden ones', () => {
   assert.equal(toYaml({ a: '❤️ می‌خواهم' }), 'a: ❤️ می‌خواهم');
   assert.equal(toYaml({ a: '👩‍🔬' }), 'a: "\\U0001F469‍\\U0001F52C"');
   assert.equal(toYaml({ a: 'ad\u200dmin', 'k\ufe0f': 1 }), 'a: "ad\\u200Dmin"\n"k\\uFE0F": 1');
 });
 
-test('the value is the same once a terminal has been guarded', () => {
+test('keeps the value when control characters are escaped', () => {
   for (const value of ['ad\u200dmin', '👩‍🔬', '👩‍🔬\u202e', '❤️ \u202e', '\u{e0101}', '\u200b\ufe0f', '1️⃣', 'a\tb']) {
     assert.deepEqual(load(sanitizeText(toYaml({ [value]: value }))), { [value]: value }, JSON.stringify(value));
     assert.deepEqual(JSON.parse(sanitizeText(printJson({ [value]: value }))), { [value]: value });
   }
 });
 
-test('half a surrogate pair becomes the replacement character, as in Go', () => {
+test('replaces half a surrogate pair, as Go does', () => {
   assert.equal(toYaml({ a: '\ud83d!' }), 'a: �!');
 });
 
-test('members that are undefined are left out, an object without any is {}', () => {
+test('omits undefined members, and prints {} for an empty object', () => {
   assert.equal(toYaml({ a: undefined, b: { c: undefined } }), 'b: {}');
   assert.equal(toYaml({}), '{}');
 });

@@ -1,4 +1,4 @@
-/** What can reach a release: packages, Go modules, actions and downloads are pinned by hash, and jobs may do little. */
+/** Inputs of a release: packages, Go modules, actions and downloads are pinned by hash, and jobs have few permissions. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ const manifest = JSON.parse(text('package.json')) as Manifest;
 const { packages } = JSON.parse(text('package-lock.json')) as { packages: Record<string, Locked> };
 const locked = Object.entries(packages).filter(([folder]) => folder !== '');
 
-test('every package is locked with its SHA-512, and to no host', () => {
+test('every package is locked with its SHA-512, without a registry host', () => {
   assert.ok(locked.length > 200);
   for (const [folder, { version, integrity, resolved, link }] of locked) {
     assert.match(integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, folder);
@@ -36,13 +36,13 @@ test('every package is locked with its SHA-512, and to no host', () => {
   }
 });
 
-test('package.json asks for exact versions, and users install none of them', () => {
+test('package.json has exact versions, and no dependencies at run time', () => {
   assert.equal(manifest.dependencies, undefined);
   for (const [name, version] of Object.entries(manifest.devDependencies))
     assert.match(version, /^\d+\.\d+\.\d+$/, name);
 });
 
-test('only packages that are named may run a script when they are installed', () => {
+test('only named packages may run install scripts', () => {
   const allowed = Object.keys(manifest.allowScripts);
   const runs = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([folder]) => folder);
   // A script of an optional package of another platform is never run.
@@ -53,7 +53,7 @@ test('only packages that are named may run a script when they are installed', ()
   );
 });
 
-test('every Go module that is asked for is in go.sum, with its hash', () => {
+test('go.sum has the hash of every required Go module', () => {
   const modules = globSync('test/cluster/go/*/*.mod', { cwd: ROOT });
   assert.ok(modules.length > 4);
   for (const file of modules) {
@@ -73,7 +73,7 @@ test('every Go module that is asked for is in go.sum, with its hash', () => {
   }
 });
 
-test("every platform's Bun is pinned by its SHA-512", () => {
+test('the Bun of every platform is pinned by its SHA-512', () => {
   for (const { bun, integrity } of TARGETS) assert.match(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, bun);
 });
 
@@ -95,7 +95,7 @@ const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map(file =>
   ...(load(text(file)) as Workflow),
 }));
 
-test('every action is pinned to a commit, with the version that it is', () => {
+test('every action is pinned to a commit, with its version as comment', () => {
   let count = 0;
   for (const { file, source } of workflows) {
     for (const [, used = ''] of source.matchAll(/uses:(.*)/g)) {
@@ -106,14 +106,14 @@ test('every action is pinned to a commit, with the version that it is', () => {
   assert.ok(count > 8);
 });
 
-test('a workflow may read alone; what may write needs an approval, and runs nothing of the dependencies', () => {
+test('workflows are read-only by default; those that may write need approval and run no dependencies', () => {
   assert.deepEqual(
     workflows.map(({ file }) => file.replace(/^.*\//, '')),
     ['advisories.yml', 'pull-request.yml', 'release.yml'],
   );
   for (const { file, source, on, permissions, jobs } of workflows) {
     assert.deepEqual(permissions, { contents: 'read' }, file);
-    // Not pull_request_target, nor what others write: those run with this repository's token.
+    // Not pull_request_target or comments: those run with this repository's token.
     for (const trigger of Object.keys(on))
       assert.ok(['pull_request', 'push', 'schedule', 'workflow_dispatch'].includes(trigger), trigger);
     if ('pull_request' in on) assert.doesNotMatch(source, /secrets\./, file);
@@ -125,7 +125,7 @@ test('a workflow may read alone; what may write needs an approval, and runs noth
         if (uses.startsWith('actions/setup-node@'))
           assert.equal(given['package-manager-cache'], false, `${file}: ${name}`);
         if (uses.startsWith('actions/setup-go@')) assert.equal(given.cache, false, `${file}: ${name}`);
-        // A name of a branch or a title would be a part of the script.
+        // A branch name or title would become part of the script.
         assert.doesNotMatch(run, /\$\{\{(?! matrix\.)/, `${file}: ${name}`);
         if (writes) assert.doesNotMatch(run + uses, /npm (ci|install|run|test)|checkout/, `${file}: ${name}`);
       }
@@ -133,7 +133,7 @@ test('a workflow may read alone; what may write needs an approval, and runs noth
   }
 });
 
-test('advisories are looked for every day, and updates are proposed for all that is pinned', () => {
+test('advisories are checked daily, and updates proposed for everything that is pinned', () => {
   const daily = workflows.find(({ on }) => 'schedule' in on);
   assert.match(JSON.stringify(daily?.on.schedule), /"\d+ \d+ \* \* \*"/);
   assert.match(daily?.source ?? '', /- run: npm audit\n/);
@@ -144,7 +144,7 @@ test('advisories are looked for every day, and updates are proposed for all that
     updates.map(one => one['package-ecosystem']),
     ['npm', 'github-actions', 'gomod', 'docker'],
   );
-  // What writes completion scripts as older kubectl did stays as it is.
+  // The generator of older kubectl's completion scripts keeps its version.
   const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).filter(file => !file.includes('/completion/'));
   const folders = modules.map(file => `/${dirname(file)}`);
   assert.deepEqual(updates.flatMap(({ directories = [] }) => directories).sort(), folders.sort());

@@ -17,7 +17,7 @@ async function draw(text: string): Promise<string> {
   return drawPicture({ title: 'a <b>', description: 'c & d', columns: COLUMNS, lines });
 }
 
-test('cells become runs of one look; empty ones at the ends are left out', async () => {
+test('merges cells of one style, and omits empty ones at the ends', async () => {
   const lines = readLines(await buffer('a \u001b[1;31mred\u001b[0m 日b\r\n\r\n\u001b[7m>x\u001b[0m'), ROWS);
   const plain = { bold: false, dim: false, color: 'default', ground: 'default' };
   assert.equal(lines.length, 3);
@@ -33,7 +33,7 @@ test('cells become runs of one look; empty ones at the ends are left out', async
   assert.deepEqual(lines[2]?.[0], { text: '>x', column: 0, ...plain, color: 0, ground: 15 });
 });
 
-test('text stands at its cells, escaped; what fills its cell is drawn', async () => {
+test('positions escaped text at its cells, and draws block characters', async () => {
   const svg = await draw('\u001b[32m██▌░\u001b[39m  a<b  \u001b[2m日c\u001b[22m');
   assert.match(svg, /<title id="title">a &lt;b&gt;<\/title>\n<desc id="description">c &amp; d<\/desc>/);
   const [left, top] = [16, 52];
@@ -47,7 +47,7 @@ test('text stands at its cells, escaped; what fills its cell is drawn', async ()
   assert.match(svg, /<text x="108.4" y="65" textLength="25.2" lengthAdjust="spacingAndGlyphs" class="dim">日c<\/text>/);
 });
 
-test('more lines than the terminal has, and colours beyond the 16, are refused', async () => {
+test('refuses more lines than the terminal has, and colours beyond 16', async () => {
   await assert.rejects(draw('\n'.repeat(ROWS)), /1 lines are too many/);
   await assert.rejects(draw('\u001b[38;5;100mx'), /none of the 16/);
 });

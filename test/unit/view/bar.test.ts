@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeStyle } from '../../../src/render/style.ts';
 import { nodesBar, paintBar, shares } from '../../../src/view/bar.ts';
 
-test('shares: whole, in proportion, as many as the width; what is there is seen', () => {
+test('splits the width into whole proportional shares, with at least one cell for each kind', () => {
   const cases: [number[], number, number[]][] = [
     [[1, 1], 10, [5, 5]],
     [[2, 1, 0], 10, [7, 3, 0]],
@@ -25,7 +25,7 @@ test('shares: whole, in proportion, as many as the width; what is there is seen'
   }
 });
 
-test('a bar: a sign for each kind of node, and colours beside them', () => {
+test('draws a character per kind of node, and colours', () => {
   const plain = nodesBar({ open: 2, cordoned: 1, notReady: 1 }, 8, makeStyle(false));
   assert.equal(plain.text, '████▒▒░░');
   assert.equal(nodesBar({ open: 0, cordoned: 0, notReady: 0 }, 4, makeStyle(false)).text, '    ');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { widthOf } from '../../../src/render/width.ts';
 import { cut, fit, wrap } from '../../../src/view/fit.ts';
 
-test('fit: exactly so wide, whatever the text', () => {
+test('fit() returns exactly the width for any text', () => {
   const texts = [
     '',
     'a',
@@ -30,27 +30,27 @@ test('fit: exactly so wide, whatever the text', () => {
   assert.equal(cut('ab', 0), '');
 });
 
-test('fit and wrap: a cluster cannot move the cursor, colour, or turn a line around', () => {
+test('fit() and wrap() escape cursor movement, colours and bidi characters', () => {
   const hostile = 'a\u001b[2Jb\u0007c\nd\u202ee\u009b5A';
   assert.equal(fit(hostile, 60).trimEnd(), 'a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A');
   assert.deepEqual(wrap(hostile, 60), ['a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A']);
 });
 
-test('wrap: at spaces, else anywhere; nothing is lost', () => {
+test('wrap() breaks at spaces, else anywhere, and loses nothing', () => {
   assert.deepEqual(wrap('', 5), ['']);
   assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
   assert.deepEqual(wrap('abcdefgh', 3), ['abc', 'def', 'gh']);
   assert.deepEqual(wrap('日本語', 4), ['日本', '語']);
   assert.deepEqual(wrap('ab  cd', 2), ['ab', 'cd']);
   assert.deepEqual(wrap('ab', 0), ['ab']);
-  // A character that is wider than the screen still goes by.
+  // A character that is wider than the screen gets its own line.
   assert.deepEqual(wrap('日本', 1), ['日', '本']);
 });
 
-test('wrap: a megabyte is no reason to wait', () => {
+test('wrap() handles a megabyte in time', () => {
   const start = performance.now();
   const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
-  // A tenth of a second; minutes when each line looks at all the rest.
+  // A tenth of a second; minutes if each line scanned all the rest.
   assert.ok(performance.now() - start < 5_000);
   assert.equal(lines.join('').length, 999_000);
 });

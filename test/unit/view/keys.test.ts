@@ -26,7 +26,7 @@ const NONE: InkKey = {
   numLock: false,
 };
 
-test('what Ink says of a key, by our names', () => {
+test("maps Ink's keys to key names", () => {
   const cases: [string, Partial<InkKey>, string[]][] = [
     ['', { upArrow: true }, ['up']],
     ['', { pageDown: true }, ['pagedown']],

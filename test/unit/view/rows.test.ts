@@ -9,5 +9,5 @@ for (const [allocatable, expected] of [
   [{ 'google.com/tpu': '4' }, 'google.com/tpu'],
   [{ 'example.com/output': '4', 'vpc.amazonaws.com/pod-eni': '9' }, undefined],
 ] as const) {
-  test(`the GPUs of ${JSON.stringify(allocatable)}`, () => assert.equal(gpuOf(allocatable), expected));
+  test(`counts the GPUs of ${JSON.stringify(allocatable)}`, () => assert.equal(gpuOf(allocatable), expected));
 }

@@ -7,7 +7,7 @@ import { widthOf } from '../../../src/render/width.ts';
 import { tell } from '../../../src/view/state.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
-/** Places and moods, by the keys that lead there. */
+/** Screens and modes, by the keys that open them. */
 const WAYS: readonly string[][] = [
   [],
   ['j'],
@@ -20,7 +20,7 @@ const WAYS: readonly string[][] = [
   ['G', 'enter', 'enter'],
 ];
 
-test('pools', () => {
+test('shows pools', () => {
   const [title, totals, ...rest] = new Desk(fixture(), { columns: 80, rows: 12 }).text().split('\n');
   assert.equal(title, `nodepool · demo${' '.repeat(61)}live`);
   assert.equal(totals, '██████▒▒░░  6 nodes  1 not ready  1 cordoned  1 in no pool  cpu 80  memory 320Gi');
@@ -40,7 +40,7 @@ test('pools', () => {
   );
 });
 
-test('nodes: members, what is due on them, and those that another pool owns', () => {
+test('shows members, due changes, and matching nodes of other pools', () => {
   const body = (...keys: string[]) =>
     new Desk()
       .type(...keys)
@@ -57,7 +57,7 @@ test('nodes: members, what is due on them, and those that another pool owns', ()
   assert.match(body('j', 'enter')[2] ?? '', /^>gpu-1 +Ready +held by gpu/);
 });
 
-test('a node', () => {
+test('shows a node', () => {
   const lines = new Desk().type('G', 'enter', 'enter').lines().slice(2, 15);
   assert.deepEqual(
     lines.map(line => line.trimEnd()),
@@ -79,13 +79,13 @@ test('a node', () => {
   );
 });
 
-test('what is wrong with the selected pool stands below the list', () => {
+test('shows the problem of the selected pool below the list', () => {
   const desk = new Desk();
   assert.doesNotMatch(desk.text(), /NodeConflict/);
   assert.match(desk.type('j').text(), /^spare: NodeConflict: node gpu-1 belongs to pool gpu$/m);
 });
 
-test('a message too long for its line stands over the last lines, as a whole', () => {
+test('shows a message that is too long for its line over the last lines', () => {
   const text = `error: unable to cordon node "ip-10-0-12-34.eu-central-1.compute.internal": ${'no permission '.repeat(6)}end`;
   const desk = new Desk(fixture(), { columns: 40, rows: 12 });
   desk.state = tell(desk.state, text, true);
@@ -104,7 +104,7 @@ test('a message too long for its line stands over the last lines, as a whole', (
   assert.match(desk.text(), /^short\n\? help/m);
 });
 
-test('nodes that are cordoned are counted, Ready or not; the bar shows those that are Ready', () => {
+test('counts cordoned nodes, Ready or not; the bar shows Ready ones', () => {
   const nodes = [node('a', { labels: role('p'), ready: false, unschedulable: true }), node('b', { labels: role('p') })];
   const desk = new Desk(
     { ...fixture(), clusterState: new ClusterState([pool('p', 200)], nodes, []) },
@@ -114,7 +114,7 @@ test('nodes that are cordoned are counted, Ready or not; the bar shows those tha
   assert.match(desk.text(), /^>p +200 +█{10}░{10} +1\/2 +1 /m);
 });
 
-test('a lost connection: how old the data is, and why; events say so where they are shown', () => {
+test('shows a lost connection with the age of the data and the reason; events show their own', () => {
   const desk = new Desk();
   const since = Date.parse('2026-11-21T11:59:48Z');
   desk.fixture.outages.push({ resource: 'events', message: 'no permission', since: undefined });
@@ -124,12 +124,13 @@ test('a lost connection: how old the data is, and why; events say so where they 
   assert.match(desk.lines()[0] ?? '', / data 12s old: nodes: connect ECONNREFUSED$/);
 });
 
-test('every screen has as many lines as the terminal, and none is wider', () => {
+test("fills exactly the terminal's lines, and no line is too wide", () => {
+  const shown = fixture();
   for (const colored of [false, true]) {
     for (const keys of WAYS) {
       for (const columns of [1, 2, 5, 10, 17, 30, 40, 60, 79, 80, 81, 120, 250]) {
         for (const rows of [1, 2, 3, 5, 9, 10, 15, 24, 60]) {
-          const desk = new Desk(fixture(), { columns, rows }).type(...keys);
+          const desk = new Desk(shown, { columns, rows }).type(...keys);
           desk.style = makeStyle(colored);
           const lines = desk.lines().map(stripVTControlCharacters);
           const what = `${keys.join(' ')} at ${columns}x${rows}`;
@@ -141,7 +142,7 @@ test('every screen has as many lines as the terminal, and none is wider', () => 
   }
 });
 
-test('wide characters: the selected line is as wide as the screen, and no wider', () => {
+test('pads the selected line with wide characters to the screen width', () => {
   const event = fixture().events[0]?.[1];
   assert.ok(event);
   const note = '节点池已更新 👩‍👩‍👧 '.repeat(8);
@@ -154,7 +155,7 @@ test('wide characters: the selected line is as wide as the screen, and no wider'
   }
 });
 
-test('a megabyte of a message takes no longer, and is cut', () => {
+test('cuts a message of a megabyte in time', () => {
   const event = fixture().events[0]?.[1];
   assert.ok(event);
   const note = '節 '.repeat(500_000);
@@ -167,7 +168,7 @@ test('a megabyte of a message takes no longer, and is cut', () => {
   assert.ok(performance.now() - start < 1_000);
 });
 
-test('small screens show what matters most', () => {
+test('shows the most important lines on a small screen', () => {
   const lines = new Desk(fixture(), { columns: 30, rows: 6 }).lines().map(line => line.trimEnd());
   assert.deepEqual(lines.slice(0, 4), [
     ' NAME↑   STATUS         READY',
@@ -181,7 +182,7 @@ test('small screens show what matters most', () => {
   assert.match(new Desk(fixture(), { columns: 60, rows: 2 }).type('G', 'enter', 'c').text(), /^Cordon node worker-1\?/);
 });
 
-test('without colour there are no escapes; with it the selected row is inverted', () => {
+test('prints no escapes without colour; inverts the selected row with colour', () => {
   for (const keys of WAYS) assert.doesNotMatch(new Desk().type(...keys).text(), /\u001b/);
   const desk = new Desk();
   desk.style = makeStyle(true);
@@ -189,7 +190,7 @@ test('without colour there are no escapes; with it the selected row is inverted'
   assert.match(desk.text(), /\u001b\[32m█+\u001b\[39m/);
 });
 
-test('hostile text of the cluster reaches no terminal', () => {
+test('escapes hostile text of the cluster', () => {
   const evil = '\u001b[31m\u0007\u202e\u009b2J\nx\r';
   const nodes = [
     node('bad', {
@@ -221,7 +222,7 @@ test('hostile text of the cluster reaches no terminal', () => {
   }
 });
 
-test('thousands of nodes are drawn while one waits for the next key', () => {
+test('draws thousands of nodes within the time of a key press', () => {
   const nodes = Array.from({ length: 5_000 }, (_, i) => node(`n${i}`, { labels: role(`p${i % 5}`) }));
   const pools = Array.from({ length: 5 }, (_, i) => pool(`p${i}`, 200));
   const desk = new Desk({ ...fixture(), clusterState: new ClusterState(pools, nodes, []) });

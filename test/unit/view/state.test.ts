@@ -12,7 +12,7 @@ function many(count: number): Desk {
   return new Desk({ ...fixture(), clusterState: new ClusterState([pool('big', 200)], nodes, []) }).type('enter');
 }
 
-test('the cursor: arrows, letters, pages, ends, and never beyond them', () => {
+test('moves the cursor by arrows, letters, pages and ends, within the list', () => {
   const desk = many(50);
   const cases: [string[], string][] = [
     [[], 'n00'],
@@ -32,7 +32,7 @@ test('the cursor: arrows, letters, pages, ends, and never beyond them', () => {
   for (const [keys, selected] of cases) assert.equal(desk.type(...keys).selected, selected, keys.join(' '));
 });
 
-test('the selected row is always on the screen', () => {
+test('keeps the selected row on the screen', () => {
   const desk = many(50);
   for (const keys of [['G'], ['k'], ['pageup'], ['pageup'], ['g'], ['j']]) {
     const marked = desk
@@ -49,7 +49,7 @@ test('the selected row is always on the screen', () => {
   assert.ok(desk.lines().some(line => line.startsWith('>n49')));
 });
 
-test('the selected row stays selected when rows come before it; when it goes, the next one is', () => {
+test('keeps the selected row when rows are inserted before it; selects the next when it is removed', () => {
   const desk = many(5).type('j', 'j');
   desk.fixture.clusterState.setNode(node('a', { labels: role('big'), resourceVersion: '2' }));
   assert.equal(desk.selected, 'n02');
@@ -61,7 +61,7 @@ test('the selected row stays selected when rows come before it; when it goes, th
   assert.deepEqual(desk.type('enter', 'c', 'j').effects, []);
 });
 
-test('enter goes in, esc comes back to the same row', () => {
+test('enter opens, esc returns to the same row', () => {
   const desk = new Desk().type('G', 'enter', 'j', 'enter');
   assert.deepEqual([placeOf(desk.state).kind, placeOf(desk.state).subject], ['node', 'worker-2']);
   assert.equal(desk.type('escape').selected, 'worker-2');
@@ -69,7 +69,7 @@ test('enter goes in, esc comes back to the same row', () => {
   assert.equal(desk.type('escape', 'escape').selected, 'worker');
 });
 
-test('sorting: the letter of a column, and again for the other order', () => {
+test('sorts by the letter of a column, and reverses at the second press', () => {
   const desk = new Desk();
   const order = () =>
     desk
@@ -93,7 +93,7 @@ test('sorting: the letter of a column, and again for the other order', () => {
   assert.match(desk.lines()[3] ?? '', /↓AGE$/);
 });
 
-test('the filter: as it is typed, inverted, kept by enter, taken away by esc', () => {
+test('filters while typing, inverts, keeps on enter, clears on esc', () => {
   const desk = new Desk();
   const rows = () => desk.lines().filter(line => /^[> ](gpu|spare|worker) /.test(line)).length;
   assert.equal(desk.type('/', 'q').state.mode.kind, 'filter');
@@ -116,7 +116,7 @@ test('the filter: as it is typed, inverted, kept by enter, taken away by esc', (
   assert.equal(rows(), 3);
 });
 
-test('what is pasted goes into the filter alone, and its first line', () => {
+test('pastes into the filter only, and only the first line', () => {
   const desk = new Desk().type('G', 'enter');
   assert.deepEqual(desk.paste('cyq').effects, []);
   assert.equal(desk.state.mode.kind, 'browse');
@@ -124,7 +124,7 @@ test('what is pasted goes into the filter alone, and its first line', () => {
   assert.equal(placeOf(desk.state).filter, 'worker-2');
 });
 
-test('cordon: asks with the name of the node, and only y is a yes', () => {
+test('cordon asks with the name of the node, and accepts only y', () => {
   const worker = fixture().clusterState.node('worker-1');
   const target = { node: worker, unschedulable: true };
   const at = () => new Desk().type('G', 'enter', 'c');
@@ -138,7 +138,7 @@ test('cordon: asks with the name of the node, and only y is a yes', () => {
   assert.deepEqual(new Desk().type('G', 'enter', 'enter', 'c', 'Y').effects, [{ kind: 'cordon', target }]);
 });
 
-test('uncordon; and what is so already, or is no node, is not asked about', () => {
+test('uncordon asks too; neither asks when nothing would change or no node is selected', () => {
   const desk = new Desk().type('enter', 'j', 'u', 'y');
   const node = desk.fixture.clusterState.node('gpu-2');
   assert.ok(node?.unschedulable);
@@ -148,7 +148,7 @@ test('uncordon; and what is so already, or is no node, is not asked about', () =
   assert.match(new Desk().type('c').text(), /press enter on their pool first/);
 });
 
-test('events: of the selected pool, of all; one as a whole', () => {
+test('shows events of the selected pool, of all, and one in full', () => {
   const desk = new Desk().type('e');
   assert.match(desk.text(), /Pools > gpu > Events \(1\)/);
   assert.doesNotMatch(desk.text(), /an earlier pool/);
@@ -162,7 +162,7 @@ test('events: of the selected pool, of all; one as a whole', () => {
   assert.match(new Desk().type('enter', 'e').text(), /Pools > gpu > Events/);
 });
 
-test('help: it scrolls, any other key closes it and does nothing else; q and Ctrl-C quit', () => {
+test('help scrolls, any other key closes it without further effect; q and Ctrl-C quit', () => {
   const desk = new Desk(fixture(), { columns: 80, rows: 12 }).type('?');
   assert.match(desk.text(), /Help \(lines 1-7 of 17\)/);
   assert.doesNotMatch(desk.text(), /asks first/);
@@ -179,7 +179,7 @@ test('help: it scrolls, any other key closes it and does nothing else; q and Ctr
   assert.deepEqual(new Desk().type('ctrl-l').effects, [{ kind: 'redraw' }]);
 });
 
-test('a text scrolls by lines and pages, and no further than its end', () => {
+test('scrolls a text by lines and pages up to its end', () => {
   const desk = new Desk().type('enter', 'enter');
   desk.size = { columns: 30, rows: 12 };
   assert.match(desk.text(), /Name:/);

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { answer, START, world } from './completion-world.ts';
+import { answer, fakeNames, START } from './fake-names.ts';
 
-/** Of another shape than this version writes. */
+/** A format that this version does not write. */
 const ODD = '{"at":1767225600000,"names":["g"],"labelKeys":[],"recorded":{"gpu":"node"}}';
 
 describe('the cache of names', () => {
@@ -16,30 +16,30 @@ describe('the cache of names', () => {
   };
   const later = (ms: number) => new Date(START.getTime() + ms);
 
-  test('answers for 10 s, and for 5 minutes where the cluster does not', async t => {
+  test('answers for 10 s, and for 5 minutes when the cluster does not answer', async t => {
     const cache = folder(t);
-    const port = world();
+    const port = fakeNames();
     const ask = (now: Date, other = port) => answer(['get', 'w'], { cache, port: other, now });
     const names = 'web\nworker\n:4\n';
     assert.equal(await ask(START), names);
     assert.equal(await ask(later(9_999)), names);
     assert.deepEqual(port.asked, ['pools 800']);
     assert.equal(await ask(later(10_000)), names);
-    // With names at hand it waits less.
+    // With cached names it waits less.
     assert.deepEqual(port.asked, ['pools 800', 'pools 300']);
-    const deaf = world({ list: () => Promise.reject(new Error('late')) });
+    const deaf = fakeNames({ list: () => Promise.reject(new Error('late')) });
     assert.equal(await ask(later(309_999), deaf), names);
     assert.equal(await ask(later(310_000), deaf), ':4\n');
-    assert.equal(await ask(later(100_000), world({ isQuiet: () => false })), names);
+    assert.equal(await ask(later(100_000), fakeNames({ isQuiet: () => false })), names);
     // The clock was set back.
     assert.equal(await ask(later(-1), deaf), ':4\n');
   });
 
-  test('is the reader’s alone, one for each server and user', async t => {
+  test('is readable by its user alone, with one file for each server and user', async t => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     await answer(['create', '--nodes', ''], { cache });
-    await answer(['get', ''], { cache, port: world({ identity: () => 'another' }) });
+    await answer(['get', ''], { cache, port: fakeNames({ identity: () => 'another' }) });
     const path = join(cache, 'kubectl-nodepool', 'completion');
     const files = readdirSync(path);
     assert.equal(files.length, 3);
@@ -47,7 +47,7 @@ describe('the cache of names', () => {
     assert.equal(statSync(path).mode & 0o777, 0o700);
   });
 
-  test('that is damaged or cannot be written does no harm, and what is old is taken away', async t => {
+  test('is ignored when damaged or not writable, and files that are too old are deleted', async t => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     const path = join(cache, 'kubectl-nodepool', 'completion');

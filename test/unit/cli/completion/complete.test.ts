@@ -4,9 +4,9 @@ import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
 import { verbs } from '../../../../src/commands/index.ts';
 import { MEASURES } from '../../../../src/nodepool/capacity.ts';
-import { answer, world } from './completion-world.ts';
+import { answer, fakeNames } from './fake-names.ts';
 
-/** The candidates without what they mean, and the directive. */
+/** The candidates without descriptions, and the directive. */
 async function lines(...words: string[]): Promise<string[]> {
   const text = await answer(words);
   assert.ok(text.endsWith('\n'));
@@ -16,7 +16,7 @@ async function lines(...words: string[]): Promise<string[]> {
     .map(line => line.replace(/\t.*/, ''));
 }
 
-describe('what a word is completed to', () => {
+describe('completes a word', () => {
   const pools = ['gpu', 'web', 'worker', ':4'];
   const nodes = ['node-a', 'node-b', ':4'];
   const FORMATS =
@@ -97,7 +97,7 @@ describe('what a word is completed to', () => {
       ['admin', ':4'],
     ],
     [['create', 'x', '--nodes', ''], nodes],
-    // Nodes of the pool, by record or role; to be added, those of no pool.
+    // Members of the pool by record or role; for `add`, nodes without pool.
     [
       ['cordon', 'gpu', '--node', ''],
       ['node-b', ':4'],
@@ -195,12 +195,12 @@ describe('what a word is completed to', () => {
     test(JSON.stringify(words), async () => assert.deepEqual(await lines(...words), expected));
   }
 
-  test('verbs and flags say what they are', async () => {
+  test('describes commands and flags', async () => {
     assert.match(await answer(['get', '--no-h']), /^--no-headers\tLeave out [^\n]+\n:4\n$/);
     assert.match(await answer(['dif']), /^diff\tShow what reconcile [^\n]+\n:4\n$/);
   });
 
-  test('flags that are hidden are not offered, those that can be negated are twice', async () => {
+  test('omits hidden flags, and offers --no- for flags that can be negated', async () => {
     const flag = { type: 'boolean' } as const;
     const flags = {
       secret: { ...flag, name: 'secret', hidden: true },
@@ -215,33 +215,33 @@ describe('what a word is completed to', () => {
     assert.equal(await answer(['o'], { verbs: grammar }), ':4\n');
   });
 
-  test('the words that a help shows are values; a word in capitals stands for anything', async () => {
+  test('completes the values that the help lists; a placeholder in capitals accepts any word', async () => {
     const output = { name: 'format', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
     const grammar: Grammar = { get: { args: {}, flags: { output } } };
     assert.equal(await answer(['get', '--format', 'j'], { verbs: grammar }), 'json\njsonpath=\n:4\n');
     assert.equal(await answer(['get', '--format', 'jsonp'], { verbs: grammar }), 'jsonpath=\n:6\n');
   });
 
-  test('the cluster is the one of the flags before', async () => {
-    const port = world();
+  test('asks the cluster that earlier flags select', async () => {
+    const port = fakeNames();
     await answer(['get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
     const [flags] = port.flags;
     assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', cluster: undefined, user: undefined, as: 'me' });
   });
 
-  test('nothing is said where no kubeconfig is, no server answers, or a person would have to log in', async () => {
+  test('offers nothing without a kubeconfig, without an answer, or when a login would be interactive', async () => {
     const fail = () => {
       throw new Error('no such file');
     };
     for (const changes of [{ identity: fail }, { access: fail }, { list: fail }, { isQuiet: () => false }]) {
       const what = 'access' in changes ? '--context' : '--nodes';
-      assert.equal(await answer(['create', what, ''], { port: world(changes) }), ':4\n');
-      assert.equal(await answer(['top', '--resources', 'c'], { port: world(changes) }), 'cpu\n:4\n');
-      assert.equal(await answer(['top', '--sort-by', 'c'], { port: world(changes) }), 'cpu\n:4\n');
+      assert.equal(await answer(['create', what, ''], { port: fakeNames(changes) }), ':4\n');
+      assert.equal(await answer(['top', '--resources', 'c'], { port: fakeNames(changes) }), 'cpu\n:4\n');
+      assert.equal(await answer(['top', '--sort-by', 'c'], { port: fakeNames(changes) }), 'cpu\n:4\n');
     }
   });
 });
 
-test('every shell has a script', () => {
+test('has a script for every shell', () => {
   for (const shell of SHELLS) assert.match(completionScript(shell), / __complete /);
 });

@@ -1,11 +1,11 @@
-/** What others may name things, and what of it is offered. */
+/** Which names of others are safe to offer. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
-import { answer, world } from './completion-world.ts';
+import { answer, fakeNames } from './fake-names.ts';
 
-/** All that a shell reads as more than a name, a flag, a directive of ours, a line more, and what is not ASCII. */
+/** Words that a shell expands, flags, directives, line breaks, and non-ASCII characters. */
 const EVIL = [
   ...Array.from('$`"\'\\;&|<>(){}[]*?!#~%^ \n\t\r\u001b\u007f\u00a0\u202e', sign => `e${sign}x`),
   'e$(touch x)',
@@ -22,9 +22,9 @@ const EVIL = [
 const GOOD = ['e.example.com/one_2', 'e', 'arn:aws:eks:eu-west-1:1:cluster/e', 'admin@eu+1', 'a=b,c'];
 const MIXED = [...EVIL, ...GOOD];
 
-describe('only what every shell takes as it is is offered', () => {
+describe('offers only words that every shell takes literally', () => {
   const port = () =>
-    world({
+    fakeNames({
       access: () => ({ contexts: MIXED, clusters: MIXED, users: MIXED }),
       list: async () => ({ names: MIXED, labelKeys: MIXED, resources: MIXED, recorded: { gpu: MIXED } }),
     });
@@ -52,19 +52,19 @@ describe('only what every shell takes as it is is offered', () => {
     });
   }
 
-  test('labels, with what follows them', async () => {
+  test('completes labels with the operator that follows', async () => {
     const lines = (await answer(['get', '-l', ''], { port: port() })).trimEnd().split('\n');
     assert.deepEqual(lines.slice(0, -1).toSorted(), GOOD.map(key => `${key}=`).toSorted());
   });
 
-  test('what is typed already and not safe is not gone on with', async () => {
+  test('offers nothing after typed text that is unsafe', async () => {
     for (const typed of ['$(touch x),', '`x`,', 'a b,']) {
       assert.equal(await answer(['top', '--resources', typed], { port: port() }), ':4\n');
     }
   });
 });
 
-test('what verbs and flags mean is told without a sign that a shell expands', async () => {
+test('removes characters that a shell expands from descriptions', async () => {
   const verbs = manifest.commands as Grammar;
   const evil = { summary: 'Do $(touch x) `y` \\z\n\tw', args: {}, flags: {} };
   assert.equal(await answer(['evi'], { verbs: { ...verbs, evil } }), 'evil\tDo (touch x) y zw\n:4\n');

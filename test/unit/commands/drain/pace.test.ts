@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
 
 describe('the pace', () => {
-  test('is one node at a time unless told', () => {
+  test('is one node at a time by default', () => {
     assert.deepEqual(parsePace(undefined, undefined, 9), { kind: 'parallel', nodes: 1 });
     assert.deepEqual(parsePace(4, undefined, 9), { kind: 'parallel', nodes: 4 });
   });
@@ -21,7 +21,7 @@ describe('the pace', () => {
   }
 
   for (const text of ['0', '0%', '-1', '101%', '2.5', 'x', '', '%', '1 %', '9999999999']) {
-    test(`"${text}" is none`, () => {
+    test(`refuses "${text}"`, () => {
       assert.throws(() => parsePace(undefined, text, 4), {
         kind: 'usage',
         message: new RegExp(`"${text}" is neither`),

@@ -1,4 +1,4 @@
-/** What a drain prints where, on streams in memory; the course of a drain is tried in test/unit/operations. */
+/** What a drain prints, on streams in memory; test/unit/operations tests the drain itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Connection, Deps } from '../../../../src/cli/factory.ts';
@@ -18,7 +18,7 @@ function makeNode(name: string): Node {
   return { name, uid: name, resourceVersion: '1', creationTimestamp: '', ...rest };
 }
 
-/** Two nodes, a pod on each; the pods end with the request, or as they are told to. Those cordoned are empty. */
+/** Two nodes with a pod each, which ends at once or as the test says; cordoned nodes are empty. */
 async function run(
   choice: Partial<DrainChoice> = {},
   { io = testIo(), live = SILENT as Progress, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
@@ -68,7 +68,7 @@ nodepool.nodes.lailin.xyz/worker drained (2 nodes, 2 pods)
 `;
 const WARNING = 'warning: deleting pods with local storage: ns/p-a, ns/p-b\n';
 
-test('results on stdout, the rest on stderr', async () => {
+test('prints results on stdout, the rest on stderr', async () => {
   assert.deepEqual(await run(), {
     code: 0,
     stdout: DONE,
@@ -76,7 +76,7 @@ test('results on stdout, the rest on stderr', async () => {
   });
 });
 
-test('where a spinner tells of the pods, lines do not', async () => {
+test('prints no line per pod beside a spinner', async () => {
   const shown: string[] = [];
   const live: Progress = { update: text => void shown.push(text), stop: () => void shown.push('stop') };
   assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING });
@@ -85,7 +85,7 @@ test('where a spinner tells of the pods, lines do not', async () => {
   assert.deepEqual(shown.slice(-2), ['Draining worker: 2/2 nodes', 'stop']);
 });
 
-test('no to the question changes nothing', async () => {
+test('changes nothing after a no', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { code, stdout, stderr } = await run({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
@@ -97,7 +97,7 @@ for (const [answer, code] of [
   ['y', 0],
   ['n', 1],
 ] as const) {
-  test(`asks again when nodes have got pods after a yes, and the answer is ${answer}`, async () => {
+  test(`asks again when nodes got pods after a yes (${answer})`, async () => {
     const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
     io.stdin.push('y\n');
     setTimeout(() => io.stdin.push(`${answer}\n`), 50);
@@ -109,7 +109,7 @@ for (const [answer, code] of [
   });
 }
 
-test('a dry run tells of each pod also where there is a spinner', async () => {
+test('a dry run prints every pod, with a spinner too', async () => {
   const live: Progress = { update: () => assert.fail('nothing is drawn'), stop() {} };
   const { stdout, stderr } = await run({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
@@ -117,7 +117,7 @@ test('a dry run tells of each pod also where there is a spinner', async () => {
 });
 
 for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
-  test(`not asked with ${JSON.stringify(choice)}`, async () => {
+  test(`does not ask with ${JSON.stringify(choice)}`, async () => {
     const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
     const { code, stderr } = await run(choice, { io });
     assert.equal(code, 0);
@@ -125,7 +125,7 @@ for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
   });
 }
 
-test('what is left to do is a table and an error', async () => {
+test('prints the remaining pods as a table and an error', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stdout, stderr } = await run({ timeoutMs: 500 }, { removal });
   assert.equal(code, 1);
@@ -142,10 +142,10 @@ b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 
   );
 });
 
-test('Ctrl-C: the table, and 130', async () => {
+test('Ctrl-C prints the table and exits with 130', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const io = testIo();
-  // When it drains it listens to signals, and not before.
+  // Signal handlers are installed for the drain only.
   io.stderr.on('data', (chunk: Buffer) => {
     if (chunk.toString().includes('waits for')) process.kill(process.pid, 'SIGINT');
   });

@@ -20,24 +20,24 @@ function file(text: string): string {
   return path;
 }
 
-test('templates from the command line', async () => {
+test('reads templates from the command line', async () => {
   assert.equal(await print('jsonpath={.metadata.name}={.x}'), 'gpu=');
   assert.equal(await print('jsonpath-as-json={.metadata.name}'), '[\n    "gpu"\n]\n');
   assert.equal(await print('custom-columns=NAME:.metadata.name'), 'NAME\ngpu\n');
   assert.equal(await print('custom-columns=NAME:.metadata.name', false), 'gpu\n');
 });
 
-test('templates from files; the columns of a file have their headers in any case', async () => {
+test('reads templates from files; a columns file always prints its headers', async () => {
   assert.equal(await print(`jsonpath-file=${file('{.metadata.name}\n')}`), 'gpu\n');
   assert.equal(await print(`custom-columns-file=${file('NAME\n.metadata.name\n')}`, false), 'NAME\ngpu\n');
 });
 
-test('files of Windows editors: a byte order mark is left out, line ends are as for kubectl', async () => {
+test('removes a byte order mark, and keeps line ends as kubectl does', async () => {
   assert.equal(await print(`jsonpath-file=${file('\uFEFF{.metadata.name}\r\n')}`), 'gpu\r\n');
   assert.equal(await print(`custom-columns-file=${file('\uFEFFNAME\r\n.metadata.name\r\n')}`), 'NAME\ngpu\n');
 });
 
-test('what is wrong with the command line, with a file, with a template, and with a template on these values', async () => {
+test('reports errors of the command line, of a file, of a template, and of a template on these values', async () => {
   const refuses = (output: string, kind: string, message: string) =>
     assert.rejects(print(output), { name: 'NodepoolError', kind, message }, output);
   await refuses('go-template={{.}}', 'usage', '-o go-template is not supported');

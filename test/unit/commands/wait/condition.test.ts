@@ -14,7 +14,7 @@ describe('--for', () => {
   }
 
   for (const text of ['', 'status', 'status=', 'status=x', 'ready=-1', 'ready=1.5', 'condition=Ready', 'nodes==3']) {
-    test(`"${text}" is none`, () => {
+    test(`refuses "${text}"`, () => {
       const expected = { kind: 'usage', message: `--for: unrecognized condition: "${text}"` };
       assert.throws(() => parseWaitCondition(text), expected);
     });

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { base64, client, credentials, ends, folder, plugin } from './credentials-world.ts';
+import { base64, client, credentials, ends, folder, plugin } from './credentials-fixture.ts';
 
 describe('an exec plugin', () => {
   const apiVersion = 'client.authentication.k8s.io/v1';
   const exec = (command: string) => ({ exec: { apiVersion, command, interactiveMode: 'Never' } });
   const answer = (status: object) => `echo '${JSON.stringify({ kind: 'ExecCredential', apiVersion, status })}'`;
 
-  test('gives a token', async () => {
+  test('returns a token', async () => {
     const loaded = await credentials(exec(plugin('token-plugin', answer({ token: 'exec-token' }))));
     assert.deepEqual(loaded.headers, { Authorization: 'Bearer exec-token' });
   });
 
-  /** Counts its runs in a file; each gives another token. */
+  /** Counts its runs in a file, and returns a new token each time. */
   function counting(name: string, expires: string) {
     const runs = path.join(folder, `${name}.runs`);
     writeFileSync(runs, '');
@@ -32,7 +32,7 @@ describe('an exec plugin', () => {
     return (await renewal.load({ refused })).headers;
   }
 
-  test('is run again only when what it gave is refused or has expired', async () => {
+  test('runs again only when its credentials were refused or have expired', async () => {
     const lasting = counting('lasting', '');
     assert.deepEqual(await renew(lasting.command, false), { Authorization: 'Bearer 1' });
     assert.equal(lasting.runs(), 1);
@@ -47,7 +47,7 @@ describe('an exec plugin', () => {
     });
   });
 
-  test('is not run where the kubeconfig has a token, a user or a certificate, or for plain HTTP', async () => {
+  test('is not run when the kubeconfig has a token, a user or a certificate, or for plain HTTP', async () => {
     const { command, runs } = counting('unused', '');
     const tokenFile = path.join(folder, 'unused-token');
     writeFileSync(tokenFile, 'in-file');
@@ -60,7 +60,7 @@ describe('an exec plugin', () => {
     assert.equal(runs(), 0);
   });
 
-  test('gives a certificate', async () => {
+  test('returns a certificate', async () => {
     writeFileSync(
       path.join(folder, 'answer.json'),
       JSON.stringify({
@@ -73,7 +73,7 @@ describe('an exec plugin', () => {
     assert.deepEqual(loaded.certificateEnds, ends);
   });
 
-  test('that gives what is no certificate is run again, however long that was to last', async () => {
+  test('runs again after an invalid certificate, whatever its expiry', async () => {
     const runs = path.join(folder, 'useless.runs');
     const good = path.join(folder, 'useless.good');
     writeFileSync(good, JSON.stringify({ kind: 'ExecCredential', apiVersion, status: { token: 't' } }));
@@ -91,7 +91,7 @@ describe('an exec plugin', () => {
     assert.equal(readFileSync(runs, 'utf8'), 'run\n'.repeat(3));
   });
 
-  test('that fails is named, with what it said', async () => {
+  test('is named with its stderr when it fails', async () => {
     const failing = plugin('failing', 'echo "session expired" >&2; exit 1');
     await assert.rejects(credentials(exec(failing)), {
       message: `the plugin ${failing} gave no credentials for user "u": it failed with exit code 1`,

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../../src/kube/auth/kubeconfig-file.ts';
 import { clientCertificate } from '../../../cluster/certificates.ts';
-import { authority, base64, client, credentials, folder } from './credentials-world.ts';
+import { authority, base64, client, credentials, folder } from './credentials-fixture.ts';
 
 const empty = path.join(folder, 'empty');
 writeFileSync(empty, '');
 
-describe('what cannot be used', () => {
+describe('refuses unusable credentials', () => {
   const table: [string, Omit<UserEntry, 'name'>, string][] = [
     ['a token and a username', { token: 't', username: 'a' }, 'user "u" in the kubeconfig has a token and a username'],
     ['a token and a password', { token: 't', password: 'a' }, 'user "u" in the kubeconfig has a token and a password'],
@@ -47,13 +47,13 @@ describe('what cannot be used', () => {
     test(name, () => assert.rejects(credentials(user), { message }));
   }
 
-  test('text that is no certificate', () =>
+  test('text that is not a certificate', () =>
     assert.rejects(
       credentials({ certData: base64('nonsense'), keyData: base64('nonsense') }),
       /^NodepoolError: the certificates of cluster "c" and user "u" in \/k cannot be used: /,
     ));
 
-  test("another's key", () => {
+  test('a key of another certificate', () => {
     const other = clientCertificate(authority, 'other', [], {});
     return assert.rejects(
       credentials({ certData: base64(client.cert), keyData: base64(other.key) }),

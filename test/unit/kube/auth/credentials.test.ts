@@ -5,9 +5,9 @@ import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../../src/kube/auth/kubeconfig-file.ts';
 import type { RequestLog } from '../../../../src/kube/transport/request-log.ts';
 import { clientCertificate } from '../../../cluster/certificates.ts';
-import { authority, base64, client, credentials, ends, folder } from './credentials-world.ts';
+import { authority, base64, client, credentials, ends, folder } from './credentials-fixture.ts';
 
-describe('headers', () => {
+describe('sets headers', () => {
   const tokenFile = path.join(folder, 'token');
   writeFileSync(tokenFile, 'from-file\n');
   const table: [string, Omit<UserEntry, 'name'>, Record<string, string | string[]>][] = [
@@ -48,7 +48,7 @@ describe('headers', () => {
   }
 });
 
-test('a client certificate, and when it ends', async () => {
+test('returns a client certificate with its expiry', async () => {
   const loaded = await credentials({ certData: base64(client.cert), keyData: base64(client.key) });
   assert.deepEqual(loaded.certificateEnds, ends);
   assert.equal(loaded.renewal, undefined);
@@ -56,12 +56,12 @@ test('a client certificate, and when it ends', async () => {
   assert.equal((await credentials({}, 'http://s')).secureContext, undefined);
 });
 
-test('over plain HTTP nothing that proves who we are is sent, as by client-go', async () => {
+test('sends no credentials over plain HTTP, as client-go does', async () => {
   assert.deepEqual((await credentials({ token: 't' }, 'http://s')).headers, {});
   assert.deepEqual((await credentials({ username: 'a', password: 'b' }, 'http://s')).headers, {});
 });
 
-test('a token file that is read again: the secure context stays while CA, certificate and key do', async () => {
+test('keeps the secure context after a token file was read again, while CA, certificate and key are the same', async () => {
   const user = {
     tokenFile: path.join(folder, 'renewed-token'),
     certFile: path.join(folder, 'renewed.crt'),
@@ -85,7 +85,7 @@ test('a token file that is read again: the secure context stays while CA, certif
   assert.deepEqual(third.certificateEnds, new Date('2032-01-01T00:00:00Z'));
 });
 
-test('a token beside its file serves until the file has one, and again when what the file gave is refused', async () => {
+test("uses the inline token until the token file has one, and again when the file's token is refused", async () => {
   const tokenFile = path.join(folder, 'late-token');
   const lines: string[] = [];
   const log: RequestLog = (_level, text) => lines.push(text());
@@ -102,7 +102,7 @@ test('a token beside its file serves until the file has one, and again when what
   assert.deepEqual(await next(true), { Authorization: 'Bearer own' });
 });
 
-describe("a client certificate's files", () => {
+describe('the files of a client certificate', () => {
   const [certFile, keyFile] = ['rotated.crt', 'rotated.key'].map(name => path.join(folder, name)) as [string, string];
   const next = clientCertificate(authority, 'someone', [], { notAfter: new Date('2033-01-01T00:00:00Z') });
 
@@ -123,7 +123,7 @@ describe("a client certificate's files", () => {
     assert.equal((await second.renewal?.load({ refused: true }))?.secureContext, second.secureContext);
   });
 
-  test('half replaced, or gone: the last good ones go on, which is told; not when those are refused', async () => {
+  test('are used in their last valid state while half replaced or deleted, with a warning, unless refused', async () => {
     write(client);
     const lines: string[] = [];
     const log: RequestLog = (level, text) => lines.push(`${level} ${text()}`);
@@ -142,7 +142,7 @@ describe("a client certificate's files", () => {
   });
 });
 
-test('a device is no token and no certificate: /dev/zero has no end', {
+test('refuses a device such as /dev/zero as token or certificate', {
   skip: process.platform === 'win32',
 }, async () => {
   for (const user of [{ tokenFile: '/dev/zero' }, { certFile: '/dev/zero', keyFile: '/dev/zero' }]) {
@@ -150,7 +150,7 @@ test('a device is no token and no certificate: /dev/zero has no end', {
   }
 });
 
-test('a file of more than 4 MiB is no token', async () => {
+test('refuses a token file of more than 4 MiB', async () => {
   const tokenFile = path.join(folder, 'large');
   writeFileSync(tokenFile, '');
   truncateSync(tokenFile, 4 * 1024 ** 2 + 1);

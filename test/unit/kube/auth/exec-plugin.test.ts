@@ -1,25 +1,25 @@
-/** What exec plugins are told, may do and must answer: small shell scripts, run for real. */
+/** The input of exec plugins, whether they may prompt, and where they are found: with shell scripts as plugins. */
 import assert from 'node:assert/strict';
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { Terminal } from '../../../../src/kube/auth/auth-info.ts';
-import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './exec-world.ts';
+import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './plugin-scripts.ts';
 
-describe('what a plugin is told', () => {
+describe('input of a plugin', () => {
   const told = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);
   const toldBeta = script(
     `echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' })}`,
   );
 
-  test('the version it is asked in, and that nobody is there', async () => {
+  test('gets the API version and that it must not prompt', async () => {
     await open({ command: told }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)), { kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } });
     await open({ command: toldBeta, apiVersion: V1BETA1, interactiveMode: undefined }).authInfo();
     assert.equal(JSON.parse(seen(toldBeta)).apiVersion, V1BETA1);
   });
 
-  test('the cluster, if it wants to know', async () => {
+  test('gets the cluster with provideClusterInfo', async () => {
     await open({ command: told, provideClusterInfo: true }).authInfo();
     assert.deepEqual(JSON.parse(seen(told)).spec.cluster, { server: 'https://s:6443', config: null });
     const cluster = {
@@ -41,7 +41,7 @@ describe('what a plugin is told', () => {
     });
   });
 
-  test('its arguments and environment, on top of ours', async () => {
+  test('gets its arguments, and its environment on top of the process environment', async () => {
     const command = script(`echo "$# $1|$2|$A|$B|$OURS" > "$0.seen"; ${TOKEN}`);
     const env = [{ name: 'A', value: '1' }, { name: 'B' }, { name: 'A', value: 'a b' }];
     await open({ command, args: ['x y', '$Z'], env }, { env: { OURS: 'ours', A: '0' } }).authInfo();
@@ -49,12 +49,12 @@ describe('what a plugin is told', () => {
   });
 });
 
-test('what prints without end is ended', { timeout: 20_000 }, async () => {
+test('is ended when its output does not end', { timeout: 20_000 }, async () => {
   const message = await failure({ command: script('exec yes') });
   assert.match(message, /gave no credentials for user "u": it printed more than 1048576 bytes; next: /);
 });
 
-describe('whether it may ask', () => {
+describe('whether it may prompt', () => {
   const asks = script(`cat > "$0.seen"; echo "$KUBERNETES_EXEC_INFO" >> "$0.seen"; ${TOKEN}`);
   const input = path.join(folder, 'input');
   writeFileSync(input, 'typed\n');
@@ -74,7 +74,7 @@ describe('whether it may ask', () => {
     });
   }
 
-  test('Always, and nobody is there', async () => {
+  test('interactiveMode Always fails without a terminal', async () => {
     const exec = { command: asks, interactiveMode: 'Always' };
     const next = 'next: log in with that tool first, or run this in a terminal';
     const start = `the plugin ${asks} gave no credentials for user "u": it must ask you, and`;
@@ -85,7 +85,7 @@ describe('whether it may ask', () => {
     );
   });
 
-  test('its stderr is the terminal, while it runs', async () => {
+  test("shares the terminal's stderr while it runs", async () => {
     const said = path.join(folder, 'stderr');
     const uses: string[] = [];
     const command = script(`echo "open https://login" >&2; while [ ! -e "$0.go" ]; do sleep 0.02; done; ${TOKEN}`);
@@ -100,97 +100,12 @@ describe('whether it may ask', () => {
   });
 });
 
-describe('what it answers', () => {
-  const starts = (command: string) => `the plugin ${command} gave no credentials for user "u": `;
-  const certificate = { clientCertificateData: 'C', clientKeyData: 'K' };
-
-  test('a token, a certificate, both, and YAML', async () => {
-    assert.deepEqual(await open({ command: script(TOKEN) }).authInfo(), {
-      cert: undefined,
-      key: undefined,
-      authorization: 'Bearer t',
-    });
-    assert.deepEqual(await open({ command: script(answer({ token: 't', ...certificate })) }).authInfo(), {
-      cert: 'C',
-      key: 'K',
-      authorization: 'Bearer t',
-    });
-    const yaml = script(
-      `printf 'apiVersion: ${V1}\\nkind: ExecCredential\\nstatus:\\n  token: y\\n  expirationTimestamp: 2030-01-01T00:00:00Z\\n'`,
-    );
-    assert.equal((await open({ command: yaml }).authInfo()).authorization, 'Bearer y');
-    const json = script(
-      `printf '{\\n\\t"kind": "ExecCredential", "apiVersion": "x",\\n\\t"apiVersion": "${V1}", "status": {"token": "t\\\\/j"}\\n}'`,
-    );
-    assert.equal((await open({ command: json }).authInfo()).authorization, 'Bearer t/j');
-  });
-
-  const wrong: [name: string, text: string, problem: string][] = [
-    ['no JSON', 'echo hello', 'what it printed is no ExecCredential'],
-    ['nothing', 'true', 'what it printed is no ExecCredential'],
-    ['another kind', answer({ token: 't' }, { apiVersion: V1 }), 'what it printed is no ExecCredential'],
-    [
-      'another version',
-      answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' }),
-      `it answered in ${V1BETA1}, and was asked in ${V1}`,
-    ],
-    ['no status', `echo '{"apiVersion":"${V1}","kind":"ExecCredential"}'`, 'its ExecCredential has no status'],
-    ['an empty status', answer({ token: '' }), 'its status has neither a token nor a certificate'],
-    [
-      'half a certificate',
-      answer({ token: 't', clientKeyData: 'K' }),
-      'its status has only one of clientCertificateData and clientKeyData',
-    ],
-    ['a number', answer({ token: 7 }), 'its status.token is not a string'],
-    [
-      'no time',
-      answer({ token: 't', expirationTimestamp: 'soon' }),
-      'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
-    ],
-    [
-      'a time of no zone',
-      answer({ token: 't', expirationTimestamp: '2030-01-31T12:00:00' }),
-      'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
-    ],
-  ];
-  for (const [name, text, problem] of wrong) {
-    test(name, async () => {
-      const command = script(text);
-      assert.equal(await failure({ command }), `${starts(command)}${problem}; next: correct or update the plugin`);
-    });
-  }
-
-  test('an exit code, a signal, a file that is no program', async () => {
-    const next = 'next: see what it said, and log in again with that tool';
-    const failing = script(`${TOKEN}; exit 3`);
-    assert.equal(await failure({ command: failing }), `${starts(failing)}it failed with exit code 3; ${next}`);
-    const killed = script('kill -9 $$');
-    assert.equal(await failure({ command: killed }), `${starts(killed)}it was ended by SIGKILL; ${next}`);
-    const noProgram = script('', 'no-program');
-    writeFileSync(noProgram, '#!/no/such/shell\n');
-    assert.match(await failure({ command: noProgram }), /it cannot be started: .*ENOENT/);
-  });
-
-  test('it is kept until the time that it named, and as long as the server takes it', async () => {
-    const command = script(
-      `echo run >> "$0.seen"; echo '{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"'$(grep -c run "$0.seen")'","expirationTimestamp":"2030-01-01T00:00:00+01:00"}}'`,
-    );
-    let now = Date.parse('2029-12-31T22:59:59Z');
-    const { authInfo } = open({ command }, { now: () => now });
-    const token = async (refused = false) => (await authInfo(refused)).authorization;
-    assert.deepEqual([await token(), await token()], ['Bearer 1', 'Bearer 1']);
-    assert.deepEqual([await token(true), await token()], ['Bearer 2', 'Bearer 2']);
-    now += 1_001;
-    assert.equal(await token(), 'Bearer 3');
-  });
-});
-
-describe('where it is found', () => {
+describe('where the plugin is found', () => {
   const bin = path.join(folder, 'bin');
   script(TOKEN, path.join('bin', 'login'));
   mkdirSync(path.join(folder, 'dirs', 'login'), { recursive: true });
 
-  test('in PATH: ours, not that of its section; folders and other files are passed over', async () => {
+  test("is found in the process's PATH, not in that of its section; folders and plain files are skipped", async () => {
     writeFileSync(path.join(folder, 'unready'), '');
     const env = { PATH: [path.join(folder, 'dirs'), folder, bin].join(':') };
     assert.equal((await open({ command: 'login' }, { env }).authInfo()).authorization, 'Bearer t');
@@ -199,7 +114,7 @@ describe('where it is found', () => {
     assert.match(await failure({ command: 'login', env: own }, { env: { PATH: '/nowhere' } }), /it is not in PATH/);
   });
 
-  test('not there: the hint on how to get it', async () => {
+  test('prints the installHint when it is missing', async () => {
     const start = 'the plugin no-such gave no credentials for user "u": it is not in PATH; next:';
     assert.equal(
       await failure({ command: 'no-such' }),
@@ -209,7 +124,7 @@ describe('where it is found', () => {
     assert.match(await failure({ command: '/no/such' }), /: there is no such program; next:/);
   });
 
-  test('in the current folder: not run, as it may be anybody’s', async () => {
+  test('is not run from the current directory, which anybody may write', async () => {
     const relative = path.relative(process.cwd(), bin);
     assert.match(
       await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),
@@ -218,7 +133,7 @@ describe('where it is found', () => {
   });
 });
 
-describe('a section that cannot be used', () => {
+describe('refuses an invalid exec section', () => {
   const table: [name: string, exec: object, message: RegExp][] = [
     ['no command', {}, /users\["u"\]\.user\.exec\.command is missing/],
     ['no version', { command: 'x', apiVersion: undefined }, /exec\.apiVersion is missing/],
@@ -241,7 +156,7 @@ describe('a section that cannot be used', () => {
   }
 });
 
-test('a plugin that hangs, with a child that keeps its stdout open: ended by our end, at once', async () => {
+test('a hanging plugin whose child keeps stdout open ends at once with this process', async () => {
   const stop = new AbortController();
   const command = script('echo $$ > "$0.seen.tmp"; mv "$0.seen.tmp" "$0.seen"; sleep 8');
   const pipes = () => process.getActiveResourcesInfo().filter(name => name === 'PipeWrap').length;

@@ -1,9 +1,9 @@
-/** Which exec plugins may run, by kubectl's preferences. */
+/** Which exec plugins kubectl's preferences (kuberc) allow. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { failure, folder, open, script, TOKEN } from './exec-world.ts';
+import { failure, folder, open, script, TOKEN } from './plugin-scripts.ts';
 
 const bin = path.join(folder, 'bin');
 const other = path.join(folder, 'other');
@@ -43,7 +43,7 @@ describe('kuberc', () => {
     ['off', 'off', 'login'],
   ];
   for (const [name, KUBERC, command] of allowed) {
-    test(`allowed: ${name}`, async () => {
+    test(`allows ${name}`, async () => {
       assert.equal((await open({ command }, { env: { PATH: bin, KUBERC } }).authInfo()).authorization, 'Bearer t');
     });
   }
@@ -104,12 +104,12 @@ describe('kuberc', () => {
     ['no preferences', preference({ kind: 'Config' }), 'login', /there is no Preference of/],
   ];
   for (const [name, KUBERC, command, message] of denied) {
-    test(`not: ${name}`, async () => {
+    test(`refuses ${name}`, async () => {
       assert.match(await failure({ command }, { env: { PATH: bin, KUBERC } }), message);
     });
   }
 
-  test('of several documents the first preference, whatever the others are', async () => {
+  test('uses the first Preference of several documents, whatever the others are', async () => {
     const head = 'apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference';
     const file = path.join(folder, 'documents');
     const env = { PATH: bin, KUBERC: file };
@@ -121,7 +121,7 @@ describe('kuberc', () => {
     }
   });
 
-  test('a policy that is misspelt, or of a version without one: a warning, since nothing holds', async () => {
+  test('warns of a misspelt policy, or of a version without policies, as nothing is enforced', async () => {
     for (const [field, version] of [
       ['credentialPluginpolicy', 'v1beta1'],
       ['credentialPluginPolicy', 'v1alpha1'],
@@ -136,7 +136,7 @@ describe('kuberc', () => {
     }
   });
 
-  test('~/.kube/kuberc: it counts, and what is wrong with it as a file is a warning', async () => {
+  test('reads ~/.kube/kuberc, and warns when it cannot be read', async () => {
     mkdirSync(path.join(folder, '.kube'), { recursive: true });
     const env = { PATH: bin, HOME: folder };
     const home = preference({ credentialPluginPolicy: 'DenyAll' }, '.kube/kuberc');

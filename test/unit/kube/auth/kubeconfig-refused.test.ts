@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { AccessOptions } from '../../../../src/kube/auth/kubeconfig.ts';
-import { failure, folder, noCurrent, one, write } from './kubeconfig-world.ts';
+import { failure, folder, noCurrent, one, write } from './kubeconfig-files.ts';
 
-describe('what is wrong with it', () => {
+describe('refuses an invalid kubeconfig', () => {
   const missing = path.join(folder, 'nowhere');
   const bad = write('bad', 'clusters:\n- name: a\n  cluster: {server: "https://a"\nusers: []\n');
   const list = write('list', '- a\n');

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { type AccessOptions, loadAccess } from '../../../../src/kube/auth/kubeconfig.ts';
-import { config, failure, folder, noCurrent, one, two, write } from './kubeconfig-world.ts';
+import { config, failure, folder, noCurrent, one, two, write } from './kubeconfig-files.ts';
 
-describe('which cluster and user', () => {
+describe('chooses cluster and user', () => {
   const list = (...files: string[]) => ({ KUBECONFIG: files.join(path.delimiter) });
   const missing = path.join(folder, 'missing');
   const table: [string, AccessOptions, string, string][] = [
@@ -28,12 +28,12 @@ describe('which cluster and user', () => {
     });
   }
 
-  test('~/.kube/config when nothing else is named', () => {
+  test('reads ~/.kube/config by default', () => {
     config('home/.kube/config', ['h'], 'h');
     assert.equal(loadAccess({ env: { HOME: path.join(folder, 'home') } }).user.token, 'home/.kube/config-h');
   });
 
-  test('impersonation, by flag over the file', () => {
+  test('an impersonation flag overrides the file', () => {
     assert.equal(loadAccess({ kubeconfig: one, env: {}, as: 'x' }).user.as, 'x');
     assert.deepEqual(loadAccess({ kubeconfig: one, env: {}, as: 'x', asGroup: ['g', 'h'] }).user.asGroups, ['g', 'h']);
     assert.equal(
@@ -42,7 +42,7 @@ describe('which cluster and user', () => {
     );
   });
 
-  test('all that can be impersonated; extras of the flags are joined with those of the file', () => {
+  test('impersonates user, UID, groups and extras; extras of flags are merged with those of the file', () => {
     const file = write(
       'as',
       `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: "https://a"}}],
@@ -61,7 +61,7 @@ describe('which cluster and user', () => {
     });
   });
 
-  test('an address without a scheme is plain HTTP', () => {
+  test('takes an address without a scheme for plain HTTP', () => {
     const file = write(
       'plain',
       '{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "localhost:8080"}}]}',
@@ -69,7 +69,7 @@ describe('which cluster and user', () => {
     assert.equal(loadAccess({ kubeconfig: file, env: {} }).cluster.server, 'http://localhost:8080');
   });
 
-  test('anchors and merge keys, as kubectl reads them; a byte order mark; documents after the first', () => {
+  test('reads anchors and merge keys as kubectl does, ignores a byte order mark and later documents', () => {
     const file = write(
       'anchors',
       `\uFEFFcurrent-context: a
@@ -84,7 +84,7 @@ other: document
     assert.deepEqual([token, as], ['t', 'z']);
   });
 
-  test('paths are relative to their own file', () => {
+  test('resolves paths relative to their file', () => {
     const file = write(
       'deep/config',
       `

@@ -1,4 +1,4 @@
-/** Logins that last, on a clock that is told to go on. */
+/** Long logins, on a fake clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Credentials, Renewal } from '../../../../src/kube/auth/credentials.ts';
@@ -11,7 +11,7 @@ const LATE = {
   next: 'log in with it, or end it: while it runs no other is started',
 };
 
-/** Logins that end when they are told to, and what was logged. */
+/** Logins that end when the test says, and the log. */
 function logins(options: Partial<LoginOptions> = {}) {
   const clock = new FakeClock();
   const lines: string[] = [];
@@ -33,7 +33,7 @@ function logins(options: Partial<LoginOptions> = {}) {
   return { login, clock, lines, runs, end: () => runs.at(-1)?.resolve(credentials) };
 }
 
-/** One that has logged in once, and its renewal. */
+/** After the first login, with its renewal. */
 async function loggedIn(options: Partial<LoginOptions> = {}) {
   const made = logins(options);
   const first = made.login();
@@ -43,7 +43,7 @@ async function loggedIn(options: Partial<LoginOptions> = {}) {
   return { ...made, renew: () => renewal.load({ refused: true }) };
 }
 
-test('a login that is done soon is not spoken of, and leaves no timer', async () => {
+test('a short login prints nothing and leaves no timer', async () => {
   const { clock, lines, renew, end } = await loggedIn();
   const renewed = renew();
   await clock.advance(9_999);
@@ -52,7 +52,7 @@ test('a login that is done soon is not spoken of, and leaves no timer', async ()
   assert.deepEqual([lines, clock.pending], [[], 0]);
 });
 
-test('one that lasts is told after 10 s, then every minute; the first has no limit: a person may be at it', async () => {
+test('a long login is reported after 10 s, then every minute; the first one has no limit, as a user may be logging in', async () => {
   const { login, clock, lines, end } = logins();
   const first = login();
   await clock.advance(3_600_000);
@@ -66,13 +66,13 @@ test('one that lasts is told after 10 s, then every minute; the first has no lim
   assert.equal(clock.pending, 0);
 });
 
-test('later ones fail after the limit; the plugin is not started again while it runs, and its answer is used', async () => {
+test('a later login fails after the limit; a running plugin is not started again, and its result is used', async () => {
   const { login, clock, runs, renew, end } = await loggedIn();
   const waiting = renew();
   const late = assert.rejects(waiting, LATE);
   await clock.advance(LIMIT_MS);
   await late;
-  // What asks next, for a renewal or from the start, waits for the same.
+  // The next caller, for a renewal or a first login, waits for the same run.
   const [again, anew] = [renew(), login()];
   await flushPromises();
   assert.equal(runs.length, 2);
@@ -81,7 +81,7 @@ test('later ones fail after the limit; the plugin is not started again while it 
   assert.equal(clock.pending, 0);
 });
 
-test('a plugin that was ended is started again', async () => {
+test('starts a plugin again that was ended', async () => {
   const { clock, runs, renew, end } = await loggedIn();
   const waiting = renew();
   const late = assert.rejects(waiting, LATE);
@@ -95,7 +95,7 @@ test('a plugin that was ended is started again', async () => {
   await again;
 });
 
-test('without a limit a renewal waits as well, for an auth-provider too', async () => {
+test('waits for a renewal without a limit, for an auth-provider too', async () => {
   const { clock, lines, renew, end } = await loggedIn({ limitMs: undefined, user: { name: 'u' } });
   const waiting = renew();
   await clock.advance(2 * LIMIT_MS);

@@ -1,11 +1,11 @@
-/** The auth-provider oidc and the kubeconfig that its tokens stand in, which others write too. */
+/** The auth-provider oidc and the kubeconfig with its tokens, which other processes write too. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadAll, YAML11_SCHEMA } from 'js-yaml';
-import { gives, issuer, jwt, open } from './oidc-world.ts';
+import { gives, issuer, jwt, open } from './oidc-issuer.ts';
 
-test('a kubeconfig that is a link stays one', async () => {
+test('keeps a kubeconfig that is a symlink', async () => {
   const { file, token } = open({ 'refresh-token': 'r' });
   issuer.answers = [gives({ id_token: jwt(60) })];
   const target = `${file}.real`;
@@ -17,7 +17,7 @@ test('a kubeconfig that is a link stays one', async () => {
   assert.equal(readFileSync(file, 'utf8'), readFileSync(target, 'utf8'));
 });
 
-test('tokens that cannot be kept are an error: the old refresh-token may be spent', async () => {
+test('fails when tokens cannot be stored, as the old refresh-token may be used up', async () => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { file, token } = open({ 'refresh-token': 'r' });
   const lock = `${file}.lock`;
@@ -32,7 +32,7 @@ test('tokens that cannot be kept are an error: the old refresh-token may be spen
   await token();
 });
 
-test('a lock that goes soon is waited for', async () => {
+test('waits for a short-lived lock', async () => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { file, token, written } = open({ 'refresh-token': 'r' });
   writeFileSync(`${file}.lock`, '');
@@ -43,7 +43,7 @@ test('a lock that goes soon is waited for', async () => {
   assert.match(JSON.stringify(written()), /id-token/);
 });
 
-test('what another process has renewed is taken from the file: a refresh-token may be good once', async () => {
+test('takes a token that another process renewed from the file, as a refresh-token may be valid once', async () => {
   const [theirs, ours] = [jwt(3600, 'theirs'), jwt(3600, 'ours')];
   issuer.answers = [gives({ id_token: ours })];
   const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
@@ -52,7 +52,7 @@ test('what another process has renewed is taken from the file: a refresh-token m
   assert.deepEqual(issuer.asked, []);
 });
 
-test('its refresh-token too, when its id-token has ended', async () => {
+test("takes another process's refresh-token when its id-token has expired", async () => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
   rewrite({ 'id-token': jwt(0), 'refresh-token': 'second' });
@@ -60,7 +60,7 @@ test('its refresh-token too, when its id-token has ended', async () => {
   assert.match(issuer.asked.at(-1) ?? '', /refresh_token=second/);
 });
 
-test('two at once: the one whose refresh-token is spent takes what the other got', async () => {
+test("the process whose refresh-token is used up takes the other process's tokens", async () => {
   const theirs = jwt(3600, 'theirs');
   issuer.answers = [gives({ error: 'invalid_grant' }, 400)];
   const { rewrite, token } = open({ 'refresh-token': 'first' });
@@ -70,7 +70,7 @@ test('two at once: the one whose refresh-token is spent takes what the other got
   assert.equal(await token(), `Bearer ${theirs}`);
 });
 
-test('a file that cannot be read meanwhile changes nothing', async () => {
+test('continues when the file cannot be read in the meantime', async () => {
   const next = jwt(60);
   issuer.answers = [gives({ id_token: next })];
   const { file, token } = open({ 'refresh-token': 'r' });
@@ -80,7 +80,7 @@ test('a file that cannot be read meanwhile changes nothing', async () => {
   assert.equal(await token(), `Bearer ${next}`);
 });
 
-test('anchors, merge keys, other documents and words of older YAML stay what they were', async () => {
+test('keeps anchors, merge keys, other documents and YAML 1.1 words', async () => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { file, token } = open({ 'refresh-token': 'r' });
   const [, own] = JSON.parse(readFileSync(file, 'utf8')).users;
@@ -99,7 +99,7 @@ test('anchors, merge keys, other documents and words of older YAML stay what the
   assert.deepEqual(second, { second: 'document' });
 });
 
-test('its owner stays', { skip: process.getuid?.() !== 0 && 'only root may give files away' }, async () => {
+test('keeps the owner of the file', { skip: process.getuid?.() !== 0 && 'only root may give files away' }, async () => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { file, token } = open({ 'refresh-token': 'r' });
   chownSync(file, 12_345, 12_346);

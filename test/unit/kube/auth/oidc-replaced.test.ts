@@ -1,4 +1,4 @@
-/** Somebody who may write the folder of the kubeconfig puts something else in its place while tokens are renewed. */
+/** The kubeconfig is replaced during a renewal by someone who may write its folder. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ const renewed = { 'id-token': 'new' };
 const kubeconfig = (other: string) =>
   JSON.stringify({ users: [{ name: 'u', user: { 'auth-provider': { name: 'oidc', config: {} } } }], other });
 
-/** A folder with a kubeconfig, and a file elsewhere that is to stay as it is. */
+/** A folder with a kubeconfig, and a file elsewhere that must not change. */
 function victim() {
   const own = mkdtempSync(path.join(folder, 'own-'));
   const [file, elsewhere] = [path.join(own, 'config'), path.join(own, 'elsewhere')];
@@ -35,7 +35,7 @@ function victim() {
   return { own, file, elsewhere, meanwhile: meanwhile(file) };
 }
 
-/** Makes a change between the moment the path is resolved and the moment the file is read: it waits for its lock then. */
+/** Makes a change after the path was resolved and before the file is read, while the process waits for the lock. */
 const meanwhile = (file: string) => async (change: () => unknown) => {
   const lock = `${file}.lock`;
   writeFileSync(lock, '');
@@ -47,7 +47,7 @@ const meanwhile = (file: string) => async (change: () => unknown) => {
   return persisted;
 };
 
-test('a link in place of the kubeconfig is not followed', async () => {
+test('does not follow a symlink that replaced the kubeconfig', async () => {
   const { own, file, elsewhere, meanwhile } = victim();
   const before = readFileSync(elsewhere, 'utf8');
   const link = () => {
@@ -59,9 +59,9 @@ test('a link in place of the kubeconfig is not followed', async () => {
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
 
-test('a FIFO in place of the kubeconfig is not waited for', async t => {
+test('does not wait for a FIFO that replaced the kubeconfig', async t => {
   const { own, file, meanwhile } = victim();
-  // Else a test that fails would not end.
+  // Otherwise a failing test would not end.
   t.after(() => writeFileSync(file, '', { flag: 'r+' }));
   const fifo = () => {
     rmSync(file);
@@ -71,7 +71,7 @@ test('a FIFO in place of the kubeconfig is not waited for', async t => {
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
 
-test('a link to the kubeconfig that is led elsewhere leads no tokens there', async () => {
+test('writes no tokens through a symlink that was changed in the meantime', async () => {
   const { own, file, elsewhere, meanwhile: _meanwhile } = victim();
   const link = path.join(own, 'link');
   symlinkSync(file, link);
@@ -84,14 +84,14 @@ test('a link to the kubeconfig that is led elsewhere leads no tokens there', asy
   assert.match(readFileSync(file, 'utf8'), /id-token: new/);
 });
 
-test("a temporary file of a killed process with the same id is in nobody's way", async () => {
+test('ignores a temporary file of a killed process with the same process id', async () => {
   const { file } = victim();
   writeFileSync(`${file}.${process.pid}.tmp`, 'half');
   await persistTokens(file, 'u', renewed);
   assert.match(readFileSync(file, 'utf8'), /id-token: new/);
 });
 
-test("somebody else's kubeconfig that we may write is written in place", {
+test('writes a kubeconfig of another owner in place if it is writable', {
   skip: process.getuid?.() !== 0 && 'only root may run a process as somebody else',
 }, async () => {
   const { own, file } = victim();
@@ -108,7 +108,7 @@ test("somebody else's kubeconfig that we may write is written in place", {
   assert.match(readFileSync(file, 'utf8'), /id-token: new/);
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
-/** It may not be able to read its own sources once it is somebody else. */
+/** As another user it may not be able to read its own sources. */
 const PROGRAM = `
   import { persistTokens } from ${JSON.stringify(new URL('../../../../src/kube/auth/oidc-persist.ts', import.meta.url).href)};
   process.setgid(12_345);

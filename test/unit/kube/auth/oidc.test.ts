@@ -1,4 +1,4 @@
-/** The auth-provider oidc and what an issuer may answer. */
+/** The auth-provider oidc and the responses of an issuer. */
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { issuerRequest } from '../../../../src/kube/auth/oidc-issuer.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { createAuthority } from '../../../cluster/certificates.ts';
-import { gives, issuer, jwt, open } from './oidc-world.ts';
+import { gives, issuer, jwt, open } from './oidc-issuer.ts';
 
 async function failure(config: object, options?: { as: string }): Promise<string> {
   try {
@@ -18,13 +18,13 @@ async function failure(config: object, options?: { as: string }): Promise<string
   return assert.fail('it was accepted');
 }
 
-test('an id-token that lasts is used as it is, without a question to anybody', async () => {
+test('uses a valid id-token without a request', async () => {
   const token = jwt(11);
   assert.equal(await open({ 'id-token': token }).token(), `Bearer ${token}`);
   assert.deepEqual(issuer.asked, []);
 });
 
-test('one that has ended, or does within 10 s, is renewed once and written back; all else stays', async () => {
+test('renews an id-token that has expired, or expires within 10 s, once, and writes back only the tokens', async () => {
   const next = jwt(3600);
   issuer.answers = [gives({ id_token: next, refresh_token: 'second', access_token: 'x' })];
   const { file, root, config, written, token } = open({ 'id-token': jwt(10), 'refresh-token': 'first' });
@@ -43,7 +43,7 @@ test('one that has ended, or does within 10 s, is renewed once and written back;
   assert.equal(existsSync(`${file}.lock`), false);
 });
 
-test('an issuer that wants to know who we are in the form', async () => {
+test('sends the client credentials in the form to an issuer that requires it', async () => {
   const next = jwt(60);
   issuer.answers = [gives({ error: 'invalid_client' }, 401), gives({ id_token: next })];
   const { token, written } = open({ 'refresh-token': 'r' });
@@ -182,7 +182,7 @@ for (const [name, config, prepare, message] of problems) {
   });
 }
 
-test('an issuer that does not answer is not waited for without end', async () => {
+test('does not wait for a silent issuer without limit', async () => {
   const silent = createServer();
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));
   const origin = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -193,7 +193,7 @@ test('an issuer that does not answer is not waited for without end', async () =>
   silent.close();
 });
 
-test('other providers: gone from kubectl too, or unknown', async () => {
+test('refuses other auth-providers: removed from kubectl, or unknown', async () => {
   assert.equal(await failure({}, { as: 'gcp' }), 'the auth-provider gcp of user "u" is no more, in kubectl either');
   assert.equal(await failure({}, { as: 'azure' }), 'the auth-provider azure of user "u" is no more, in kubectl either');
   assert.equal(await failure({}, { as: 'x' }), 'the auth-provider x of user "u" is not known');

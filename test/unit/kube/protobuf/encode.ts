@@ -1,7 +1,7 @@
-/** Writes messages as the API server does, for the tests of what reads them. */
+/** Encodes messages as the API server does, for tests of the decoders. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** By the number of the field; what is given many times stands in a list. */
+/** Values by field number; repeated fields are arrays. */
 export type Fields = Record<number, string | number | Uint8Array | (string | Uint8Array)[]>;
 
 export function encode(fields: Fields): Uint8Array {
@@ -16,7 +16,7 @@ export function encode(fields: Fields): Uint8Array {
   return writer.finish();
 }
 
-/** As an object stands alone: the magic bytes, its kind, its message. */
+/** A single object: the magic bytes, its kind, its message. */
 export function envelope(kind: string, raw: Uint8Array, apiVersion = 'v1'): Buffer {
   const unknown = encode({ 1: encode({ 1: apiVersion, 2: kind }), 2: raw, 3: '', 4: '' });
   return Buffer.concat([Buffer.from('k8s\0'), unknown]);

@@ -13,13 +13,13 @@ import {
 import { UnknownFieldError } from '../../../../src/kube/protobuf/schema.ts';
 import { encode, envelope, frame, node } from './encode.ts';
 
-describe('objects in protobuf are what JSON has of them', () => {
-  test('of an object without spec and status, the name and the labels', () => {
+describe('protobuf objects equal JSON objects', () => {
+  test('reads name and labels of an object without spec and status', () => {
     assert.deepEqual(decodeMetadata(node('n')), { name: 'n', labels: { 'a.b/c': 'käse', empty: '' } });
     assert.deepEqual(decodeMetadata(encode({})), {});
   });
 
-  test('a node, of which only what is used is read', () => {
+  test('reads the used fields of a node only', () => {
     const taints = [
       encode({ 1: 'key', 2: '', 3: 'NoSchedule' }),
       encode({ 1: 'late', 2: 'v', 3: 'NoExecute', 4: encode({ 1: 1_700_000_001, 2: 0 }) }),
@@ -49,7 +49,7 @@ describe('objects in protobuf are what JSON has of them', () => {
     });
   });
 
-  test('a node that is examined has its runtime handlers as well', () => {
+  test('reads the runtime handlers of a node for `doctor`', () => {
     const handlers = [encode({ 2: encode({ 1: 1 }) }), encode({ 1: 'gvisor', 2: encode({ 1: 1, 2: 1 }) })];
     const status = encode({ 2: encode({ 1: 'cpu', 2: encode({ 1: '4' }) }), 12: handlers, 13: encode({ 1: 1 }) });
     const decoded = decodeExaminedNode(node('n', [], { 3: status }));
@@ -58,7 +58,7 @@ describe('objects in protobuf are what JSON has of them', () => {
     assert.equal(decodeNode(node('n', [], { 3: status })).status?.runtimeHandlers, undefined);
   });
 
-  test('zero values are left out, as JSON omits them', () => {
+  test('omits zero values, as JSON does', () => {
     const taint = encode({ 1: 'key', 2: '', 3: 'NoSchedule', 4: encode({}) });
     const bare = encode({
       1: encode({ 1: 'n', 2: '', 8: encode({}) }),
@@ -74,7 +74,7 @@ describe('objects in protobuf are what JSON has of them', () => {
     assert.deepEqual(decodeNode(epoch), { metadata: { name: 'n', creationTimestamp: '1970-01-01T00:00:00Z' } });
   });
 
-  test('a pod: where it is', () => {
+  test('reads the node of a pod', () => {
     const pod = encode({ 1: encode({ 1: 'p', 3: 'team', 5: 'u', 6: '9' }), 2: encode({ 1: '', 10: 'node-a' }) });
     assert.deepEqual(decodePod(pod), {
       metadata: { name: 'p', namespace: 'team', uid: 'u', resourceVersion: '9' },
@@ -82,7 +82,7 @@ describe('objects in protobuf are what JSON has of them', () => {
     });
   });
 
-  test('a Status, in place of what was asked for', () => {
+  test('reads a Status in place of the requested object', () => {
     const cause = encode({ 1: 'FieldValueInvalid', 2: 'no', 3: 'metadata.labels' });
     const details = encode({ 1: 'x', 2: '', 3: 'nodes', 4: [cause], 5: 3 });
     const status = encode({ 1: encode({}), 2: 'Failure', 3: 'nodes "x" is wrong', 4: 'Invalid', 5: details, 6: 422 });
@@ -107,7 +107,7 @@ describe('objects in protobuf are what JSON has of them', () => {
     assert.deepEqual(readLine(decodeWatchEvent(frame('ERROR', expired).subarray(4), decodeNode)), { type: 'expired' });
   });
 
-  test('a bookmark keeps its annotation', () => {
+  test('keeps the annotation of a bookmark', () => {
     const mark = encode({ 1: 'k8s.io/initial-events-end', 2: 'true' });
     const object = envelope('Node', encode({ 1: encode({ 6: '12', 12: [mark] }) }));
     assert.deepEqual(decodeWatchEvent(frame('BOOKMARK', object).subarray(4), decodeNode), {
@@ -117,8 +117,8 @@ describe('objects in protobuf are what JSON has of them', () => {
   });
 });
 
-describe('what is not as it should be', () => {
-  test('a taint with a field that we do not know is not read: written back, it would be lost', () => {
+describe('malformed and unknown input', () => {
+  test('refuses a taint with an unknown field, which a write would lose', () => {
     const taint = encode({ 1: 'key', 3: 'NoSchedule', 9: 'new' });
     assert.throws(() => decodeNode(node('n', [taint])), UnknownFieldError);
     assert.throws(
@@ -127,11 +127,11 @@ describe('what is not as it should be', () => {
     );
   });
 
-  test('fields that we do not know are skipped everywhere else', () => {
+  test('skips unknown fields everywhere else', () => {
     assert.equal(decodeNode(node('n', [], { 99: 'new', 98: 7 })).metadata?.name, 'n');
   });
 
-  test('a message that is cut anywhere throws or has less in it, and never hangs', () => {
+  test('throws or returns less for a message cut at any byte, and never hangs', () => {
     const whole = node('n', [encode({ 1: 'key', 2: 'value', 3: 'NoSchedule' })]);
     const full = JSON.stringify(decodeNode(whole)).length;
     for (let end = 0; end < whole.length; end++) {
@@ -144,12 +144,12 @@ describe('what is not as it should be', () => {
     }
   });
 
-  test('an inner message does not reach beyond the outer one', () => {
+  test('does not read beyond the end of the outer message', () => {
     const reachingOut = Uint8Array.from([0x0a, 0x03, 0x0a, 0x05, 0x61, 0x62, 0x63, 0x64, 0x65]);
     assert.throws(() => decodeNode(reachingOut), RangeError);
   });
 
-  test('a body without the envelope is no object', () => {
+  test('refuses a body without the envelope', () => {
     assert.throws(() => decodeEnvelope(Buffer.from('{"kind":"Node"}'), decodeNode), /no protobuf envelope/);
   });
 });

@@ -7,7 +7,7 @@ function read(text: string): string {
   return sharedText(bytes, 1, bytes.length - 1);
 }
 
-test('the text is that of the bytes, whatever was read before', () => {
+test('returns the text of the bytes, whatever was read before', () => {
   const texts = [
     '',
     'a',
@@ -27,12 +27,12 @@ test('the text is that of the bytes, whatever was read before', () => {
   for (const text of [...texts, ...texts.toReversed()]) assert.equal(read(text), text);
 });
 
-test('bytes that stand in one slot and have one length are told apart', () => {
-  // Only what lies between the bytes that choose the slot differs.
+test('distinguishes bytes of one length in one slot', () => {
+  // They differ only in bytes that do not choose the slot.
   for (const text of ['a-1-b-2-cd', 'a-9-b-9-cd', 'a-1-b-2-cd']) assert.equal(read(text), text);
 });
 
-test('malformed UTF-8 is read as Buffer reads it', () => {
+test('decodes malformed UTF-8 as Buffer does', () => {
   const bytes = Buffer.from([0x61, 0xff, 0x62]);
   assert.equal(sharedText(bytes, 0, 3), 'a\ufffdb');
   assert.equal(sharedText(bytes, 0, 3), 'a\ufffdb');

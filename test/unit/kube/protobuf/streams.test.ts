@@ -19,11 +19,11 @@ function readList(chunks: Buffer[]) {
   return { names, end: reader.end() };
 }
 
-describe('a list', () => {
+describe('reading a list', () => {
   const long = node('long', [], { 3: encode({ 3: 'x'.repeat(5_000) }) });
   const body = nodeList([node('a'), long, node('c')], 'token');
 
-  test('is the same however it is cut', () => {
+  test('gives the same result for any chunk boundaries', () => {
     for (const size of [1, 2, 3, 7, 100, 4_096, body.length]) {
       const { names, end } = readList(pieces(body, size));
       assert.deepEqual(names, ['a', 'long', 'c'], `pieces of ${size}`);
@@ -31,27 +31,27 @@ describe('a list', () => {
     }
   });
 
-  test('gives its items as they come', () => {
+  test('returns items as they arrive', () => {
     const names: (string | undefined)[] = [];
     const reader = new ListReader({ onItem: raw => names.push(decodeNode(raw).metadata?.name) });
     reader.push(body.subarray(0, body.length - 1_000));
     assert.deepEqual(names, ['a']);
   });
 
-  test('that is empty', () => {
+  test('reads an empty list', () => {
     assert.deepEqual(readList([nodeList([])]).end, { kind: 'list', meta: { resourceVersion: '42' } });
     assert.deepEqual(readList([envelope('NodeList', encode({}))]).end, { kind: 'list', meta: {} });
   });
 
-  test('that breaks off is an error wherever it does', () => {
+  test('throws wherever the list breaks off', () => {
     const short = nodeList([node('a'), node('b')]);
-    // The last four bytes are the envelope's empty strings, which say nothing.
+    // The last four bytes are empty strings of the envelope.
     for (let end = 4; end < short.length - 4; end++) {
       assert.throws(() => readList([short.subarray(0, end)]), /broke off|EOF|longer/, `after ${end} bytes`);
     }
   });
 
-  test('an item that is longer than any object ends it before it is held', () => {
+  test('ends at an item that exceeds the limit, before buffering it', () => {
     const reader = new ListReader({ onItem: () => {} });
     const head = Buffer.from([
       ...Buffer.from('k8s\0'),
@@ -70,7 +70,7 @@ describe('a list', () => {
     assert.throws(() => reader.push(Buffer.concat([head, Buffer.alloc(20)])), /more than 16777216 bytes/);
   });
 
-  test('what does not begin as protobuf comes back as it is', () => {
+  test('returns a body that is not protobuf unchanged', () => {
     const json = Buffer.from(JSON.stringify({ kind: 'NodeList', items: ['x'.repeat(3_000)] }));
     for (const size of [1, 10, json.length]) {
       assert.deepEqual(readList(pieces(json, size)).end, { kind: 'other', body: json });
@@ -79,7 +79,7 @@ describe('a list', () => {
   });
 });
 
-describe('a watch', () => {
+describe('reading a watch', () => {
   const frames = ['a', 'b', 'c'].map(name => frame('ADDED', envelope('Node', node(name))));
   const read = async (chunks: Iterable<Buffer>) => {
     const got: Buffer[] = [];
@@ -87,7 +87,7 @@ describe('a watch', () => {
     return got;
   };
 
-  test('is the same however it is cut', async () => {
+  test('gives the same result for any chunk boundaries', async () => {
     const body = Buffer.concat(frames);
     for (const size of [1, 3, 5, 64, body.length]) {
       assert.deepEqual(
@@ -97,13 +97,13 @@ describe('a watch', () => {
     }
   });
 
-  test('that ends inside a frame broke off', async () => {
+  test('reports an end inside a frame as broken', async () => {
     const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = frames;
     await assert.rejects(read([first, second.subarray(0, 9)]), /broke off inside a frame/);
     await assert.rejects(read([first, second.subarray(0, 2)]), /broke off inside a frame/);
   });
 
-  test('a frame that is longer than any object ends it before it is held', async () => {
+  test('ends at a frame that exceeds the limit, before buffering it', async () => {
     const body = new PassThrough();
     body.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
     await assert.rejects(

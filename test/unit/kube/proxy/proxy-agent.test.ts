@@ -1,4 +1,4 @@
-/** Requests through real proxies to a real server, which is called api.example there. */
+/** Requests through real proxies to a real server, which the proxies know as api.example. */
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import https from 'node:https';
@@ -50,20 +50,20 @@ describe('through a proxy', () => {
     return { agent, ask };
   }
 
-  test('HTTP: one CONNECT for a connection that is used again; the client certificate gets to the server', async t => {
+  test('HTTP: sends one CONNECT for a reused connection, and passes the client certificate to the server', async t => {
     const { address, asked } = await httpProxy(t, { port: portOf(secure) });
     const { ask } = client(t, `http://${address}`);
     assert.deepEqual([await ask(), await ask()], ['joe', 'joe']);
     assert.deepEqual(asked, ['CONNECT api.example:6443']);
   });
 
-  test('HTTP with a login, percent-encoded as URLs have it', async t => {
+  test('HTTP: sends a percent-encoded login', async t => {
     const { address, asked } = await httpProxy(t, { port: portOf(secure), login: 'me:p@ss:word' });
     assert.equal(await client(t, `http://me:p%40ss%3Aword@${address}`).ask(), 'joe');
     assert.deepEqual(asked, ['CONNECT api.example:6443 as me:p@ss:word']);
   });
 
-  test('HTTP without its login: said, with no password', async t => {
+  test('HTTP: reports a missing login without the password', async t => {
     const { address } = await httpProxy(t, { port: portOf(secure), login: 'me:right' });
     await assert.rejects(client(t, `http://me:wrong@${address}`).ask(), {
       message: `cannot reach the server api.example:6443 through the proxy http://${address}: it answered "407 Proxy Authentication Required"`,
@@ -71,7 +71,7 @@ describe('through a proxy', () => {
     });
   });
 
-  test('HTTPS: the proxy is held to the same authority', async t => {
+  test('HTTPS: verifies the proxy with the same CA', async t => {
     const { address, asked } = await httpProxy(t, { port: portOf(secure) }, serverCertificate(authority, NAMES));
     assert.equal(await client(t, `https://${address}`).ask(), 'joe');
     assert.deepEqual(asked, ['CONNECT api.example:6443']);
@@ -80,14 +80,14 @@ describe('through a proxy', () => {
     assert.deepEqual(stranger.asked, []);
   });
 
-  test('an http:// server: whole addresses are asked for, no tunnel', async t => {
+  test('requests absolute URLs without a tunnel for an http:// server', async t => {
     const { address, asked } = await httpProxy(t, { port: portOf(plain), login: 'a:b' });
     assert.equal(await client(t, `http://a:b@${address}`, 'http://api.example:8080').ask('/x?y=z'), 'plain /x?y=z');
     assert.deepEqual(asked, ['GET http://api.example:8080/x?y=z as a:b']);
   });
 
   for (const scheme of ['socks5', 'socks5h']) {
-    test(`${scheme}: the proxy resolves the name`, async t => {
+    test(`${scheme}: lets the proxy resolve the name`, async t => {
       const { address, asked } = await socksProxy(t, { port: portOf(secure) });
       const { ask } = client(t, `${scheme}://${address}`);
       assert.deepEqual([await ask(), await ask()], ['joe', 'joe']);
@@ -95,7 +95,7 @@ describe('through a proxy', () => {
     });
   }
 
-  test('SOCKS5: a login, addresses, plain HTTP, refusals', async t => {
+  test('SOCKS5: sends a login and addresses, serves plain HTTP, reports refusals', async t => {
     const { address, asked } = await socksProxy(t, { port: portOf(secure), login: 'me:pw' });
     assert.equal(await client(t, `socks5://me:pw@${address}`, 'https://127.0.0.1:6443').ask(), 'joe');
     await assert.rejects(client(t, `socks5://me:no@${address}`).ask(), /: it does not accept the name and password$/);
@@ -115,7 +115,7 @@ describe('through a proxy', () => {
     );
   });
 
-  test('what is no proxy, or is not there', async t => {
+  test('reports a server that is not a proxy, or not reachable', async t => {
     await assert.rejects(
       client(t, 'http://127.0.0.1:1').ask(),
       /through the proxy http:\/\/127.0.0.1:1: .*ECONNREFUSED/,
@@ -126,7 +126,7 @@ describe('through a proxy', () => {
     await assert.rejects(client(t, `socks5://${plainProxy.address}`).ask(), /it does not speak SOCKS5|it closed/);
   });
 
-  test('a proxy that says nothing: nothing is left open when the agent ends', async t => {
+  test('leaves no connection to a silent proxy open when the agent ends', async t => {
     const { address, asked, open } = await httpProxy(t, { port: portOf(secure), silent: true });
     const { agent, ask } = client(t, `http://${address}`);
     const asking = assert.rejects(ask(), /given up on our side/);

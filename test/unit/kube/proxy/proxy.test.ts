@@ -1,4 +1,4 @@
-/** Which proxy is used: the cases of golang.org/x/net/http/httpproxy's documentation, and proxy-url. */
+/** Which proxy is used: the documented cases of golang.org/x/net/http/httpproxy, and proxy-url. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { proxyFromEnvironment, proxyOf } from '../../../../src/kube/proxy/proxy.ts';
@@ -17,7 +17,7 @@ describe('the proxy of the environment', () => {
     [{ HTTPS_PROXY: 'proxy:3128' }, 'https://far', P],
     [{ HTTPS_PROXY: 'u:p%40@proxy:3128' }, 'https://far', 'http://u:p%40@proxy:3128/'],
     [{ HTTPS_PROXY: 'socks5://proxy' }, 'https://far', 'socks5://proxy'],
-    // This machine, whatever is set.
+    // localhost never uses a proxy of the environment.
     [{ HTTPS_PROXY: P }, 'https://localhost:6443', undefined],
     [{ HTTPS_PROXY: P }, 'https://127.1.2.3:6443', undefined],
     [{ HTTPS_PROXY: P }, 'https://[::1]:6443', undefined],
@@ -86,12 +86,12 @@ describe('proxy-url', () => {
     proxyUrl,
   });
 
-  test('goes before the environment, and holds for this machine too', () => {
+  test('overrides the environment, for localhost too', () => {
     const proxy = proxyOf(cluster('socks5://p:1'), { HTTPS_PROXY: P, NO_PROXY: '*' });
     assert.deepEqual([proxy?.url.href, proxy?.source], ['socks5://p:1', 'proxy-url of cluster "c"']);
   });
 
-  test('that is no proxy is refused, without its password', () => {
+  test('is refused without its password when it is not a proxy URL', () => {
     for (const [url, shown] of [
       ['ftp://u:secret@p', 'ftp://p'],
       ['u:secret@p:1', 'p:1'],

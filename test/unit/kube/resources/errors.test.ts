@@ -1,9 +1,9 @@
-/** Bodies are as a kube-apiserver 1.36 sent them. */
+/** Bodies were recorded from a kube-apiserver 1.36. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';
 import { EVENTS, NODE_POOLS, NODES } from '../../../../src/kube/resources/resource.ts';
-import { isConflict, isMissingObject } from '../../../../src/kube/resources/status.ts';
+import { failed } from './failure-status.ts';
 
 const access = {
   cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
@@ -11,19 +11,6 @@ const access = {
   source: '/k',
 };
 const now = new Date('2026-01-01T00:00:00Z');
-
-function failed(code: number, reason: string, message: string, details: object = {}): string {
-  return JSON.stringify({
-    kind: 'Status',
-    apiVersion: 'v1',
-    status: 'Failure',
-    metadata: {},
-    code,
-    reason,
-    message,
-    details,
-  });
-}
 
 function text(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
   const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, access, certificateEnds, now);
@@ -33,7 +20,7 @@ function text(asked: Asked, status: number, body: string, certificateEnds?: Date
 const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
 const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
 
-describe('a refusal in words', () => {
+describe('describes a refusal', () => {
   const forbidden = (sentence: string) =>
     failed(403, 'Forbidden', `nodes "n" is forbidden: ${sentence}`, { name: 'n' });
   const table: [string, Asked, number, string, string][] = [
@@ -210,7 +197,7 @@ describe('a refusal in words', () => {
     test(name, () => assert.equal(text(asked, status, body), expected));
   }
 
-  test('401: the certificate is blamed only once it has expired', () => {
+  test('blames the certificate for a 401 only after its expiry', () => {
     const body = failed(401, 'Unauthorized', 'Unauthorized');
     assert.match(
       text(patchNode, 401, body, new Date('2025-01-01T00:00:00Z')),
@@ -223,49 +210,7 @@ describe('a refusal in words', () => {
   });
 });
 
-describe('an object is missing only where the API server says so of that object', () => {
-  const p = { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' };
-  const table: [string, boolean, number, string][] = [
-    ['the object', true, 404, failed(404, 'NotFound', 'nodepools.nodes.lailin.xyz "p" not found', p)],
-    ['a resource that is not served', false, 404, '404 page not found\n'],
-    ['a page', false, 404, '<html><title>404</title></html>'],
-    ['nothing', false, 404, ''],
-    [
-      'a subresource of a resource that is built in',
-      false,
-      404,
-      failed(404, 'NotFound', 'the server could not find it'),
-    ],
-    ['another object', false, 404, failed(404, 'NotFound', 'no', { ...p, name: 'q' })],
-    ['another kind', false, 404, failed(404, 'NotFound', 'no', { ...p, kind: 'clusters' })],
-    ['another group', false, 404, failed(404, 'NotFound', 'no', { ...p, group: 'karpenter.sh' })],
-    ['another reason', false, 404, failed(404, 'Unknown', 'no', p)],
-    ['another kind of answer', false, 404, JSON.stringify({ kind: 'NodePool', reason: 'NotFound', details: p })],
-    ['another status', false, 410, failed(404, 'NotFound', 'no', p)],
-  ];
-  for (const [name, expected, status, text] of table) {
-    test(name, () => assert.equal(isMissingObject({ status, headers: {}, text }, NODE_POOLS, 'p'), expected));
-  }
-});
-
-test('a webhook that refuses with 404 or 409 says neither that the object is gone nor that it moved on', () => {
-  const answer = (status: number) => {
-    const message = 'admission webhook "w.example.com" denied the request: no';
-    return {
-      status,
-      headers: {},
-      text: failed(status, 'NotFound', message, { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' }),
-    };
-  };
-  assert.equal(isMissingObject(answer(404), NODE_POOLS, 'p'), false);
-  assert.equal(isConflict(answer(409)), false);
-  assert.equal(
-    isConflict({ status: 409, headers: {}, text: failed(409, 'Conflict', 'modified', { name: 'n' }) }),
-    true,
-  );
-});
-
-test('what is no API server says so, and where to look', () => {
+test('says that a server is not an API server, and where to look', () => {
   const list: Asked = { verb: 'list', resource: NODE_POOLS };
   const next =
     'check server of cluster "c" in /k: http or https, address and port, and whether a proxy or a login page stands before it';

@@ -13,7 +13,7 @@ const PARTS = {
 } as const;
 const REPORTER = { controller: 'example.com/test', instance: 'test-1' };
 
-test('an event lives in the namespace of what it is about, and names object and reporter', () => {
+test('puts an event in the namespace of its object, and names object and reporter', () => {
   assert.deepEqual(eventBody(PARTS, REPORTER), {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
@@ -29,7 +29,7 @@ test('an event lives in the namespace of what it is about, and names object and 
   });
 });
 
-test('one about a cluster-scoped object lives in default; a name too long gives way to the id', () => {
+test('puts an event of a cluster-scoped object in default; a name that is too long is replaced by the id', () => {
   const regarding = { apiVersion: 'v1', kind: 'Node', name: `${'n'.repeat(249)}.xyz` };
   const { metadata } = eventBody({ ...PARTS, regarding }, REPORTER);
   assert.deepEqual(metadata, { name: `${'n'.repeat(249)}.id`, namespace: 'default' });

@@ -14,7 +14,7 @@ function pool(name: string) {
   };
 }
 
-test('an event as the server wants it', () => {
+test('builds an event as the API server requires', () => {
   assert.deepEqual(toEvent(pool('p'), event, source), {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
@@ -30,7 +30,7 @@ test('an event as the server wants it', () => {
   });
 });
 
-test('long texts are cut to the limits of the server, never inside of a character', () => {
+test("cuts long texts at the server's limits, never inside a character", () => {
   const long = { ...event, note: `${'x'.repeat(1023)}€`, reason: 'R'.repeat(200), action: 'A'.repeat(200) };
   const made = toEvent(pool(`${'p'.repeat(235)}.${'q'.repeat(17)}`), long, { ...source, hostname: 'h'.repeat(300) });
   assert.equal(made.note, 'x'.repeat(1023));
@@ -41,7 +41,7 @@ test('long texts are cut to the limits of the server, never inside of a characte
   assert.equal(toEvent(pool('p'), { ...event, note: '€'.repeat(400) }, source).note, '€'.repeat(341));
 });
 
-test('a series counts and dates', () => {
+test('writes the count and last time of a series', () => {
   const record = toRecord({
     eventTime: '2026-01-01T00:00:00.000000Z',
     metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },

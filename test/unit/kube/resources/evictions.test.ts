@@ -1,4 +1,4 @@
-/** What a kube-apiserver 1.36 answers to evictions, word for word (pkg/registry/core/pod/storage/eviction.go). */
+/** Responses of a kube-apiserver 1.36 to evictions, verbatim (pkg/registry/core/pod/storage/eviction.go). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Api } from '../../../../src/kube/resources/api.ts';
@@ -82,7 +82,7 @@ for (const [name, given, expected] of [
   test(name, () => assert.deepEqual(evictionOf(given), expected));
 }
 
-test('a dry run is one for the registry and for webhooks; every removal is bound to the UID', async () => {
+test('dry-runs registry and webhooks; every removal has the UID as precondition', async () => {
   const asked: Request[] = [];
   const request = async (given: Request) => {
     asked.push(given);
@@ -108,7 +108,7 @@ test('a dry run is one for the registry and for webhooks; every removal is bound
       query: { dryRun: 'All' },
       body: { ...eviction, deleteOptions: { preconditions, dryRun } },
     },
-    // With a body, the server does not look at the query of a DELETE.
+    // The server ignores the query of a DELETE with a body.
     { method: 'DELETE', path, query: undefined, body: { ...options, preconditions, dryRun } },
   ]);
   const deleteOptions = { gracePeriodSeconds: 0, preconditions };

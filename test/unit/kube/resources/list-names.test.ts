@@ -1,4 +1,4 @@
-/** With a server that has no protobuf; with protobuf it is tried on a real one. */
+/** With a server without protobuf; e2e tests use protobuf. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ async function answered(t: TestContext, status: number, body: object, kind: 'poo
   return { asked, names: listNames(kind, access, { deadlineMs: 2_000, version: '1', env: {} }) };
 }
 
-test('names, and the keys of all labels once, of what the server has at hand', async t => {
+test('lists names and each label key once, from the watch cache', async t => {
   const items = [
     { metadata: { name: 'b', labels: { tier: 'x', os: 'y' } } },
     { metadata: { name: 'a', labels: { tier: 'z' } } },
@@ -32,7 +32,7 @@ test('names, and the keys of all labels once, of what the server has at hand', a
   assert.match(asked[0]?.headers.accept ?? '', /^application\/vnd\.kubernetes\.protobuf;as=PartialObjectMetadataList;/);
 });
 
-test('whose nodes they are: by the record, else by the role', async t => {
+test('finds the pool of a node by its record, else by its role label', async t => {
   const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
   const record = (raw: string) => ({ 'nodes.lailin.xyz/applied': raw });
   const items = [
@@ -45,7 +45,7 @@ test('whose nodes they are: by the record, else by the role', async t => {
   assert.deepEqual({ recorded, roles }, { recorded: { worker: ['a'] }, roles: { gpu: ['b', 'c'], edge: ['b'] } });
 });
 
-test('resources are what pools have any of', async t => {
+test('lists resources that any pool has', async t => {
   const items = [
     { metadata: { name: 'a' }, status: { allocatable: { cpu: '4', 'nvidia.com/gpu': '2', 'hugepages-2Mi': '0' } } },
     { metadata: { name: 'b' }, status: { allocatable: { memory: '1Gi', cpu: '1' } } },
@@ -61,12 +61,12 @@ test('resources are what pools have any of', async t => {
 });
 
 for (const status of [401, 403, 404]) {
-  test(`${status} is no names, so that those of before are not shown`, async t => {
+  test(`caches an empty list after ${status}, so that earlier names are not offered`, async t => {
     const { names } = await answered(t, status, { kind: 'Status', message: 'no' });
     assert.deepEqual(await names, { names: [], labelKeys: [] });
   });
 }
 
-test('500 is no answer', async t => {
+test('takes 500 for no answer', async t => {
   await assert.rejects((await answered(t, 500, {})).names, /no names of nodes: 500/);
 });

@@ -8,7 +8,7 @@ import { encode, envelope } from '../protobuf/encode.ts';
 
 const status = (message: string) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', message });
 
-test('usage by node', () => {
+test('reads usage by node', () => {
   const items = [
     {
       metadata: { name: 'a' },
@@ -28,7 +28,7 @@ test('usage by node', () => {
   assert.deepEqual(toUsage({ status: 200, text: '{"kind":"NodeMetricsList","items":null}' }), empty);
 });
 
-/** Answers with that body in protobuf, as the transport does. */
+/** Responds with that body in protobuf, as the transport does. */
 function answering(body: Buffer): Transport {
   const request = async ({ onBody }: Request) => {
     onBody?.(body);
@@ -37,7 +37,7 @@ function answering(body: Buffer): Transport {
   return { request } as Partial<Transport> as Transport;
 }
 
-test('in protobuf: names and usage, nothing of the labels', async () => {
+test('reads names and usage in protobuf, without labels', async () => {
   const amount = (name: string, quantity: string) => encode({ 1: name, 2: encode({ 1: quantity }) });
   const metadata = encode({ 1: 'a', 5: 'uid', 11: [encode({ 1: 'label', 2: 'value' })] });
   const one = encode({ 1: metadata, 2: encode({ 1: 7 }), 4: [amount('cpu', '12345n'), amount('memory', '1Ki')] });
@@ -55,7 +55,7 @@ test('in protobuf: names and usage, nothing of the labels', async () => {
   assert.equal(cut.kind, 'failed');
 });
 
-test('a wait that ends, a failure, and a bug', async () => {
+test('reports a timeout, a failure, and a bug', async () => {
   const failing = (error: Error) => ({ request: () => Promise.reject(error) }) as Partial<Transport> as Transport;
   const gone = new NodepoolError('cluster', 'the connection broke off');
   const { signal } = new AbortController();
@@ -65,11 +65,11 @@ test('a wait that ends, a failure, and a bug', async () => {
   await assert.rejects(nodeUsage(failing(new TypeError('x')), signal), TypeError);
 });
 
-test('a cluster without the metrics API', () => {
+test('reports a cluster without the metrics API', () => {
   assert.deepEqual(toUsage({ status: 404, text: '404 page not found\n' }), { kind: 'absent' });
 });
 
-test('a metrics API that does not work', () => {
+test('reports a metrics API that fails', () => {
   const reasonOf = (code: number, text: string) => {
     const usage = toUsage({ status: code, text });
     return usage.kind === 'failed' ? usage.reason : usage.kind;

@@ -20,8 +20,8 @@ function portOf(cluster: object, user: object, as?: string) {
   return namesPort({ kubeconfig, env: {}, version: '1', ...(as === undefined ? {} : { as }) });
 }
 
-test('names of one cluster or user are never those of another', () => {
-  // Read when it is asked for.
+test('keeps names of each cluster and user apart', () => {
+  // Read on request.
   const identityOf = (...about: Parameters<typeof portOf>) => portOf(...about).identity();
   const identities = [
     identityOf({}, { token: 'a' }),
@@ -45,16 +45,16 @@ const CASES: [user: object, quiet: boolean][] = [
   [{ exec: { command: '/opt/gke-gcloud-auth-plugin', interactiveMode: 'IfAvailable' } }, true],
   [{ exec: { command: 'gke-gcloud-auth-plugin.exe' } }, true],
   [{ exec: { command: 'doctl', interactiveMode: 'Always' } }, false],
-  // Asks for the code of a second factor on the terminal itself.
+  // Prompts for a second factor on the terminal itself.
   [{ exec: { command: 'aws', args: ['eks', 'get-token'], interactiveMode: 'IfAvailable' } }, false],
-  // As kubelogin's guide has it, and still it opens a browser.
+  // As in kubelogin's guide, and it still opens a browser.
   [{ exec: { command: 'kubectl', args: ['oidc-login', 'get-token'], interactiveMode: 'Never' } }, false],
   [{ exec: { command: 'kubelogin', args: ['get-token'], interactiveMode: 'Never' } }, false],
   [{ exec: { command: '/usr/bin/tsh', args: ['kube', 'credentials'], interactiveMode: 'Never' } }, false],
 ];
 
 for (const [user, quiet] of CASES) {
-  test(`${JSON.stringify(user)} ${quiet ? 'asks nobody' : 'may ask a person'}`, () => {
+  test(`${JSON.stringify(user)} ${quiet ? 'never prompts' : 'may prompt'}`, () => {
     assert.equal(portOf({}, user).isQuiet(), quiet);
   });
 }

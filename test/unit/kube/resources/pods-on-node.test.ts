@@ -7,7 +7,7 @@ import { encode } from '../protobuf/encode.ts';
 const meta = (more: Record<number, string | Uint8Array | Uint8Array[]> = {}) =>
   encode({ 1: 'p', 3: 'ns', 5: 'u', 6: '7', 11: [encode({ 1: 'app', 2: 'web' })], ...more });
 
-test('a pod in protobuf is what JSON has of it', () => {
+test('reads a pod in protobuf as in JSON', () => {
   const owners = [
     encode({ 1: 'Thing', 3: 'other', 4: 'u1', 5: 'v1' }),
     encode({ 1: 'ReplicaSet', 3: 'web', 4: 'u2', 5: 'apps/v1', 6: 1, 7: 1 }),
@@ -50,7 +50,7 @@ test('a pod in protobuf is what JSON has of it', () => {
   });
 });
 
-test('a pod with nothing of all that', () => {
+test('reads a pod without any of these fields', () => {
   const raw = encode({ 1: meta(), 2: encode({ 1: [encode({ 1: 'config', 2: encode({ 1: encode({ 1: '/' }) }) })] }) });
   assert.deepEqual(toDrainPod(decodeDrainedPod(raw)), {
     namespace: 'ns',

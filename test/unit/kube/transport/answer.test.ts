@@ -6,18 +6,18 @@ import { encode, envelope } from '../protobuf/encode.ts';
 const headers = { 'content-type': 'application/vnd.kubernetes.protobuf', 'retry-after': '7' };
 const status = envelope('Status', encode({ 2: 'Failure', 3: 'too old', 4: 'Expired', 6: 410 }));
 
-test('a refusal in protobuf has the text that JSON has of it', () => {
+test('reads the message of a refusal in protobuf as in JSON', () => {
   const expected = { kind: 'Status', status: 'Failure', message: 'too old', reason: 'Expired', code: 410 };
   assert.deepEqual(JSON.parse(toAnswer({ status: 410, headers, body: status }).text), expected);
 });
 
-test('one that is cut, empty or something else keeps its status and its headers', () => {
+test('keeps status and headers of a refusal that is cut, empty or unknown', () => {
   for (const body of [status.subarray(0, -9), Buffer.alloc(0), Buffer.from('<html>')]) {
     assert.deepEqual(toAnswer({ status: 429, headers, body }), { status: 429, headers, text: '' });
   }
 });
 
-test('what was asked for stays as it came; what is no protobuf is text', () => {
+test('returns a requested body unchanged; a body that is not protobuf is text', () => {
   assert.deepEqual(toAnswer({ status: 200, headers, body: status }), {
     status: 200,
     headers,

@@ -1,4 +1,4 @@
-/** A server that sends a client elsewhere: what proves who we are goes nowhere but to the server of the kubeconfig. */
+/** Credentials are sent to the server of the kubeconfig only, whatever it redirects to. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,7 @@ function transportTo(address: string) {
   });
 }
 
-describe('a redirect is not followed, the token is sent once and to nobody else', () => {
+describe('does not follow a redirect, and sends the token once', () => {
   for (const status of [301, 302, 303, 307, 308]) {
     test(String(status), async t => {
       const transport = transportTo(addressOf(server));

@@ -6,13 +6,13 @@ import { logAnswer, logRequest } from '../../../../src/kube/transport/request-lo
 import { retryDelay } from '../../../../src/kube/transport/retry-after.ts';
 import { userAgent } from '../../../../src/kube/transport/user-agent.ts';
 
-test('the user agent has the names that Go uses', () => {
+test("uses Go's names for platform and architecture in the User-Agent", () => {
   assert.equal(userAgent('1.2.3', 'linux', 'x64'), 'kubectl-nodepool/1.2.3 (linux/amd64)');
   assert.equal(userAgent('1.2.3', 'darwin', 'arm64'), 'kubectl-nodepool/1.2.3 (darwin/arm64)');
   assert.equal(userAgent('1.2.3', 'win32', 'x64'), 'kubectl-nodepool/1.2.3 (windows/amd64)');
 });
 
-test('paths and names of resources', () => {
+test('builds paths and resource names', () => {
   assert.equal(pathOf(NODES), '/api/v1/nodes');
   assert.equal(pathOf(NODE_POOLS, 'a', 'status'), '/apis/nodes.lailin.xyz/v1/nodepools/a/status');
   assert.equal(pathOf(EVENTS), '/apis/events.k8s.io/v1/namespaces/default/events');
@@ -24,7 +24,7 @@ test('paths and names of resources', () => {
   assert.equal(qualifiedName(NODE_POOLS), 'nodepools.nodes.lailin.xyz');
 });
 
-test('only 429 and 503 with Retry-After are sent again', () => {
+test('retries only 429 and 503 with Retry-After', () => {
   const delay = (status: number, value?: string) =>
     retryDelay({ status, headers: value === undefined ? {} : { 'retry-after': value } }, 0);
   assert.equal(delay(429, '1'), 1000);
@@ -37,7 +37,7 @@ test('only 429 and 503 with Retry-After are sent again', () => {
   assert.equal(retryDelay({ status: 429, headers: { 'retry-after': '2' } }, 0.5), 2200, 'later, never sooner');
 });
 
-test('a node patch has what it changes and no more', () => {
+test('puts only changed fields into a node patch', () => {
   const resourceVersion = '7';
   assert.deepEqual(nodePatchBody({ resourceVersion }), { metadata: { resourceVersion } });
   const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' as const }];
@@ -49,7 +49,7 @@ test('a node patch has what it changes and no more', () => {
   assert.deepEqual(nodePatchBody({ resourceVersion, unschedulable: false }).spec, { unschedulable: null });
 });
 
-test('a node that has nothing yet', () => {
+test('patches a node without labels, annotations and taints', () => {
   assert.deepEqual(toNode({ metadata: { name: 'n', uid: 'u', resourceVersion: '1' } }), {
     name: 'n',
     uid: 'u',
@@ -63,7 +63,7 @@ test('a node that has nothing yet', () => {
   });
 });
 
-test('the log hides credentials and cuts long bodies', () => {
+test('redacts credentials and cuts long bodies in the log', () => {
   const lines: string[] = [];
   const log = (level: number, text: () => string) => lines.push(`${level} ${text()}`);
   logRequest(log, { authorization: 'Bearer secret', Accept: 'application/json' }, '{"a":1}');

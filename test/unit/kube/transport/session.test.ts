@@ -10,7 +10,7 @@ import { createAuthority, serverCertificate } from '../../../cluster/certificate
 
 const AFTER_MS = 1000;
 
-/** Sessions whose credentials are what `give` says at that time; `give` may throw. */
+/** Sessions whose credentials `give` returns; it may throw. */
 function sessions(give: () => Partial<Credentials>) {
   const loads = { first: 0, due: 0, refused: 0 };
   let now = 0;
@@ -46,7 +46,7 @@ function many<T>(ask: () => Promise<T>): Promise<PromiseSettledResult<T>[]> {
 
 const bearer = (token: string) => ({ headers: { Authorization: token } });
 
-test('the credentials are loaded once, and a failure is not kept', async () => {
+test('loads credentials once, and again after a failure', async () => {
   let fail = true;
   const { opened, loads } = sessions(() => {
     if (fail) throw new Error('no login');
@@ -60,7 +60,7 @@ test('the credentials are loaded once, and a failure is not kept', async () => {
   assert.deepEqual(loads, { first: 2, due: 0, refused: 0 });
 });
 
-test('a refused session is renewed once for all, however late they learn of it', async () => {
+test('renews a refused session once for all requests, however late they learn of it', async () => {
   const { opened, loads } = sessions(() => bearer(`${loads.refused}`));
   const old = await opened.current();
   await many(() => opened.renewed(old));
@@ -71,7 +71,7 @@ test('a refused session is renewed once for all, however late they learn of it',
   assert.equal(fresh.agent, old.agent);
 });
 
-test('a renewal that gives the same again counts as one', async () => {
+test('counts a renewal with the same credentials as one', async () => {
   const { opened, loads } = sessions(() => bearer('bad'));
   const old = await opened.current();
   await many(() => opened.renewed(old));
@@ -79,7 +79,7 @@ test('a renewal that gives the same again counts as one', async () => {
   assert.deepEqual(loads, { first: 1, due: 0, refused: 1 });
 });
 
-test('a renewal that fails does so for all of its requests, and the next one logs in anew', async () => {
+test('fails all requests that wait for a failed renewal; the next one logs in again', async () => {
   let fail = false;
   const { opened, loads } = sessions(() => {
     if (fail) throw new Error('no login');
@@ -95,7 +95,7 @@ test('a renewal that fails does so for all of its requests, and the next one log
   assert.deepEqual(loads, { first: 2, due: 0, refused: 1 });
 });
 
-test('a refusal while a due renewal is under way: refused again only if that found nothing new', async () => {
+test('refuses again after a due renewal only if that found the same credentials', async () => {
   let token = 'old';
   const { opened, loads, wait } = sessions(() => bearer(token));
   const old = await opened.current();
@@ -110,7 +110,7 @@ test('a refusal while a due renewal is under way: refused again only if that fou
   assert.deepEqual(renewed.credentials.headers, bearer('new').headers);
 });
 
-test('due credentials: nothing changes, a header does, the TLS material does', async () => {
+test('renews due credentials: unchanged, with a new header, with new TLS material', async () => {
   let given: Partial<Credentials> = { ...bearer('a'), secureContext: createSecureContext() };
   const { opened, loads, wait } = sessions(() => given);
   const first = await opened.current();
@@ -134,7 +134,7 @@ test('due credentials: nothing changes, a header does, the TLS material does', a
   assert.notEqual(third.agent, first.agent);
 });
 
-test('tls-server-name: what the certificate must have; sent to the server if it is a name, and not if it is an address', async t => {
+test('verifies tls-server-name; sends it as SNI if it is a name, not if it is an address', async t => {
   const authority = createAuthority('test');
   const secureContext = createSecureContext({ ca: authority.cert });
   const told: unknown[] = [];

@@ -6,7 +6,7 @@ import { readFrames } from '../../../../src/kube/protobuf/frames.ts';
 import { retryAfterMs } from '../../../../src/kube/transport/retry-after.ts';
 import { readBody, readLines } from '../../../../src/kube/transport/stream.ts';
 
-/** Reads these pieces as the body of an answer, which then ends or breaks. */
+/** Reads these chunks as the body of a response, which then ends or breaks. */
 async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[]> {
   const body = new PassThrough();
   const lines: string[] = [];
@@ -18,7 +18,7 @@ async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[
   return lines;
 }
 
-test('lines are whole however they are cut, in the middle of a character too', async () => {
+test('returns whole lines for any chunk boundaries, inside a character too', async () => {
   const text = '{"a":"é"}\n{"b":"日本"}\n\n{"c":1}\n';
   const bytes = Buffer.from(text);
   for (let size = 1; size <= bytes.length; size++) {
@@ -28,7 +28,7 @@ test('lines are whole however they are cut, in the middle of a character too', a
   }
 });
 
-test('an end inside a line, a cut and a line without end are failures', async () => {
+test('fails on an end inside a line, a cut, and a line that is too long', async () => {
   await assert.rejects(read(['{"a":1}\n{"b"']), /inside a line/);
   await assert.rejects(read(['{"a":1}\n'], new Error('ECONNRESET')), /ECONNRESET/);
   await assert.rejects(
@@ -37,8 +37,8 @@ test('an end inside a line, a cut and a line without end are failures', async ()
   );
 });
 
-test('a line, a frame or a refusal that comes in single bytes takes no more memory than one that does not', async () => {
-  /** Read one by one: what waits together would be read together. */
+test('needs no more memory for a line, frame or refusal that arrives byte by byte', async () => {
+  /** Sent one by one, as buffered chunks are read together. */
   const dripping = () => Readable.from(bytes(), { objectMode: true }) as unknown as IncomingMessage;
   function* bytes() {
     const frame = Buffer.from([0, 0x80, 0, 0, ...Array(70_000).fill(120)]);
@@ -61,7 +61,7 @@ test('a line, a frame or a refusal that comes in single bytes takes no more memo
   assert.equal((await readBody(dripping())).length, 65_536);
 });
 
-test('a refusal is read without a newline at its end, up to where it breaks off, and not for ever', async () => {
+test('reads a refusal without a final newline, up to a cut, and with a time limit', async () => {
   const textOf = async (body: PassThrough) => (await readBody(body as unknown as IncomingMessage)).toString();
   const whole = new PassThrough();
   whole.end('{"message":\n"no"}');
@@ -77,7 +77,7 @@ test('a refusal is read without a newline at its end, up to where it breaks off,
   assert.ok(endless.destroyed);
 });
 
-test('Retry-After is read in seconds', () => {
+test('reads Retry-After in seconds', () => {
   assert.equal(retryAfterMs({ 'retry-after': '7' }), 7_000);
   assert.equal(retryAfterMs({ 'retry-after': '0' }), 0);
   assert.equal(retryAfterMs({ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }), undefined);

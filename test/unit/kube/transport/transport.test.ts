@@ -1,166 +1,17 @@
-/** Deadlines and delays, with a server that only turns away. */
+/** Retries, the concurrency limit, aborts and headers. */
 import assert from 'node:assert/strict';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { type TestContext, test } from 'node:test';
-import { type Clock, systemClock } from '../../../../src/controller/clock.ts';
-import type { Credentials } from '../../../../src/kube/auth/credentials.ts';
-import { Transport } from '../../../../src/kube/transport/transport.ts';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import type { Clock } from '../../../../src/controller/clock.ts';
+import { none, transportTo, turnedAway, until } from './transport-fixture.ts';
 
-const none: Credentials = { secureContext: undefined, headers: {}, certificateEnds: undefined, renewal: undefined };
-
-interface TransportOptions {
-  deadlineMs?: number;
-  credentials?: () => Promise<Credentials>;
-  clock?: Clock;
-  concurrency?: number;
-  mayWrite?: () => boolean;
-}
-
-interface Options extends TransportOptions {
-  status: string;
-  retryAfter: string;
-  afterMs?: number;
-}
-
-/** Every request gets the same answer, after a while. */
-async function turnedAway(t: TestContext, { status, retryAfter, afterMs = 0, ...options }: Options) {
-  let sends = 0;
-  const server = createServer(socket => {
-    socket.on('error', () => {});
-    socket.on('data', () => {
-      sends += 1;
-      const answer = `HTTP/1.1 ${status}\r\nRetry-After: ${retryAfter}\r\nContent-Length: 0\r\n\r\n`;
-      setTimeout(() => socket.write(answer), afterMs);
-    });
-  });
-  return { ...(await transportTo(t, server, options)), sends: () => sends };
-}
-
-async function transportTo(t: TestContext, server: Server, options: TransportOptions) {
-  await new Promise<void>(resolve => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const transport = new Transport({
-    access: { cluster: { name: 'c', server: address, skipTlsVerify: false }, user: { name: 'u' }, source: '/k' },
-    credentials: async () => none,
-    userAgent: 'test',
-    env: {},
-    clock: systemClock,
-    log: () => {},
-    ...options,
-  });
-  t.after(() => {
-    transport.close();
-    server.close();
-  });
-  return { transport, address };
-}
-
-test('a delay that ends after the deadline is not begun: the refusal itself is the answer', async t => {
-  const options = { status: '503 Busy', retryAfter: '1', deadlineMs: 500 };
-  const { transport, sends } = await turnedAway(t, options);
-  const start = performance.now();
-  assert.equal((await transport.request({ path: '/' })).status, 503);
-  assert.equal(sends(), 1);
-  assert.ok(performance.now() - start < 1000);
-});
-
-test('the deadline is for all attempts together', async t => {
-  const options = { status: '429 Busy', retryAfter: '0', afterMs: 200, deadlineMs: 500 };
-  const { transport, address, sends } = await turnedAway(t, options);
-  const start = performance.now();
-  await assert.rejects(transport.request({ path: '/' }), {
-    message: `the server ${address} gave no answer within 0.5 s`,
-  });
-  const took = performance.now() - start;
-  assert.ok(took >= 499 && took < 2000, `${took} ms`);
-  assert.ok(sends() > 1);
-});
-
-test('after a deadline no connection is used again that lay idle meanwhile: it may be as dead', async t => {
-  let oldAreDead = false;
-  const server = createServer(socket => {
-    const isOld = !oldAreDead;
-    socket.on('error', () => {});
-    socket.on('data', () => {
-      if (!(oldAreDead && isOld)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-    });
-  });
-  const { transport } = await transportTo(t, server, { deadlineMs: 500 });
-  await Promise.all([1, 2, 3].map(() => transport.request({ path: '/' })));
-  oldAreDead = true;
-  await assert.rejects(transport.request({ path: '/' }), /gave no answer/);
-  assert.equal((await transport.request({ path: '/' })).status, 200);
-});
-
-test('a watch that outlives its time: kept connections are as dead, and what waits on one is sent anew', async t => {
-  let [oldAreDead, sends] = [false, 0];
-  const server = createServer(socket => {
-    const isOld = !oldAreDead;
-    socket.on('error', () => {});
-    socket.on('data', data => {
-      sends += 1;
-      if (oldAreDead && isOld) return;
-      const isWatch = data.toString().startsWith('GET /watch');
-      socket.write(`HTTP/1.1 200 OK\r\n${isWatch ? 'Transfer-Encoding: chunked' : 'Content-Length: 0'}\r\n\r\n`);
-    });
-  });
-  const { transport } = await transportTo(t, server, {});
-  await Promise.all([1, 2, 3].map(() => transport.request({ path: '/' })));
-  const over = new AbortController();
-  await transport.stream({ path: '/watch' }, over.signal);
-  oldAreDead = true;
-  const guarded = transport.request({ method: 'PATCH', path: '/', replayable: true });
-  const create = transport.request({ method: 'POST', path: '/' });
-  let isCreated = false;
-  create.then(
-    () => {
-      isCreated = true;
-    },
-    () => {},
-  );
-  while (sends < 6) await new Promise(resolve => setTimeout(resolve, 5));
-  over.abort(new DOMException('', 'TimeoutError'));
-  assert.equal((await guarded).status, 200);
-  assert.equal((await transport.request({ path: '/' })).status, 200);
-  assert.equal(isCreated, false, 'what is not safe to send twice waits for its own deadline');
-});
-
-test('a request may have less time than the others', async t => {
-  const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', afterMs: 2_000 });
-  const start = performance.now();
-  await assert.rejects(transport.request({ path: '/', deadlineMs: 100 }), /gave no answer within 0\.1 s/);
-  assert.ok(performance.now() - start < 1_900);
-});
-
-test('a deadline that was asked for is for the login too', async t => {
-  const credentials = () => new Promise<Credentials>(() => {});
-  const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', deadlineMs: 100, credentials });
-  await assert.rejects(transport.request({ path: '/' }), {
-    message: 'there are no credentials for user "u" after 0.1 s',
-    next: 'log in with its plugin, or wait longer with --request-timeout',
-  });
-});
-
-test('the default one is not: somebody may be logging in', async t => {
-  let now = 0;
-  const clock = { now: () => now, after: () => () => {} };
-  const credentials = async () => {
-    now += 3_600_000;
-    return none;
-  };
-  const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', credentials, clock });
-  assert.equal((await transport.request({ path: '/' })).status, 200);
-});
-
-test('requests that are told the same delay come back apart, and none too soon', async t => {
+test('spreads requests with the same Retry-After, and sends none too early', async t => {
   const delays: number[] = [];
   let now = 0;
   const clock: Clock = {
     now: () => now,
     after(ms, callback) {
-      // Deadlines are not waited for here.
+      // Ignores deadlines.
       if (ms > 2000) return () => {};
       delays.push(ms);
       now += 1;
@@ -176,7 +27,7 @@ test('requests that are told the same delay come back apart, and none too soon',
   assert.ok(new Set(delays.map(delay => Math.floor(delay))).size > 50);
 });
 
-test('what is urgent does not wait for a place that others keep', async t => {
+test('sends an urgent request beyond the concurrency limit', async t => {
   const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
   const { transport, sends } = await turnedAway(t, options);
   const kept = transport.request({ path: '/' });
@@ -188,7 +39,7 @@ test('what is urgent does not wait for a place that others keep', async t => {
   await until(() => sends() === 2);
 });
 
-test('a write that waited is sent only if it still may be; reads and what is urgent are', async t => {
+test('sends a delayed write only while it is allowed; reads and urgent writes are sent', async t => {
   let may = true;
   const options = { status: '429 Busy', retryAfter: '0', afterMs: 20, mayWrite: () => may };
   const { transport, sends } = await turnedAway(t, options);
@@ -205,7 +56,7 @@ test('a write that waited is sent only if it still may be; reads and what is urg
   assert.equal(sends(), before + 22, 'ten times again, each');
 });
 
-test('a request that is given up ends at once and leaves its place', async t => {
+test('ends an aborted request at once and frees its place', async t => {
   const server = createServer(socket => {
     socket.on('error', () => {});
     socket.on('data', data => {
@@ -223,27 +74,19 @@ test('a request that is given up ends at once and leaves its place', async t => 
   assert.equal((await next).status, 200);
 });
 
-test('close() ends the waiting: nothing is sent any more', async t => {
+test('close() ends waiting requests, and none is sent after it', async t => {
   const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
   const { transport, sends } = await turnedAway(t, options);
   const requests = [transport.request({ path: '/' }), transport.request({ path: '/' })];
   await until(() => sends() === 1);
-  // Its answer is there, and it waits to go again.
+  // The response has arrived, and the retry waits.
   await new Promise(resolve => setTimeout(resolve, 50));
   transport.close();
   for (const request of requests) await assert.rejects(request, { message: 'the request was given up on our side' });
   assert.equal(sends(), 1);
 });
 
-async function until(condition: () => boolean): Promise<void> {
-  const ends = performance.now() + 5_000;
-  while (!condition()) {
-    assert.ok(performance.now() < ends, 'not within 5 s');
-    await new Promise(resolve => setTimeout(resolve, 5));
-  }
-}
-
-test('who waits himself is told at once that the server has had too much, and of nothing else', async t => {
+test('returns a 429 at once to a caller that handles it, and no other refusal', async t => {
   const busy = await turnedAway(t, { status: '429 Too Many Requests', retryAfter: '1' });
   const asked = { method: 'POST', path: '/', tooManyIsAnswer: true } as const;
   assert.equal((await busy.transport.request(asked)).status, 429);
@@ -253,7 +96,7 @@ test('who waits himself is told at once that the server has had too much, and of
   assert.ok(unready.sends() > 1);
 });
 
-test('a header in UTF-8 is the same with a body of other letters and without one', async t => {
+test('sends the same UTF-8 header with and without a body', async t => {
   const heads: string[] = [];
   const server = createServer(socket => {
     let all = '';

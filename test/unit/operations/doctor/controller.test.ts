@@ -13,7 +13,7 @@ function record(secondsAgo: number, holder = 'host-1'): LeaseRecord {
 
 interface Look {
   isInstalled?: boolean;
-  /** What has become of the leases at a second look; undefined: they are as they were. */
+  /** The leases at the second read; undefined: unchanged. */
   later?: Record<string, LeaseRecord>;
 }
 
@@ -40,14 +40,14 @@ async function check(leases: Record<string, LeaseRecord>, { isInstalled = false,
   return { ...finding, slept };
 }
 
-test('nobody, and nobody is meant to be', async () => {
+test('reports no controller where none is installed', async () => {
   assert.equal((await check({})).status, 'ok');
   const given = await check({ 'kube-system': record(100, '') });
   assert.equal(given.status, 'ok', 'it has given the lease back');
   assert.deepEqual(given.details, []);
 });
 
-test('one that is at work', async () => {
+test('reports a running controller', async () => {
   const { status, details, slept } = await check({ 'kube-system': record(15) });
   assert.deepEqual([status, slept], ['ok', 0]);
   assert.deepEqual(details, ['lease kube-system/kubectl-nodepool: held by host-1, renewed 15 seconds ago']);
@@ -55,7 +55,7 @@ test('one that is at work', async () => {
   assert.equal((await check({ 'nodepool-system': record(-5) }, { isInstalled: true })).status, 'ok');
 });
 
-test('one that died', async () => {
+test('reports a controller that died', async () => {
   const { status, details, remedy } = await check({ 'kube-system': record(16) });
   assert.equal(status, 'warning');
   assert.deepEqual(details, [
@@ -64,7 +64,7 @@ test('one that died', async () => {
   assert.match(remedy ?? '', /kubectl -n kube-system delete lease kubectl-nodepool/);
 });
 
-test("a holder's clock that is wrong: whether it renews is seen at a second look", async () => {
+test('checks twice whether a holder with a skewed clock renews its lease', async () => {
   const cases: [secondsAgo: number, clock: string][] = [
     [3600, '3604 seconds behind'],
     [-3600, '3596 seconds ahead of'],
@@ -80,7 +80,7 @@ test("a holder's clock that is wrong: whether it renews is seen at a second look
   assert.match(given.message, /^no controller holds a lease/, 'it was given back meanwhile');
 });
 
-test('one that is installed has to be at work, with its own lease', async () => {
+test('requires an installed controller to run, with its own lease', async () => {
   for (const leases of [
     {},
     { 'nodepool-system': record(16) },
@@ -93,7 +93,7 @@ test('one that is installed has to be at work, with its own lease', async () => 
   }
 });
 
-test('two at once', async () => {
+test('reports two controllers', async () => {
   const leases = { 'kube-system': record(1), 'nodepool-system': record(2) };
   const { status, details } = await check(leases, { isInstalled: true });
   assert.deepEqual([status, details.length], ['warning', 2]);

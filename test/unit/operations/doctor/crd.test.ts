@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 const MANIFEST = new URL('../../../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
 const WANTED = load(readFileSync(MANIFEST, 'utf8')) as Json;
 
-/** As a server has it, with the member at that path replaced; undefined takes it out. */
+/** The CRD of a server with the member at that path replaced; undefined removes it. */
 function installed(path: string[] = [], value?: unknown): Json {
   const definition = structuredClone(WANTED);
   definition.status = { conditions: ['NamesAccepted', 'Established'].map(type => ({ type, status: 'True' })) };
@@ -24,18 +24,18 @@ function installed(path: string[] = [], value?: unknown): Json {
 
 const SPEC = ['spec', 'versions', '0', 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
 
-test('as this version has it', () => {
+test('accepts the CRD of this version', () => {
   assert.deepEqual(checkCrd(WANTED, installed()).status, 'ok');
 });
 
-test('missing, dying, not served', () => {
+test('reports a CRD that is missing, being deleted, not served', () => {
   assert.deepEqual(checkCrd(WANTED, undefined).remedy, 'run `kubectl nodepool install`');
   assert.match(checkCrd(WANTED, installed(['metadata', 'deletionTimestamp'], 'x')).message, /being deleted/);
   const taken = { conditions: [{ type: 'NamesAccepted', status: 'False', message: 'npool is taken' }] };
   assert.match(checkCrd(WANTED, installed(['status'], taken)).message, /npool is taken/);
 });
 
-test('fields that it lacks are named: the server would drop them', () => {
+test('names missing fields, which the server would drop', () => {
   const cases: [path: string[], value: unknown, detail: string][] = [
     [[...SPEC, 'nodeSelector'], undefined, 'there is no field spec.nodeSelector'],
     [[...SPEC, 'taints', 'items', 'properties', 'effect'], undefined, 'there is no field spec.taints[].effect'],
@@ -48,7 +48,7 @@ test('fields that it lacks are named: the server would drop them', () => {
   }
 });
 
-test('other rules are a warning, and say where', () => {
+test('warns of other validation rules, with their place', () => {
   const cases: [path: string[], value: unknown, detail: string][] = [
     [[...SPEC, 'labels', 'maxProperties'], 7, 'spec.versions[v1].schema'],
     [[...SPEC, 'more'], { type: 'string' }, 'spec.versions[v1].schema'],
@@ -65,7 +65,7 @@ test('other rules are a warning, and say where', () => {
   }
 });
 
-test('one that takes every field lacks none', () => {
+test('accepts a CRD that preserves unknown fields', () => {
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   const { status } = checkCrd(WANTED, installed(['spec', 'versions', '0', 'schema'], { openAPIV3Schema: open }));
   assert.equal(status, 'warning');

@@ -15,7 +15,7 @@ interface Parts {
   pools?: () => Promise<NodePool[]>;
 }
 
-/** A cluster on which all is well but for these parts. */
+/** A healthy cluster except for these parts. */
 function connection({ probe, definition, pools }: Parts): DoctorConnection {
   const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
   const clocks = { server: NOW, ours: NOW };
@@ -48,12 +48,12 @@ async function examine(connect: () => Promise<DoctorConnection>) {
 
 const from = (id: CheckId) => CHECKS.slice(CHECKS.indexOf(id));
 
-test('all is well', async () => {
+test('reports a healthy cluster', async () => {
   const { error, warning, skipped } = await examine(async () => connection({}));
   assert.deepEqual([error, warning, skipped], [[], [], ['controller-permissions']]);
 });
 
-test('without access, and without an answer, the rest is skipped and says why', async () => {
+test('skips the other checks without access or answer, and says why', async () => {
   const closed = await examine(() => Promise.reject(refusal('no kubeconfig found')));
   assert.deepEqual([closed.error, closed.skipped], [['kubeconfig'], from('server')]);
   assert.equal(closed.checks[1]?.message, 'it is not known which cluster to ask');
@@ -61,7 +61,7 @@ test('without access, and without an answer, the rest is skipped and says why', 
   assert.deepEqual([silent.error, silent.skipped], [['server'], from('version')]);
 });
 
-test('an error of several lines is a message and details', async () => {
+test('splits an error of several lines into message and details', async () => {
   const several = new NodepoolError('input', 'invalid:', 'correct it', { items: ['spec.a', 'spec.b'] });
   const { checks } = await examine(() => Promise.reject(several));
   const { message, details, remedy } = checks[0] ?? {};
@@ -71,7 +71,7 @@ test('an error of several lines is a message and details', async () => {
   assert.deepEqual([pools?.message, pools?.details], ['not checked: invalid:', ['spec.a', 'spec.b']]);
 });
 
-test('without the definition the state is skipped; who may not read it learns from the pools', async () => {
+test('skips the state without the CRD; the pools tell a user who may not read the CRD', async () => {
   const missing = { definition: async () => undefined, pools: () => Promise.reject(refusal('no resource')) };
   const none = await examine(async () => connection(missing));
   assert.deepEqual([none.error, none.skipped], [['definition'], ['controller-permissions', ...from('overlaps')]]);
@@ -82,7 +82,7 @@ test('without the definition the state is skipped; who may not read it learns fr
   assert.equal(neither.checks.find(({ id }) => id === 'definition')?.message, 'no resource');
 });
 
-test('pools that cannot be read for another reason', async () => {
+test('reports pools that cannot be read for another reason', async () => {
   const { warning, skipped } = await examine(async () => connection({ pools: () => Promise.reject(refusal('500')) }));
   assert.deepEqual(warning, ['pools']);
   assert.deepEqual(skipped, [
@@ -96,7 +96,7 @@ test('pools that cannot be read for another reason', async () => {
   ]);
 });
 
-test('a wrong command line and a bug are not findings', async () => {
+test('throws a usage error and a bug instead of reporting findings', async () => {
   const usage = new NodepoolError('usage', '--as-group needs a user to impersonate');
   await assert.rejects(
     examine(() => Promise.reject(usage)),

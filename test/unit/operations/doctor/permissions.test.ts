@@ -7,7 +7,7 @@ import { questionText, questionTexts } from '../../../../src/operations/doctor/q
 import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operations/doctor-port.ts';
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
 
-/** What asks a cluster for nothing that needs a permission: everybody may ask for versions and reviews. */
+/** Commands that need no permission: every user may read versions and create access reviews. */
 const WITHOUT_NEEDS = ['completion', 'doctor', 'version'];
 
 const CONTROLLER: ManifestObject[] = [
@@ -24,7 +24,7 @@ const CONTROLLER: ManifestObject[] = [
     metadata: { name: 'r', namespace: 'ns' },
     rules: [{ apiGroups: ['l'], resources: ['leases'], verbs: ['get'], resourceNames: ['one'] }],
   },
-  // For others than the controller.
+  // For another subject than the controller.
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
@@ -45,7 +45,7 @@ const CONTROLLER: ManifestObject[] = [
   },
 ];
 
-/** Answers by the question's text, and remembers who was asked about what. */
+/** Answers access reviews by their text, and records them. */
 function port(isAllowed: (text: string) => boolean) {
   const asked: { text: string; subject: Subject | undefined }[] = [];
   const allowed = async (questions: readonly AccessQuestion[], subject?: Subject) =>
@@ -57,7 +57,7 @@ function port(isAllowed: (text: string) => boolean) {
   return { asked, port: { allowed } as unknown as DoctorPort };
 }
 
-test('the needs of every verb are written down', () => {
+test('declares the needs of every command', () => {
   const all = Object.keys(verbs);
   for (const verb of all) {
     if (!WITHOUT_NEEDS.includes(verb)) assert.ok(needsOf([verb]).length > 0, `${verb} is not in needs.ts`);
@@ -69,7 +69,7 @@ test('the needs of every verb are written down', () => {
   }
 });
 
-test('questions as RBAC has them', () => {
+test('builds access reviews as RBAC has them', () => {
   const questions = needsOf(['reconcile', 'events', 'drain']).flatMap(need => need.questions);
   const has = (question: AccessQuestion) => questions.some(other => JSON.stringify(other) === JSON.stringify(question));
   assert.ok(has({ verb: 'patch', group: '', resource: 'nodes' }));
@@ -82,7 +82,7 @@ test('questions as RBAC has them', () => {
   assert.ok(texts.includes('get leases.coordination.k8s.io "kubectl-nodepool" in kube-system'));
 });
 
-test('who installs the controller applies its objects, and has all that they grant', () => {
+test("requires of who installs the controller its objects' permissions, and all that they grant", () => {
   const objects = [...CONTROLLER, { apiVersion: 'net/v1', kind: 'NetworkPolicy', metadata: { name: 'n' } }];
   const [install, uninstall] = needsOf(['install', 'uninstall'], objects).filter(({ verb }) =>
     verb.endsWith('--controller'),
@@ -111,7 +111,7 @@ test('who installs the controller applies its objects, and has all that they gra
   ]);
 });
 
-test('each permission is asked for once, and what is lacking is told by verb', async () => {
+test('asks for each permission once, and reports missing ones by command', async () => {
   const { port: some, asked } = port(text => text !== 'patch nodes' && !text.includes('runtimeclasses'));
   const { status, message, details } = await checkPermissions(needsOf(['get', 'diff', 'edit', 'reconcile']), some);
   assert.equal(new Set(asked.map(({ text }) => text)).size, asked.length);
@@ -129,7 +129,7 @@ test('each permission is asked for once, and what is lacking is told by verb', a
   assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
 });
 
-test("the controller's permissions are those of its own roles", async () => {
+test('checks the controller for the permissions of its own roles', async () => {
   const installed = async () => true;
   const { port: all, asked } = port(() => true);
   const { status } = await checkControllerPermissions(CONTROLLER, installed, all);
@@ -144,7 +144,7 @@ test("the controller's permissions are those of its own roles", async () => {
   assert.deepEqual([lacking.status, lacking.details], ['error', ['get leases.l "one" in ns']]);
 });
 
-test('not asked where there is no controller, or by who may not ask', async () => {
+test('does not ask without a controller, or for a user who may not ask', async () => {
   const none = await checkControllerPermissions(CONTROLLER, async () => false, port(() => true).port);
   assert.equal(none.status, 'skipped');
   const { port: closed, asked } = port(() => false);

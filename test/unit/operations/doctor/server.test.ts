@@ -26,7 +26,7 @@ const probe = (more: Partial<Probe> = {}): Probe => ({
   ...more,
 });
 
-test('where the access comes from', () => {
+test('reports the source of the access', () => {
   const { status, message } = checkKubeconfig(ACCESS);
   assert.deepEqual([status, message], ['ok', '/k: context prod, cluster c1, user ann']);
   const anonymous = checkKubeconfig({ ...ACCESS, context: undefined, user: '', verifiesServer: false });
@@ -34,12 +34,12 @@ test('where the access comes from', () => {
   assert.equal(anonymous.message, "/k: cluster c1, no user; the server's identity is not verified");
 });
 
-test('the latency is in whole milliseconds, and never none', () => {
+test('reports the latency in whole milliseconds, at least one', () => {
   assert.equal(checkServer(ACCESS, probe()).message, 'https://one:6443 answers in 3 ms');
   assert.equal(checkServer(ACCESS, probe({ latencyMs: 0.2 })).message, 'https://one:6443 answers in 1 ms');
 });
 
-test('versions', () => {
+test('compares versions', () => {
   const cases: [version: string | undefined, status: string][] = [
     ['v1.29.15', 'error'],
     ['v1.30.0', 'ok'],
@@ -55,7 +55,7 @@ test('versions', () => {
   assert.match(VERSIONS['kube-apiserver'], new RegExp(`^v1[.]${TRIED_MINOR}[.]`), 'what the tests run on');
 });
 
-test('clocks', () => {
+test('compares clocks', () => {
   const ours = new Date('2026-11-21T12:00:00.500Z');
   const at = (seconds: number) => probe({ clocks: { server: new Date(ours.getTime() - 500 + seconds * 1000), ours } });
   assert.equal(clockSkewMs(at(0)), 0);

@@ -24,7 +24,7 @@ function find(id: CheckId, pools: NodePool[], nodes: ExaminedNode[] = []) {
 
 const worker = (more: Partial<NodePool['metadata']> = {}) => aPool({}, { status: GOOD, ...more });
 
-test('all is well, with and without pools', () => {
+test('reports a healthy state, with and without pools', () => {
   for (const [pools, nodes] of [
     [[], []],
     [[worker()], [node('a', { record: recordOf({ pool: 'worker' }) })]],
@@ -37,7 +37,7 @@ test('all is well, with and without pools', () => {
   }
 });
 
-test('overlaps, by other and owner, with the first ten nodes', () => {
+test('groups overlaps by pool and owner, with the first ten nodes', () => {
   const rival = aPool({ nodeSelector: { 'node-role.kubernetes.io/worker': '' } }, { name: 'rival', uid: 'r' });
   const nodes = Array.from({ length: 12 }, (_, at) => node(`n${String(at).padStart(2, '0')}`));
   assert.deepEqual(find('overlaps', [worker(), rival], nodes), [
@@ -46,7 +46,7 @@ test('overlaps, by other and owner, with the first ten nodes', () => {
   ]);
 });
 
-test('records of gone pools, and those that nobody can read', () => {
+test('reports records of deleted pools, and unreadable ones', () => {
   const nodes = [
     node('a', { labels: {}, record: recordOf({ pool: 'gone', labels: { a: 'b' } }) }),
     node('b', { labels: {}, record: 'not json' }),
@@ -65,7 +65,7 @@ test('records of gone pools, and those that nobody can read', () => {
   assert.doesNotMatch(remedy(nodes.slice(1)), /reconcile/);
 });
 
-test('handlers that members lack; who does not tell is not accused', () => {
+test('reports missing runtime handlers, except of nodes that do not report them', () => {
   const pool = aPool({ handler: 'gvisor' }, { status: GOOD });
   const nodes = [
     node('a', { handlers: ['', 'runc'] }),
@@ -77,14 +77,14 @@ test('handlers that members lack; who does not tell is not accused', () => {
   assert.deepEqual(find('handlers', [pool], nodes.slice(1)), ['ok']);
 });
 
-test('quantities of members', () => {
+test('reports invalid quantities of members', () => {
   const bad = { allocatable: { cpu: 'four' } };
   const [status, detail] = find('quantities', [worker()], [node('a', bad), node('b', { labels: {}, ...bad })]);
   assert.equal(status, 'error');
   assert.match(detail ?? '', /^worker: node a: .*cpu.*four/);
 });
 
-test('pools that are not 200, and those that nobody looked at', () => {
+test('reports pools with another status than 200, and pools that were never reconciled', () => {
   const condition = { status: 'True' as const, reason: 'NodeConflict', lastTransitionTime: '' };
   const conditions = [
     { ...condition, type: 'Ready' as const, status: 'False' as const, message: 'see condition Conflict' },
@@ -116,11 +116,11 @@ test('pools that are not 200, and those that nobody looked at', () => {
   assert.equal(find('pools', pools.slice(1))[0], 'warning');
 });
 
-test('invalid specs', () => {
+test('reports invalid specs', () => {
   assert.deepEqual(find('specs', [worker(), aPool({ handler: 'No' })]).slice(0, 1), ['error']);
 });
 
-test('what cannot be read leaves the rest', () => {
+test('reports what cannot be read, and checks the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const without = stateFindings({ pools: { value: [worker()] }, nodes: { refusal } });
   assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'overlaps']);
@@ -133,7 +133,7 @@ test('what cannot be read leaves the rest', () => {
   assert.deepEqual(Object.keys(stateFindings({ pools: { refusal }, nodes: { value: [] } })), ['pools']);
 });
 
-test('pools that a kubelet could join for restricted labels or leave for its taints, unless the policy is in force', () => {
+test('reports pools that a kubelet could join for restricted labels or leave for its taints, unless the policy is enforced', () => {
   const restricted = { 'node-restriction.kubernetes.io/x': '' };
   const pool = (nodeSelector: Record<string, string>, more: NodePool['spec'], metadata = {}) =>
     aPool({ nodeSelector, ...more }, { name: 'p', ...metadata });
@@ -157,7 +157,7 @@ test('pools that a kubelet could join for restricted labels or leave for its tai
   assert.deepEqual(check(pool({ a: 'b' }, { labels: restricted }, meant))?.details, []);
 });
 
-test('resources that are left out of the sums are a warning', () => {
+test('warns of resources that are left out of sums', () => {
   const omittedResources = { unqualified: 2, example: 'a b', oversized: 1, oversizedExample: 'cpu "1e501"', excess: 3 };
   assert.deepEqual(find('quantities', [worker()], [node('a', { omittedResources })]), [
     'warning',

@@ -4,7 +4,7 @@ import { parseColumns, parseColumnsFile } from '../../../../src/render/jsonpath/
 import { parseTemplate } from '../../../../src/render/jsonpath/parse.ts';
 import { relaxedPath } from '../../../../src/render/jsonpath/relaxed.ts';
 
-test('a path needs neither braces nor its first dot', () => {
+test('accepts a path without braces and first dot', () => {
   for (const path of ['metadata.name', '.metadata.name', '{metadata.name}', '{.metadata.name}']) {
     assert.equal(relaxedPath(path), '{.metadata.name}');
   }
@@ -18,7 +18,7 @@ test('a path needs neither braces nor its first dot', () => {
   }
 });
 
-test('columns from the command line', () => {
+test('reads columns from the command line', () => {
   assert.deepEqual(parseColumns('NAME:.metadata.name,X:'), [
     { header: 'NAME', template: parseTemplate('{.metadata.name}') },
     { header: 'X', template: [] },
@@ -33,7 +33,7 @@ test('columns from the command line', () => {
   assert.throws(() => parseColumns('A:.a[?(@.b=="x)]'), /unterminated filter/);
 });
 
-test('columns from a file: two lines of words', () => {
+test('reads columns from a file with two lines of words', () => {
   const columns = parseColumnsFile('NAME   STATUS\r\nmetadata.name  {.status.status}\nrest\n');
   assert.deepEqual(columns, [
     { header: 'NAME', template: parseTemplate('{.metadata.name}') },

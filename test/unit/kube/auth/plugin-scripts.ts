@@ -1,4 +1,4 @@
-/** Exec plugins for the tests: small shell scripts, run for real. */
+/** Exec plugins that are small shell scripts, and run as processes. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 let scripts = 0;
 
-/** A plugin that runs the script; what it prints to `$0.seen` can be read. */
+/** A plugin that runs the script; the test reads what the script writes to `$0.seen`. */
 export function script(text: string, name = `plugin-${++scripts}`): string {
   const file = path.join(folder, name);
   mkdirSync(path.dirname(file), { recursive: true });

@@ -1,4 +1,4 @@
-/** A pool of nodes with pods, for drains over ports of the test's own: what is asked when, what is told, what is left. */
+/** A pool of nodes with pods, for drains: records requests and reports, and answers evictions as the test says. */
 import assert from 'node:assert/strict';
 import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.ts';
 import type { DrainPace } from '../../../src/nodepool/drain-places.ts';
@@ -27,11 +27,11 @@ interface Setup {
   pods?: Record<string, Partial<DrainPod>[]>;
   options?: Partial<DrainOptions>;
   dryRun?: DryRun;
-  /** The answers, one after the other; the last one holds on. */
+  /** The answers, one after the other; the last one is repeated. */
   hasDaemonSet?: (boolean | NodepoolError)[];
-  /** What the nth try to remove the pod gives; the last one holds on. */
+  /** By pod, the answer to each attempt to remove it; the last one is repeated. */
   answers?: Record<string, (Removal | NodepoolError)[]>;
-  /** Ctrl-C while the nth removal, or the first patch, is under way. */
+  /** Ctrl-C during the nth removal, or during the first patch. */
   stopAtRemoval?: number;
   stopAtPatch?: boolean;
 }
@@ -54,7 +54,7 @@ export function makePod(pod: Partial<DrainPod>): DrainPod {
   return { ...rest, uid: `uid-${pod.name}`, ...pod };
 }
 
-/** The last one holds on. */
+/** The nth answer; the last one is repeated. */
 function nthOf<T>(answers: readonly (T | NodepoolError)[], nth: number): T {
   const answer = answers[Math.min(nth, answers.length - 1)];
   assert.ok(answer !== undefined);
@@ -62,17 +62,17 @@ function nthOf<T>(answers: readonly (T | NodepoolError)[], nth: number): T {
   return answer;
 }
 
-/** A pool of nodes with pods. A pod that was accepted stays until letGo() is called, or `lingers` is false. */
-export function world(setup: Setup) {
+/** A pod whose removal was accepted stays until removePods() is called. */
+export function fakeDrainCluster(setup: Setup) {
   const clock = new FakeClock();
-  const over = new AbortController();
+  const interrupt = new AbortController();
   const nodes = new Map((setup.nodes ?? [{ name: 'a' }]).map(node => [node.name ?? '', makeNode(node)]));
   const pods = new Map(Object.entries(setup.pods ?? {}).map(([node, some]) => [node, some.map(makePod)]));
-  const [log, told, lists]: [string[], string[], string[]] = [[], [], []];
+  const [log, reported, lists]: [string[], string[], string[]] = [[], [], []];
   const tries = new Map<string, number>();
   const removals: PodRemoval[] = [];
   let daemonSetReads = 0;
-  const letGo = (...names: string[]) => {
+  const removePods = (...names: string[]) => {
     for (const [node, some] of pods)
       pods.set(
         node,
@@ -84,7 +84,7 @@ export function world(setup: Setup) {
     tries.set(pod.name, nth + 1);
     removals.push(removal);
     log.push(`${how} ${pod.name} @${clock.now() / 1000}`);
-    if (removals.length === setup.stopAtRemoval) over.abort();
+    if (removals.length === setup.stopAtRemoval) interrupt.abort();
     return nthOf(setup.answers?.[pod.name] ?? [ACCEPTED], nth);
   };
   const port: DrainPort = {
@@ -107,7 +107,7 @@ export function world(setup: Setup) {
       getNode: async name => nodes.get(name),
       async patchNode(name, patch) {
         log.push(`patch ${name} ${JSON.stringify(patch)}`);
-        if (setup.stopAtPatch) over.abort();
+        if (setup.stopAtPatch) interrupt.abort();
         const node = nodes.get(name);
         if (node === undefined) return { kind: 'gone' };
         return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
@@ -118,10 +118,10 @@ export function world(setup: Setup) {
     now: clock.wall,
     dryRun: setup.dryRun ?? 'none',
     sleep: async () => {},
-    signal: over.signal,
+    signal: interrupt.signal,
     tell(event) {
       const line = drainLine(event, words);
-      told.push(line.to === 'error' ? `error: ${line.message}` : line.text);
+      reported.push(line.to === 'error' ? `error: ${line.message}` : line.text);
     },
   };
   const options: DrainOptions = {
@@ -134,7 +134,7 @@ export function world(setup: Setup) {
     ...setup.options,
   };
   const plan = () => planDrain('worker', options, deps);
-  /** Plans, and drains; something may happen in between. */
+  /** Plans and drains; `between` runs after the plan. */
   const start = async (between: () => void) => {
     const made = await plan();
     between();
@@ -145,14 +145,14 @@ export function world(setup: Setup) {
   };
   return {
     clock,
-    over,
+    interrupt,
     nodes,
     pods,
     log,
-    told,
+    reported,
     lists,
     removals,
-    letGo,
+    removePods,
     plan,
     start,
     begin: (between = () => {}) => ({ ended: start(between) }),

@@ -1,4 +1,4 @@
-/** A folder, an authority and a client certificate, for the tests of credentials. */
+/** Loads credentials of a kubeconfig user: a temporary folder, a CA, a client certificate and exec plugins. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

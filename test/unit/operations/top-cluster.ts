@@ -1,4 +1,4 @@
-/** Pools, nodes, pods' sums and usage as the ports give them, for `top` and its screens. */
+/** Pools, nodes, pod requests and node usage as the ports return them, for `top` and its output. */
 import { systemClock } from '../../../src/controller/clock.ts';
 import type { NodeLoad } from '../../../src/nodepool/capacity.ts';
 import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
@@ -7,7 +7,7 @@ import type { Usage } from '../../../src/operations/pods-port.ts';
 import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
-export interface TopWorld {
+export interface TopCluster {
   pools: NodePool[];
   nodes: Node[];
   demand: Record<string, NodeLoad>;
@@ -25,7 +25,7 @@ const small = { cpu: '4', memory: '3064520Ki', pods: '110' };
 const big = { cpu: '15820m', memory: '64Gi', pods: '110', 'nvidia.com/gpu': '4', 'hugepages-1Gi': '0' };
 
 /** Two pools with nodes of every state, one without nodes, and a node of no pool. */
-export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
+export function topCluster(more: Partial<TopCluster> = {}): TopCluster {
   return {
     pools: ['worker', 'gpu', 'empty'].map(name => aPool({}, { name, uid: name, labels: { team: name } })),
     nodes: [
@@ -38,7 +38,7 @@ export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
     ],
     demand: {
       w1: demandOf(12, { cpu: '3900m', memory: '1Gi' }, { cpu: '6', memory: '2Gi' }),
-      // More than there is: it was made smaller under its pods.
+      // More than allocatable: the node was resized under its pods.
       w2: demandOf(3, { cpu: '5', memory: '100Mi' }),
       w3: demandOf(1, { cpu: '1' }),
       g1: demandOf(4, { cpu: '8', memory: '60Gi', 'nvidia.com/gpu': '3' }, { 'nvidia.com/gpu': '3' }),
@@ -49,7 +49,7 @@ export function topWorld(more: Partial<TopWorld> = {}): TopWorld {
   };
 }
 
-export function depsOf({ pools, nodes, demand, usage }: TopWorld): TopDeps {
+export function depsOf({ pools, nodes, demand, usage }: TopCluster): TopDeps {
   return {
     cluster: { listPools: async () => pools, listNodes: async () => nodes },
     pods: { demand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }) },
@@ -68,6 +68,6 @@ export const PLAIN: TopOptions = {
   sortBy: 'name',
 };
 
-export function topOf(world: TopWorld, options: Partial<TopOptions> = {}): Promise<Top> {
-  return top({ ...PLAIN, ...options }, depsOf(world));
+export function topOf(cluster: TopCluster, options: Partial<TopOptions> = {}): Promise<Top> {
+  return top({ ...PLAIN, ...options }, depsOf(cluster));
 }

@@ -1,4 +1,4 @@
-/** What a candidate asks, says and tells its callers. */
+/** What a candidate requests, logs and reports to its callers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sleep } from '../../../src/controller/clock.ts';
@@ -6,7 +6,7 @@ import { type ElectorOptions, LeaderElector } from '../../../src/controller/lead
 import { FakeClock, flushPromises } from './fake-clock.ts';
 import { FakeLease } from './fake-lease.ts';
 
-/** A candidate that counts its requests and keeps what it says. */
+/** A candidate whose requests and log are recorded. */
 function candidate(server: FakeLease, clock: FakeClock, options: Partial<ElectorOptions> = {}) {
   const { port, state } = server.port();
   const [requests, told, log, events]: [string[], boolean[], string[], string[]] = [[], [], [], []];
@@ -38,7 +38,7 @@ function candidate(server: FakeLease, clock: FakeClock, options: Partial<Elector
   return { elector, state, requests, told, log, events, run };
 }
 
-/** A lease that another renews every second. */
+/** A Lease that another candidate renews every second. */
 function held(clock: FakeClock) {
   const server = new FakeLease();
   const date = clock.wall();
@@ -49,7 +49,7 @@ function held(clock: FakeClock) {
 }
 
 describe('a candidate', () => {
-  test('needs an identity', () => {
+  test('requires an identity', () => {
     assert.throws(() => candidate(new FakeLease(), new FakeClock(), { identity: '' }), {
       message: 'a candidate needs an identity',
     });
@@ -59,7 +59,7 @@ describe('a candidate', () => {
     [0, 31],
     [0.999, 21],
   ] as const) {
-    test(`asks every 2 to 3 s, by its draw: ${asks} times in a minute with ${draw}`, async () => {
+    test(`polls every 2 to 3 s: ${asks} times in a minute with a random draw of ${draw}`, async () => {
       const clock = new FakeClock();
       const { server, renew } = held(clock);
       const { requests, run, elector } = candidate(server, clock, { random: () => draw });
@@ -73,7 +73,7 @@ describe('a candidate', () => {
     });
   }
 
-  test('says when it leads and when it has lost the lease, and why a renewal failed', async () => {
+  test('reports when it leads, when it has lost the lease, and why a renewal failed', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { state, told, log, run } = candidate(server, clock);
@@ -88,7 +88,7 @@ describe('a candidate', () => {
     assert.deepEqual(log.slice(-1), ['error: a lost the lease']);
   });
 
-  test('that is stopped while it leads has lost nothing, and says so', async () => {
+  test('reports "stopped", not a lost lease, when it is stopped while it leads', async () => {
     const { elector, told, log, events, run } = candidate(new FakeLease(), new FakeClock());
     const end = run();
     await flushPromises();
@@ -104,7 +104,7 @@ describe('a candidate', () => {
     assert.deepEqual(log, ['info: a leads']);
   });
 
-  test('runs once, however often it is told to', async () => {
+  test('runs once, however often run() is called', async () => {
     const { events, run } = candidate(new FakeLease(), new FakeClock());
     assert.equal(run(), run());
     await flushPromises();
@@ -119,7 +119,7 @@ describe('a candidate', () => {
     assert.deepEqual(requests, ['get', 'create', ...new Array(5).fill('update')]);
   });
 
-  test('keeps the time at which it acquired the lease, and the count of holders', async () => {
+  test('keeps acquireTime and leaseTransitions while it renews', async () => {
     const clock = new FakeClock();
     const { server } = held(clock);
     const { run } = candidate(server, clock);
@@ -132,7 +132,7 @@ describe('a candidate', () => {
     assert.deepEqual([server.lease?.record.acquired, server.lease?.record.transitions], [acquired, 2]);
   });
 
-  test('hands over a lease of a second without holder; one that it does not hold any more stays as it is', async () => {
+  test('releases with an empty holder and a duration of 1 s, and leaves a lease that it no longer holds', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { elector, requests, run } = candidate(server, clock);
@@ -153,7 +153,7 @@ describe('a candidate', () => {
     assert.deepEqual([requests.length, other.requests.slice(-2)], [4, ['update', 'get']]);
   });
 
-  test('says so when the lease could not be handed over, and ends', async () => {
+  test('reports a failed release, and ends', async () => {
     const { elector, state, log, run } = candidate(new FakeLease(), new FakeClock());
     run();
     await flushPromises();
@@ -163,7 +163,7 @@ describe('a candidate', () => {
     assert.equal(elector.isLeader(), false);
   });
 
-  test('waits for a handing over no longer than it leads', async () => {
+  test('waits for a release no longer than it leads', async () => {
     const clock = new FakeClock();
     const { elector, state, run } = candidate(new FakeLease(), clock);
     run();
@@ -175,7 +175,7 @@ describe('a candidate', () => {
   });
 
   for (const network of ['down', 'silent', 'answers are lost'] as const) {
-    test(`whose network is ${network} starts nothing`, async () => {
+    test(`starts nothing while its network is ${network}`, async () => {
       const clock = new FakeClock();
       const { elector, state, told, events, run } = candidate(new FakeLease(), clock);
       state.network = network;
@@ -188,7 +188,7 @@ describe('a candidate', () => {
     });
   }
 
-  test('that has lost its lease does not take it back when the network returns in the last second', async () => {
+  test('does not take a lost lease back when the network returns in the last second', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { elector, state, run } = candidate(server, clock);
@@ -202,7 +202,7 @@ describe('a candidate', () => {
     assert.deepEqual([await end, server.writes], ['lost', ['a@1']]);
   });
 
-  test('hands over nothing, and says nothing, when somebody has deleted the lease', async () => {
+  test('releases nothing, and reports nothing, when the lease was deleted', async () => {
     const server = new FakeLease();
     const { elector, log, run } = candidate(server, new FakeClock());
     run();
@@ -212,7 +212,7 @@ describe('a candidate', () => {
     assert.deepEqual([server.lease, log], [undefined, ['info: a leads']]);
   });
 
-  test('that is told to stop before its first answer never leads', async () => {
+  test('never leads when it is stopped before the first response', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { elector, state, told, events, run } = candidate(server, clock);

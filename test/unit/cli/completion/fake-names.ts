@@ -1,4 +1,4 @@
-/** What a completion is asked in: a cluster of which only the names are known. */
+/** Completes words against pool and node names that the test gives in place of a cluster. */
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import { complete } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
@@ -17,13 +17,13 @@ const NODES: Names = {
 };
 export const START = new Date('2026-01-01T00:00:00Z');
 
-export interface World extends NamesPort {
+export interface FakeNames extends NamesPort {
   asked: string[];
   flags: Record<string, string | undefined>[];
 }
 
-/** A cluster whose names are asked for, and what was asked. */
-export function world(changes: Partial<NamesPort> = {}): World {
+/** A NamesPort that records its calls. */
+export function fakeNames(changes: Partial<NamesPort> = {}): FakeNames {
   const asked: string[] = [];
   return {
     asked,
@@ -40,14 +40,14 @@ export function world(changes: Partial<NamesPort> = {}): World {
 }
 
 interface Options {
-  port?: World;
+  port?: FakeNames;
   verbs?: Grammar;
   cache?: string;
   now?: Date;
 }
 
-/** What the shell is told. */
-export async function answer(words: string[], { port = world(), cache = '', now = START, ...rest }: Options = {}) {
+/** The output for the shell. */
+export async function answer(words: string[], { port = fakeNames(), cache = '', now = START, ...rest }: Options = {}) {
   return complete({
     words,
     verbs: rest.verbs ?? (manifest.commands as Grammar),

@@ -1,4 +1,4 @@
-/** Applies an intent on a server that keeps what it is sent. */
+/** Runs apply() on a fake server that stores the writes. */
 import { systemClock } from '../../../src/controller/clock.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type ApplyDeps, type ApplyOptions, apply } from '../../../src/operations/apply.ts';

@@ -1,4 +1,4 @@
-/** Kubeconfigs in a folder of their own. */
+/** Kubeconfig files in a temporary folder. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ export const one = config('one', ['a', 'b'], 'a');
 export const two = config('two', ['b', 'c'], 'c');
 export const noCurrent = config('no-current', ['a']);
 
-/** What it is refused with. */
+/** The error that loadAccess() throws. */
 export function failure(options: AccessOptions): string {
   try {
     loadAccess(options);

@@ -1,4 +1,4 @@
-/** Plans of moves on a server that nothing may be written to. */
+/** Runs planMoves() on a fake server, and fails on any write. */
 import assert from 'node:assert/strict';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
@@ -27,5 +27,5 @@ export async function refused(pools: NodePool[], nodes: Node[], options: Partial
     assert.ok(error instanceof NodepoolError, String(error));
     return [error.kind, error.message, error.next];
   }
-  return assert.fail('it was planned');
+  return assert.fail('planMoves() did not throw');
 }

@@ -1,4 +1,4 @@
-/** A reflector of things on a fake clock, with an API server of which the test holds all strings. */
+/** A reflector on a fake clock and a FakeSource. */
 import assert from 'node:assert/strict';
 import { Reflector } from '../../../src/controller/reflector.ts';
 import { Store } from '../../../src/controller/store.ts';
@@ -10,7 +10,7 @@ interface Thing {
 }
 
 /** Back-off without jitter: 0.8 s first. Watches last 30 s. */
-export function create(random = () => 0) {
+export function createReflector(random = () => 0) {
   const clock = new FakeClock();
   const source = new FakeSource();
   const [told, log]: [string[], string[]] = [[], []];
@@ -40,12 +40,12 @@ export function create(random = () => 0) {
   return { clock, source, reflector, told, log, nth };
 }
 
-/** One that has synced with `a` at version 10, and watches: that is watch 1. */
-export async function createSynced(random?: () => number) {
-  const world = create(random);
+/** Synced with `a` at version 10; its watch is watch 1. */
+export async function createSyncedReflector(random?: () => number) {
+  const fixture = createReflector(random);
   await flushPromises();
-  world.nth(0).send(added('a', 5), initialEnd(10));
+  fixture.nth(0).send(added('a', 5), initialEnd(10));
   await flushPromises();
-  world.told.length = 0;
-  return world;
+  fixture.told.length = 0;
+  return fixture;
 }

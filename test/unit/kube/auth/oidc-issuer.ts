@@ -1,4 +1,4 @@
-/** An issuer that is a real HTTPS server, and kubeconfigs whose user logs in there. */
+/** An OIDC issuer on a real HTTPS server, and kubeconfigs with an auth-provider for it. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
@@ -21,17 +21,17 @@ let files = 0;
 
 type Answer = [status: number, body: string, headers?: Record<string, string>];
 
-/** What it answers, and was asked. */
+/** The responses of the issuer, and the requests it got. */
 export const issuer: {
   asked: string[];
-  /** What the token endpoint answers, in turn; the last one for ever. */
+  /** The responses of the token endpoint, one after the other; the last one is repeated. */
   answers: Answer[];
   discovery: [status: number, body?: string, headers?: Record<string, string>];
-  /** What happens elsewhere before it answers. */
+  /** Runs before each response, as another process would. */
   during: ((isDiscovery: boolean) => void) | undefined;
 } = { asked: [], answers: [], discovery: [200], during: undefined };
 
-/** A token that ends so many seconds after now. */
+/** A token that expires so many seconds after now. */
 export function jwt(seconds: number, id = ''): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ exp: NOW / 1000 + seconds, id })}.x`;
@@ -59,7 +59,7 @@ after(() => {
   server.closeAllConnections();
 });
 
-/** A kubeconfig with this in its auth-provider, and the provider that is made of it. Nothing happens elsewhere. */
+/** Writes a kubeconfig with this auth-provider config, and loads the provider. Resets issuer.during. */
 export function open(config: object, { as = 'oidc' }: { as?: string } = {}) {
   issuer.asked.length = 0;
   issuer.during = undefined;
@@ -82,7 +82,7 @@ export function open(config: object, { as = 'oidc' }: { as?: string } = {}) {
   const surroundings = { env: {}, now: () => NOW, terminal, signal: new AbortController().signal, log: () => {} };
   const provider = authProviderOf(access, surroundings);
   const written = () => load(readFileSync(file, 'utf8')) as typeof root;
-  /** As another process does. */
+  /** Changes the kubeconfig as another process would. */
   const rewrite = (change: object) => {
     const renewed = { name: 'u', user: { 'auth-provider': { name: as, config: { ...all, ...change } } } };
     writeFileSync(file, JSON.stringify({ ...root, users: [renewed] }));

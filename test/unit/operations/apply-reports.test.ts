@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
+import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
+
+const OUTCOME: PoolOutcome = {
+  pool: 'a',
+  kind: 'reconciled',
+  status: undefined,
+  lacking: [],
+  statusWritten: false,
+  moves: [],
+  runtimeClass: { kind: 'unchanged' },
+  failures: [],
+  unwritten: 0,
+  warnings: [],
+};
+
+test('reports what is wrong with another pool', () => {
+  const told = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
+    notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
+  const run = 'run `kubectl nodepool reconcile a`';
+  const two = { failures: [{ message: 'first' }, { message: 'second' }] };
+  assert.deepEqual(told({}), []);
+  assert.deepEqual(told(undefined), []);
+  assert.deepEqual(told({ warnings: ['w', 'v'] }), ['a: w', 'a: v']);
+  assert.deepEqual(told({ failures: [{ message: 'first' }] }), [`a is not up to date: first; ${run}`]);
+  assert.deepEqual(told({ ...two, warnings: ['w'] }), ['a: w', `a is not up to date: first (and 1 more); ${run}`]);
+  const error = new NodepoolError('cluster', 'refused', undefined, { items: ['x'] });
+  assert.deepEqual(told(undefined, error), [`a is not up to date: refused x; ${run}`]);
+  assert.deepEqual(told(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
+});
+
+test('returns no moves for results without an outcome', () => {
+  assert.deepEqual(movesOf([{ pool: 'a', outcome: undefined, error: new NodepoolError('cluster', 'no') }]), []);
+});
