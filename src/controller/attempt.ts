@@ -1,18 +1,18 @@
-/** One try at something that may never end: with a limit of time that can be moved, and a way to end it from inside. */
+/** One call with a time limit that can be extended, and that the call can end itself. */
 import type { Clock } from './clock.ts';
 
 export interface Attempt<T> {
-  /** Aborted as soon as the result is known, whoever gave it; for the reason TimeoutError where the limit passed. */
+  /** Aborted as soon as the outcome is known; with a TimeoutError when the time limit passed. */
   readonly signal: AbortSignal;
-  /** This is the result; what the work itself gives later is dropped. */
+  /** Ends the attempt with this result; the result of the work itself is then ignored. */
   end(result: T): void;
-  /** Moves the limit to `ms` from now. */
+  /** Sets the time limit to `ms` from now. */
   extend(ms: number): void;
 }
 
 /**
- * Resolves with the first of: what `work` gives, what it ends itself with, `late` after `ms`, `stopped` when the signal
- * is aborted. Rejects when `work` does, if that is first.
+ * Resolves with the first of: the result of `work`, the argument of its end(), `late` after `ms`, `stopped` when the
+ * signal is aborted. Rejects if `work` rejects first.
  */
 export function attempt<T>(
   clock: Clock,

@@ -1,19 +1,19 @@
 /**
- * Growing delays between attempts at one thing: 0.8 s doubling, each lengthened at random by up to as much again, so that
- * many clients of a server that comes back do not arrive together. No delay is longer than 30 s: the last ones are 15 s
- * to 30 s (client-go's are 30 s to 60 s). They begin anew after a success, and when the last failure is 2 min past.
+ * Exponential backoff with jitter: 0.8 s doubling, each delay extended at random by up to its length, so that many
+ * clients of a restarted server do not return at the same time. No delay exceeds 30 s: the last ones are 15 s to 30 s
+ * (client-go: 30 s to 60 s). The delays start again after a success, and 2 min after the last failure.
  */
 import type { Clock } from './clock.ts';
 
 export interface BackoffOptions {
   clock: Clock;
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   random: () => number;
-  /** Milliseconds, before jitter. */
+  /** The first delay in milliseconds, before jitter. */
   initialMs?: number;
-  /** The longest delay in milliseconds, jitter included. */
+  /** The maximum delay in milliseconds, including jitter. */
   capMs?: number;
-  /** A pause between failures after which the delays begin anew. */
+  /** Milliseconds without a failure after which the delays start again. */
   resetMs?: number;
 }
 
@@ -23,9 +23,9 @@ export class Backoff {
   readonly #initialMs: number;
   readonly #capMs: number;
   readonly #resetMs: number;
-  /** The next delay before jitter. */
+  /** The next delay, before jitter. */
   #baseMs: number;
-  /** When the last delay was over, by the clock. */
+  /** Clock time at which the last delay ended. */
   #lastEnd = Number.NEGATIVE_INFINITY;
 
   constructor({ clock, random, initialMs = 800, capMs = 30_000, resetMs = 120_000 }: BackoffOptions) {
@@ -37,12 +37,12 @@ export class Backoff {
     this.#baseMs = initialMs;
   }
 
-  /** It worked: the next failure counts as the first. */
+  /** After a success: the next delay is the first one again. */
   reset(): void {
     this.#baseMs = this.#initialMs;
   }
 
-  /** Milliseconds to wait after one more failure. */
+  /** The delay in milliseconds after a failure. */
   next(): number {
     const now = this.#clock.now();
     if (now - this.#lastEnd > this.#resetMs) this.#baseMs = this.#initialMs;

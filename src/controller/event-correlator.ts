@@ -1,12 +1,12 @@
 /**
- * Decides which Event object tells of what happened, as client-go does (tools/record/events_cache.go) with its numbers, but
- * for the tenth event alike, which is still told on its own.
- * - The same again (object, type, reason, action and note) within 600 s counts up the Event that is there.
- * - Alike but for the note: ten are told one by one; more within 600 s share one Event, which shows the note of the
- *   first of them and counts.
- * - About one object, 25 things are told at once, then one in 300 s; the others are dropped.
+ * Aggregates events into Event objects like client-go (tools/record/events_cache.go) with the same numbers. One
+ * difference: the tenth similar event still gets its own Event.
+ * - An identical event (object, type, reason, action and note) within 600 s increments the count of the existing Event.
+ * - Of events that differ only in the note, ten get their own Event. Further ones within 600 s share one Event, which
+ *   has the note of the first of them and a count.
+ * - For one object, 25 events are accepted at once, then one in 300 s; the others are dropped.
  *
- * Not guaranteed: memory of more than the 4096 last used kinds of events and objects.
+ * Not guaranteed: it remembers only the 4096 most recently used kinds of events and objects.
  */
 import type { Clock } from './clock.ts';
 import { Lru } from './lru.ts';
@@ -29,15 +29,15 @@ export interface ObjectReference {
 export interface EventInput {
   regarding: ObjectReference;
   type: 'Normal' | 'Warning';
-  /** Why, in CamelCase. */
+  /** CamelCase. */
   reason: string;
-  /** What the reporter did, in CamelCase. */
+  /** What the controller did, in CamelCase. */
   action: string;
-  /** For people. */
+  /** Human-readable. */
   note: string;
 }
 
-/** One Event object and how often it happened. */
+/** One Event object and its count. */
 export interface Series {
   readonly event: EventInput;
   readonly first: Date;
@@ -45,17 +45,17 @@ export interface Series {
   count: number;
 }
 
-/** The events that differ in their note alone. */
+/** Events that differ only in the note. */
 interface Group {
-  /** Of which a first one was told singly in this window. */
+  /** Notes that got their own Event in this window. */
   notes: Set<string>;
-  /** By the clock. */
+  /** Clock time. */
   lastAt: number;
 }
 
 interface Bucket {
   tokens: number;
-  /** By the clock. */
+  /** Clock time. */
   filledAt: number;
 }
 
@@ -77,7 +77,7 @@ export class EventCorrelator {
     this.#wall = wall;
   }
 
-  /** The series that counts this event now, which may be a new one; undefined when the event is dropped. */
+  /** The series that counts the event; undefined when the event is dropped. */
   observe(event: EventInput): Series | undefined {
     const { regarding, type, reason, action, note } = event;
     const object = [regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid];

@@ -1,11 +1,11 @@
 /**
- * Reads the whole of a resource, as it is now: never a state older than the moment of asking.
+ * Lists a whole resource, never from a state older than the request.
  *
- * By WatchList (KEP-3157) where the server has it: the server sends from its cache, object by object, and nobody holds
- * the list as a whole. A server without it answers 400 or 422; from then on pages are read. One that ends the stream
- * early, as it does with watchers that are slow while it is busy, would do so again: pages are read this once.
+ * It uses WatchList (KEP-3157) where the server supports it: the server streams the objects from its cache, and neither
+ * side holds the whole list. A server without WatchList answers 400 or 422; then pages are read from now on. A server
+ * that ends the stream early, as it does with slow watchers under load, would do so again; then pages are read once.
  *
- * Every attempt ends: 30 s without an object or a page end it, and so do 5 min in all.
+ * Every attempt ends: after 30 s without an object or page, and after 5 min in all.
  * Memory: what the transform keeps of each object, and one page.
  */
 import { type Attempt, attempt } from './attempt.ts';
@@ -90,7 +90,7 @@ export class Pager<T> {
     return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
   }
 
-  /** A token that expired on the way (410) starts it over, once; one that comes a second time would never end. */
+  /** A continue token that expires (410) restarts the list once; a token that repeats would never end. */
   async #readPages({ signal, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
     let restarted = false;
@@ -124,7 +124,7 @@ export class Pager<T> {
   }
 }
 
-/** An attempt whose limit moves whenever something came, up to the limit of the whole. */
+/** An attempt whose time limit is extended by each object or page, up to the limit of the whole list. */
 interface Progress<R> extends Attempt<R | Failure> {
   gotOn(): void;
 }
