@@ -1,7 +1,7 @@
 /**
- * `npm run chaos [-- --minutes M --seed N --nodes N]`: random commands beside up to three `reconcile --watch`, both killed
- * at random, while others write to the same nodes and pools; fails when one `reconcile` after each round does not leave the
- * cluster as it should be. It runs the bundle, as people have it: commands start in a third of the sources' time.
+ * `npm run chaos [-- --minutes M --seed N --nodes N]` runs random commands next to up to three `reconcile --watch`,
+ * kills both at random, and changes the same nodes and pools from outside. Fails when a `reconcile` after a round does
+ * not reach the desired state. It runs the bundle, whose commands start in a third of the time of the sources.
  */
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';

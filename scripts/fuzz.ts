@@ -1,13 +1,13 @@
 /**
- * `npm run fuzz [-- --minutes M --seed N --property NAME --path P]`: the properties of test/unit/properties with fresh
- * seeds, until the time is over or one fails. With a seed it is one round, which repeats what that seed gave.
+ * `npm run fuzz [-- --minutes M --seed N --property NAME --path P]` runs the properties of test/unit/properties with
+ * new seeds until the time is over or one fails. With a seed it runs one round, which repeats that seed's examples.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ROOT } from './root.ts';
 
-/** Examples of a round, times those of `npm test`; and what no round takes, unless a parser hangs. */
+/** A round has TIMES the examples of `npm test`; one that takes longer than MOST_MS has a parser that hangs. */
 const [TIMES, MOST_MS] = [20, 900_000];
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** Writes oclif.manifest.json: what each verb is called and takes, so that help and start-up load no verb. */
+/** Writes oclif.manifest.json: the names and flags of all commands, so that help and start-up load no command. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command, Interfaces } from '@oclif/core';
@@ -8,7 +8,7 @@ import { verbs } from '../src/commands/index.ts';
 
 export const MANIFEST = fileURLToPath(new URL('../oclif.manifest.json', import.meta.url));
 
-/** What of a flag or an argument is data; the rest are functions, which only the verb's own module has. */
+/** The properties of a flag or an argument that are data; the others are functions of the command's module. */
 const FLAG = [
   'name',
   'char',
@@ -24,7 +24,7 @@ const FLAG = [
 const FLAG_RULES = ['options', 'multiple', 'required', 'allowNo', 'dependsOn', 'exclusive', 'relationships'];
 const ARG = ['name', 'description', 'required', 'multiple', 'options', 'default', 'hidden'];
 
-/** The manifest's text, made from the verbs' classes. */
+/** The manifest's text, made from the command classes. */
 export async function manifestText(): Promise<string> {
   const commands: Record<string, unknown> = {};
   for (const [id, { load }] of Object.entries(verbs)) commands[id] = describe(id, (await load()).default);

@@ -1,7 +1,7 @@
 /**
- * `npm run soak [-- --minutes M --seed N --nodes N]`: random faults and random changes while two processes of
- * `reconcile --watch --leader-elect` run behind the fault proxy; fails when the cluster does not end as it should, or
- * memory grew.
+ * `npm run soak [-- --minutes M --seed N --nodes N]` makes random faults and changes while two `reconcile --watch
+ * --leader-elect` run behind the fault proxy. Fails when the cluster does not reach the desired state, or when memory
+ * grew.
  */
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
