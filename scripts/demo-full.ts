@@ -19,7 +19,7 @@ const WORKLOADS: readonly Workload[] = [
   { kind: 'DaemonSet', name: 'agent', spec: ['tolerations: [{operator: Exists}]'] },
 ];
 
-export interface FullStory {
+interface FullStory {
   shell: Shell;
   /** The working directory of the shell. */
   dir: string;

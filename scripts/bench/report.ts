@@ -4,7 +4,7 @@ import type { RaceResult, Result } from '../../test/bench/race.ts';
 import { median } from '../../test/bench/statistics.ts';
 import type { Machine } from './machine.ts';
 
-export interface Measured {
+interface Measured {
   races: RaceResult[];
   figures: { title: string; figures: Figure[] }[];
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { MutantResult } from '@stryker-mutator/api/core';
 
-export interface Survivor {
+interface Survivor {
   /** 1-based. */
   line: number;
   mutator: string;

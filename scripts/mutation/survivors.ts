@@ -4,7 +4,7 @@
  * spaces, because line numbers change with every edit.
  */
 
-export interface Accepted {
+interface Accepted {
   why: string;
   mutants: string[];
 }

@@ -10,7 +10,7 @@ import { LICENSES_FILE } from './licenses.ts';
 import { nameOf, programOf, type Target } from './targets.ts';
 
 /** The name that kubectl's completion looks up on the PATH. */
-export const KUBECTL_COMPLETE = 'kubectl_complete-nodepool';
+const KUBECTL_COMPLETE = 'kubectl_complete-nodepool';
 
 /** A fixed time for every file, so that equal contents give equal bytes. */
 const TIME = new Date('2000-01-01T00:00:00Z');

@@ -2,7 +2,7 @@
 import { widthOf } from '../../src/render/width.ts';
 import type { Color, Look, Run } from './cells.ts';
 
-export interface Picture {
+interface Picture {
   /** The command line. */
   title: string;
   /** Alternative text. */

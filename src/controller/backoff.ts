@@ -5,49 +5,38 @@
  */
 import type { Clock } from './clock.ts';
 
-export interface BackoffOptions {
-  clock: Clock;
-  /** In [0, 1). */
-  random: () => number;
-  /** The first delay in milliseconds, before jitter. */
-  initialMs?: number;
-  /** The maximum delay in milliseconds, including jitter. */
-  capMs?: number;
-  /** Milliseconds without a failure after which the delays start again. */
-  resetMs?: number;
-}
+/** The first delay, before jitter. */
+const INITIAL_MS = 800;
+/** The maximum delay, including jitter. */
+const CAP_MS = 30_000;
+/** Time without a failure after which the delays start again. */
+const RESET_MS = 120_000;
 
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #initialMs: number;
-  readonly #capMs: number;
-  readonly #resetMs: number;
   /** The next delay, before jitter. */
-  #baseMs: number;
+  #baseMs = INITIAL_MS;
   /** Clock time at which the last delay ended. */
   #lastEnd = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, random, initialMs = 800, capMs = 30_000, resetMs = 120_000 }: BackoffOptions) {
+  /** @param options random() returns a number in [0, 1) */
+  constructor({ clock, random }: { clock: Clock; random: () => number }) {
     this.#clock = clock;
     this.#random = random;
-    this.#initialMs = initialMs;
-    this.#capMs = capMs;
-    this.#resetMs = resetMs;
-    this.#baseMs = initialMs;
   }
 
   /** After a success: the next delay is the first one again. */
   reset(): void {
-    this.#baseMs = this.#initialMs;
+    this.#baseMs = INITIAL_MS;
   }
 
   /** The delay in milliseconds after a failure. */
   next(): number {
     const now = this.#clock.now();
-    if (now - this.#lastEnd > this.#resetMs) this.#baseMs = this.#initialMs;
+    if (now - this.#lastEnd > RESET_MS) this.#baseMs = INITIAL_MS;
     const delay = this.#baseMs * (1 + this.#random());
-    this.#baseMs = Math.min(this.#baseMs * 2, this.#capMs / 2);
+    this.#baseMs = Math.min(this.#baseMs * 2, CAP_MS / 2);
     this.#lastEnd = now + delay;
     return delay;
   }

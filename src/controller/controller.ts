@@ -28,7 +28,7 @@ export interface ControllerMetrics {
   reconciled(result: ReconcileResult['kind'], seconds: number): void;
 }
 
-export interface ControllerOptions<K extends string> {
+interface ControllerOptions<K extends string> {
   /** For the log. */
   name: string;
   queue: WorkQueue<K>;

@@ -18,7 +18,7 @@ const REFILL_MS = 300_000;
 const MOST_REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-export interface ObjectReference {
+interface ObjectReference {
   apiVersion: string;
   kind: string;
   namespace?: string;
@@ -59,7 +59,7 @@ interface Bucket {
   filledAt: number;
 }
 
-export interface CorrelatorOptions {
+interface CorrelatorOptions {
   clock: Clock;
   /** The time of day. */
   wall: () => Date;

@@ -1,6 +1,6 @@
 /** The responses of /healthz and /readyz, in the format of Kubernetes components, without an HTTP server. */
 
-export interface HealthAnswer {
+interface HealthAnswer {
   status: 200 | 500;
   /** Plain text. */
   body: string;

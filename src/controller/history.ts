@@ -20,7 +20,7 @@ const LIMIT_MS = 30_000;
 /** Items of a list of which only the resourceVersion is used. */
 export const LOOK_LIMIT = 1;
 
-export interface HistoryOptions<T> {
+interface HistoryOptions<T> {
   source: Source;
   store: Store<T>;
   clock: Clock;

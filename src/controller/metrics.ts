@@ -4,18 +4,18 @@ export type Labels = Record<string, string>;
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export interface Counter {
+interface Counter {
   /** With 0 the series exists from now on: alerts on an increase need a value before the first event. */
   inc(labels?: Labels, by?: number): void;
 }
 
-export interface Gauge {
+interface Gauge {
   set(value: number, labels?: Labels): void;
   /** The function is called whenever the metrics are read. */
   follow(value: () => number, labels?: Labels): void;
 }
 
-export interface Histogram {
+interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 

@@ -24,7 +24,7 @@ export type Listed<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: str
 
 type Streamed<T> = Listed<T> | { kind: 'incomplete' };
 
-export interface PagerOptions<T> {
+interface PagerOptions<T> {
   source: Source;
   transform: (raw: object) => T;
   clock: Clock;

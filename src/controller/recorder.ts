@@ -42,7 +42,7 @@ export interface EventSink {
   patch(event: RecordedEvent): Promise<SinkResult>;
 }
 
-export interface RecorderOptions {
+interface RecorderOptions {
   sink: EventSink;
   clock: Clock;
   /** The time of day. */

@@ -59,7 +59,7 @@ export interface ReflectorOptions<T> {
   onRestored?: () => void;
 }
 
-export type Listener<T> = (event: StoreEvent<T>) => void;
+type Listener<T> = (event: StoreEvent<T>) => void;
 
 export class Reflector<T> {
   readonly name: string;

@@ -5,7 +5,7 @@ const TICK_MS = 1_000;
 /** A tick that is later than this means that the process was suspended or the machine slept. */
 const PAUSE_MS = 5_000;
 
-export interface ResyncOptions {
+interface ResyncOptions {
   /** Milliseconds between two calls of onInterval. */
   everyMs: number;
   clock: Clock;
@@ -13,7 +13,7 @@ export interface ResyncOptions {
   wall: () => Date;
 }
 
-export interface ResyncCalls {
+interface ResyncCalls {
   onInterval: () => void;
   /**
    * Called as soon as the process continues after a suspension: etcd may have been restored meanwhile and have caught

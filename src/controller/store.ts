@@ -18,7 +18,7 @@ export interface Item<T> {
 }
 
 /** The last known state of a deleted object. */
-export type Tombstone<T> =
+type Tombstone<T> =
   /** The state in which it was deleted. */
   | { kind: 'final'; item: Item<T> }
   /** The deletion was missed; this is the last state that was seen, perhaps not the last it had. */

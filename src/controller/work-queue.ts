@@ -26,7 +26,7 @@ export interface QueueMetrics {
   running(seconds: () => number[]): void;
 }
 
-export interface QueueOptions<K extends string> {
+interface QueueOptions<K extends string> {
   clock: Clock;
   /** For addRateLimited; default: that of client-go. */
   limiter?: RateLimiter<K>;

@@ -57,7 +57,7 @@ const PASSING_TAINTS = [
 ];
 
 /** Whether a key is specific to single nodes. A key is a label key, or `taint KEY` for a taint. */
-export type IsOfNodes = (key: string) => boolean;
+type IsOfNodes = (key: string) => boolean;
 
 /**
  * A key whose value differs within one group is treated as node-specific in all other groups: a group of one node

@@ -53,7 +53,7 @@ export interface Reading {
   onProblem: (problem: string) => void;
 }
 
-export function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
+function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
     const text = list && own(list, resource);
     if (text === undefined) return undefined;
@@ -83,7 +83,7 @@ function requestedOf(resource: string, { pods, requests }: NodeLoad): Quantity {
 }
 
 /** The sum of both; a figure that only one side knows is taken from that side. */
-export function addFigures(a: Figures, b: Figures): Figures {
+function addFigures(a: Figures, b: Figures): Figures {
   const sum = (x: Quantity | undefined, y: Quantity | undefined) =>
     x === undefined || y === undefined ? (x ?? y) : addInAnyOrder(x, y);
   return {

@@ -1,4 +1,4 @@
-export interface NodepoolErrorOptions extends ErrorOptions {
+interface NodepoolErrorOptions extends ErrorOptions {
   /** Problems that the message announces, one a line. */
   items?: readonly string[];
   /** See NodepoolError. */

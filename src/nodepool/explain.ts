@@ -1,12 +1,13 @@
 /** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
+
+import type { FieldError } from './field-error.ts';
 import { own } from './json.ts';
 import type { Ownership } from './membership.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
-import type { FieldError } from './validation.ts';
 
 /** One label of the pool's selector. */
-export interface SelectorPair {
+interface SelectorPair {
   key: string;
   wanted: string;
   /** The value on the node; undefined when the node does not have the label. */
@@ -14,7 +15,7 @@ export interface SelectorPair {
 }
 
 /** The rule by which one of two matching pools owns the node. */
-export type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
+type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
 
 export type Verdict =
   /** `over`: the other pools that match, each with the deciding rule. */

@@ -8,7 +8,7 @@ import { formatTaint } from './syntax.ts';
 import type { NodePool } from './types.ts';
 
 /** Annotation on a pool. `Allow`: kubelets may choose its members, and manifests/protect-membership.yaml exempts it. */
-export const KUBELET_MEMBERSHIP = 'nodes.lailin.xyz/kubelet-membership';
+const KUBELET_MEMBERSHIP = 'nodes.lailin.xyz/kubelet-membership';
 
 const KUBELET_LABELS = [
   'kubernetes.io/hostname',
@@ -35,7 +35,7 @@ export function isKubeletSettable(key: string): boolean {
   return KUBELET_LABELS.includes(key) || isWithin(domain, KUBELET_DOMAINS) || !isWithin(domain, KUBERNETES_DOMAINS);
 }
 
-export interface KubeletRisk {
+interface KubeletRisk {
   /** The labels of the selector that a kubelet may set, sorted. */
   keys: string[];
   /** Labels of the pool that a kubelet may not set but gets by joining, sorted. */

@@ -1,4 +1,5 @@
 /** Decides which pool owns a node. A node has at most one owner. */
+import type { FieldError } from './field-error.ts';
 import { deepEqual } from './merge-patch.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
@@ -6,7 +7,7 @@ import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.t
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
 import { FINALIZER, type Node, type NodePool } from './types.ts';
-import { type FieldError, validatePool } from './validation.ts';
+import { validatePool } from './validation.ts';
 
 /** The result for one node. */
 export interface Ownership {

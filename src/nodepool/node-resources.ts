@@ -18,7 +18,7 @@ const qualified = new Set<string>();
 const MOST_REMEMBERED = 1000;
 const LONGEST_EXAMPLE = 80;
 
-export interface NodeResources {
+interface NodeResources {
   allocatable: ResourceList;
   /** Undefined when nothing was left out. */
   omitted: OmittedResources | undefined;

@@ -13,7 +13,7 @@ import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
 
 /** `membership`: requested by `add`, `remove` or `move`. */
-export type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
+type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
 
 /** One change of a label or taint. */
 export interface Change {

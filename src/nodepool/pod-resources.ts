@@ -29,7 +29,7 @@ export interface Container {
   resources?: Resources;
 }
 
-export interface ContainerStatus {
+interface ContainerStatus {
   name?: string;
   /** What the kubelet has allocated. */
   allocatedResources?: ResourceList;

@@ -22,7 +22,7 @@ export class QuantityError extends Error {
 }
 
 /** The text may be a quantity, but exceeds the limits on characters or digits. */
-export class QuantityLimitError extends QuantityError {}
+class QuantityLimitError extends QuantityError {}
 
 const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_NUMBER = 'unable to parse numeric part of quantity';

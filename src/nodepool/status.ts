@@ -1,12 +1,12 @@
 /** Computes the status of a pool from what was observed. Only transition times are carried over. */
 import { ellipsize } from './cut-bytes.ts';
+import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
 import { plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
 import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
 import type { Condition, Node, NodePool, NodePoolStatus, ResourceList } from './types.ts';
-import type { FieldError } from './validation.ts';
 
 /** The meaning of `status.status`. */
 export const STATUS_WORDS: Readonly<Record<number, string>> = {

@@ -41,7 +41,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[];
 }
 
-export interface OwnerReference {
+interface OwnerReference {
   apiVersion: string;
   kind: string;
   name: string;

@@ -9,12 +9,10 @@ import { dnsLabelProblem, effectProblem, keyProblem, poolNameProblem, valueProbl
 import { taintId } from './taint.ts';
 import type { NodePool, Taint } from './types.ts';
 
-export type { FieldError } from './field-error.ts';
-
 /** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
 export const MAX_LABELS = 100;
 export const MAX_TAINTS = 100;
-export const MAX_SELECTOR_LABELS = 20;
+const MAX_SELECTOR_LABELS = 20;
 
 /** The kubelet or a cloud's node controller sets these and would set them again. */
 const CLUSTER_LABELS = [
