@@ -25,7 +25,7 @@ const COLUMNS = 106;
 const ROWS = 45;
 const VIEW_ROWS = 14;
 /** A drain waits for a PodDisruptionBudget. */
-const MOST_MS = 180_000;
+const MAX_MS = 180_000;
 
 const progress = process.stderr;
 const wanted = process.argv.slice(2);
@@ -140,7 +140,7 @@ async function openStudio(cluster: ControlPlane, kubectl: string): Promise<Studi
     });
   };
   const sh = async (script: string, codes = [0]) => {
-    const { code, stdout, stderr } = await run('sh', ['-ec', script], { env, timeoutMs: MOST_MS });
+    const { code, stdout, stderr } = await run('sh', ['-ec', script], { env, timeoutMs: MAX_MS });
     if (!codes.includes(code ?? -1)) throw new Error(`${script}\nended with ${code}:\n${stdout}${stderr}`);
   };
   return {
@@ -151,7 +151,7 @@ async function openStudio(cluster: ControlPlane, kubectl: string): Promise<Studi
         void exit.then(() => {
           over = true;
         });
-        await eventually(`${command} ends`, () => over, MOST_MS).catch((error: Error) => {
+        await eventually(`${command} ends`, () => over, MAX_MS).catch((error: Error) => {
           throw new Error(`${error.message}\n${screen()}`, { cause: error });
         });
         await settled();

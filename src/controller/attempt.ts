@@ -23,30 +23,30 @@ export function attempt<T>(
 ): Promise<T> {
   const inner = new AbortController();
   return new Promise<T>((resolve, reject) => {
-    const stop = () => settle(() => resolve(outcomes.stopped));
-    const settle = (tell: () => void, reason?: DOMException) => {
+    const stop = () => finish(() => resolve(outcomes.stopped));
+    const finish = (deliver: () => void, reason?: DOMException) => {
       if (inner.signal.aborted) return;
       cancel();
       signal.removeEventListener('abort', stop);
-      tell();
+      deliver();
       inner.abort(reason);
     };
-    const expire = () => settle(() => resolve(outcomes.late), new DOMException('the limit passed', 'TimeoutError'));
+    const expire = () => finish(() => resolve(outcomes.late), new DOMException('the limit passed', 'TimeoutError'));
     const limit = (after: number) => clock.after(after, expire);
     let cancel = limit(ms);
     signal.addEventListener('abort', stop);
     if (signal.aborted) return stop();
     work({
       signal: inner.signal,
-      end: result => settle(() => resolve(result)),
+      end: result => finish(() => resolve(result)),
       extend: after => {
         if (inner.signal.aborted) return;
         cancel();
         cancel = limit(after);
       },
     }).then(
-      result => settle(() => resolve(result)),
-      error => settle(() => reject(error)),
+      result => finish(() => resolve(result)),
+      error => finish(() => reject(error)),
     );
   });
 }

@@ -5,12 +5,12 @@
  */
 
 /** Three pages of nodes, or 1,500 watch events. A smaller value costs time with 5,000 nodes, a larger one memory. */
-const LEAST_BYTES = 14 * 1024 ** 2;
+const MIN_BYTES = 14 * 1024 ** 2;
 /** With a larger heap, collect less often: a collection takes time in proportion to the heap. */
 const SHARE_OF_HEAP = 0.5;
 
 let since = 0;
-let most = LEAST_BYTES;
+let most = MIN_BYTES;
 
 /** Does nothing where the runtime does not expose the garbage collector. */
 export function collectGarbage(): void {
@@ -23,5 +23,5 @@ export function countRead(bytes: number): void {
   if (globalThis.gc === undefined || since < most) return;
   collectGarbage();
   since = 0;
-  most = Math.max(LEAST_BYTES, process.memoryUsage().heapUsed * SHARE_OF_HEAP);
+  most = Math.max(MIN_BYTES, process.memoryUsage().heapUsed * SHARE_OF_HEAP);
 }

@@ -11,11 +11,11 @@
 import type { Clock } from './clock.ts';
 import { Lru } from './lru.ts';
 
-const MOST_ALIKE = 10;
+const MAX_SIMILAR = 10;
 const WINDOW_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
-const MOST_REMEMBERED = 4096;
+const MAX_CACHED = 4096;
 const COMBINED = '(combined from similar events): ';
 
 interface ObjectReference {
@@ -46,7 +46,7 @@ export interface Series {
 }
 
 /** Events that differ only in the note. */
-interface Group {
+interface SimilarEvents {
   /** Notes that got their own Event in this window. */
   notes: Set<string>;
   /** Clock time. */
@@ -68,9 +68,9 @@ interface CorrelatorOptions {
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #wall: () => Date;
-  readonly #groups = new Lru<string, Group>(MOST_REMEMBERED);
-  readonly #series = new Lru<string, { series: Series; lastAt: number }>(MOST_REMEMBERED);
-  readonly #buckets = new Lru<string, Bucket>(MOST_REMEMBERED);
+  readonly #groups = new Lru<string, SimilarEvents>(MAX_CACHED);
+  readonly #series = new Lru<string, { series: Series; lastAt: number }>(MAX_CACHED);
+  readonly #buckets = new Lru<string, Bucket>(MAX_CACHED);
 
   constructor({ clock, wall }: CorrelatorOptions) {
     this.#clock = clock;
@@ -83,18 +83,18 @@ export class EventCorrelator {
     const object = [regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid];
     if (!this.#takeToken(JSON.stringify(object))) return undefined;
     const group = JSON.stringify([...object, type, reason, action]);
-    if (this.#isOneTooMany(group, note)) return this.#count(group, { ...event, note: COMBINED + note });
+    if (this.#exceedsSimilar(group, note)) return this.#count(group, { ...event, note: COMBINED + note });
     return this.#count(JSON.stringify([group, note]), event);
   }
 
-  #isOneTooMany(key: string, note: string): boolean {
+  #exceedsSimilar(key: string, note: string): boolean {
     const now = this.#clock.now();
     let group = this.#groups.get(key);
     if (group === undefined || now - group.lastAt > WINDOW_MS) group = { notes: new Set(), lastAt: now };
     group.lastAt = now;
     this.#groups.set(key, group);
     if (group.notes.has(note)) return false;
-    if (group.notes.size >= MOST_ALIKE) return true;
+    if (group.notes.size >= MAX_SIMILAR) return true;
     group.notes.add(note);
     return false;
   }

@@ -33,7 +33,7 @@ export class History<T> {
   readonly #options: HistoryOptions<T>;
   /** The newest version that was seen. Kept after a 410, to detect a stale server. */
   #version: string | undefined;
-  #isUnsure = false;
+  #needsConfirm = false;
   #isConfirmed = true;
 
   constructor(options: HistoryOptions<T>) {
@@ -45,8 +45,8 @@ export class History<T> {
   }
 
   /** Whether confirm() must run before the next watch. */
-  get isUnsure(): boolean {
-    return this.#isUnsure;
+  get needsConfirm(): boolean {
+    return this.#needsConfirm;
   }
 
   /** See Reflector.isConfirmed. */
@@ -56,12 +56,12 @@ export class History<T> {
 
   /** To be called before a watch: a server without this history would look like one without changes. */
   begins(): void {
-    this.#isUnsure = true;
+    this.#needsConfirm = true;
   }
 
   /** Call it when a watch or list failed. @param isBroken no complete response: perhaps another server */
   fails(isBroken: boolean): void {
-    this.#isUnsure = true;
+    this.#needsConfirm = true;
     if (isBroken) this.#isConfirmed = false;
   }
 
@@ -72,7 +72,7 @@ export class History<T> {
       this.#options.log('warning', `the server is behind: it sent ${version} after ${this.#version}; skipped`);
     }
     if (order > 0) this.#version = version;
-    this.#isUnsure = order < 0;
+    this.#needsConfirm = order < 0;
     return order > 0;
   }
 
@@ -84,7 +84,7 @@ export class History<T> {
       source.list({ limit: LOOK_LIMIT, continue: undefined, signal: inner.signal }),
     );
     if (page.kind !== 'page') return page;
-    this.#isUnsure = false;
+    this.#needsConfirm = false;
     if (this.#version !== undefined && isOlder(page.resourceVersion, this.#version)) {
       this.#restored(`its newest resourceVersion is ${page.resourceVersion}, and ${this.#version} has been seen`);
       return { kind: 'restored' };
@@ -107,12 +107,13 @@ export class History<T> {
       }
       if (newest.kind !== 'restored') return newest;
     } else {
-      const foreign = this.#foreign(items);
-      if (foreign !== undefined) this.#restored(`${foreign.key} is back at resourceVersion ${foreign.resourceVersion}`);
+      const contradiction = this.#contradiction(items);
+      if (contradiction !== undefined)
+        this.#restored(`${contradiction.key} is back at resourceVersion ${contradiction.resourceVersion}`);
     }
     const events = store.replace(items);
     this.#version = resourceVersion;
-    this.#isUnsure = false;
+    this.#needsConfirm = false;
     this.#isConfirmed = true;
     return { kind: 'accepted', events };
   }
@@ -121,7 +122,7 @@ export class History<T> {
    * The first object that contradicts the history. Every object that was last changed before #version is known, so one
    * of that age in an unknown state came from a restore.
    */
-  #foreign(items: Iterable<Item<T>>): Item<T> | undefined {
+  #contradiction(items: Iterable<Item<T>>): Item<T> | undefined {
     if (this.#version === undefined) return undefined;
     for (const item of items) {
       const known = this.#options.store.get(item.key);

@@ -25,7 +25,7 @@ const LEASE_S = 15;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 /** Half the deadline, as in controller-runtime: a hanging request is retried before the lease is lost. */
-const MOST_TRY_MS = RENEW_DEADLINE_MS / 2;
+const ATTEMPT_LIMIT_MS = RENEW_DEADLINE_MS / 2;
 /** Candidates retry every 2 to 3 s. */
 const JITTER = 0.5;
 
@@ -112,7 +112,7 @@ export class LeaderElector {
     const { clock, random, log, identity, onLeads } = this.#options;
     const { signal } = this.#stop;
     onLeads?.(false);
-    while (!signal.aborted && !(await this.#try(MOST_TRY_MS))) {
+    while (!signal.aborted && !(await this.#try(ATTEMPT_LIMIT_MS))) {
       const retry = RETRY_MS * (1 + random() * JITTER);
       await sleep(clock, Math.min(retry, this.#untilExpiry() || retry), signal);
     }
@@ -123,7 +123,7 @@ export class LeaderElector {
     callbacks.onStarted(leading.signal);
     while (!signal.aborted && this.isLeader()) {
       await sleep(clock, Math.min(RETRY_MS, this.#remainingMs()), signal);
-      if (!signal.aborted && this.isLeader()) await this.#try(Math.min(MOST_TRY_MS, this.#remainingMs()));
+      if (!signal.aborted && this.isLeader()) await this.#try(Math.min(ATTEMPT_LIMIT_MS, this.#remainingMs()));
     }
     const lost = !this.isLeader();
     if (lost) log('error', `${identity} lost the lease`);
@@ -186,15 +186,15 @@ export class LeaderElector {
     try {
       await attempt(this.#options.clock, this.#remainingMs(), never, outcomes, async () => {
         // A renewal that stop() aborted may have succeeded; the lease then has a newer resourceVersion.
-        if ((await this.#vacate(this.#observed?.lease)) === 'conflict')
-          await this.#vacate(await this.#options.port.get());
+        if ((await this.#clearHolder(this.#observed?.lease)) === 'conflict')
+          await this.#clearHolder(await this.#options.port.get());
       });
     } catch (error) {
       this.#options.log('warning', `the lease was not handed over: ${messageOf(error)}`);
     }
   }
 
-  async #vacate(lease: Lease | undefined): Promise<LeaseWrite['kind'] | undefined> {
+  async #clearHolder(lease: Lease | undefined): Promise<LeaseWrite['kind'] | undefined> {
     const { port, wall, identity } = this.#options;
     if (lease?.record.holder !== identity) return undefined;
     const record = { ...lease.record, holder: '', durationSeconds: 1, renewed: wall() };
@@ -204,8 +204,8 @@ export class LeaderElector {
   /** Only changes of the record count; a change of the metadata is no renewal. */
   #observe(lease: Lease): void {
     const before = this.#observed;
-    const isNews = !isDeepStrictEqual(before?.lease.record, lease.record);
-    this.#observed = { lease, at: isNews || before === undefined ? this.#options.clock.now() : before.at };
+    const isChanged = !isDeepStrictEqual(before?.lease.record, lease.record);
+    this.#observed = { lease, at: isChanged || before === undefined ? this.#options.clock.now() : before.at };
   }
 
   /** Milliseconds until the observed lease expires; 0 when it has expired or there is none. */

@@ -68,10 +68,10 @@ export class Manager {
   async run(): Promise<ManagerEnd> {
     try {
       const end = await this.#run();
-      if (end === 'lost' || end === 'aborted') this.#cutOff();
+      if (end === 'lost' || end === 'aborted') this.#abortAll();
       return end;
     } catch (error) {
-      this.#cutOff();
+      this.#abortAll();
       throw error;
     }
   }
@@ -88,7 +88,7 @@ export class Manager {
       why = await Promise.race([...ends, this.#lead()]);
     }
     if (why === 'lost') return why;
-    return this.#end(why === 'restored' ? () => this.#drop() : deadline => this.#finish(deadline));
+    return this.#end(why === 'restored' ? () => this.#endRestored() : deadline => this.#finish(deadline));
   }
 
   /**
@@ -141,7 +141,7 @@ export class Manager {
     return 'stopped';
   }
 
-  async #drop(): Promise<'restored' | 'aborted'> {
+  async #endRestored(): Promise<'restored' | 'aborted'> {
     const { controllers, recorder, elector, caches } = this.#options;
     recorder?.stop();
     await Promise.all(controllers.map(controller => controller.abort()));
@@ -150,7 +150,7 @@ export class Manager {
     return this.#state === 'stopping' ? 'aborted' : 'restored';
   }
 
-  #cutOff(): void {
+  #abortAll(): void {
     const { controllers, recorder, elector, caches, log } = this.#options;
     recorder?.stop();
     const ends = [

@@ -41,7 +41,7 @@ export class Pager<T> {
 
   async list(signal: AbortSignal): Promise<Listed<T>> {
     if (this.#hasWatchList) {
-      const streamed = await this.#within<Streamed<T>>(signal, progress => this.#stream(progress));
+      const streamed = await this.#withTimeLimit<Streamed<T>>(signal, progress => this.#stream(progress));
       if (streamed.kind === 'incomplete') {
         this.#options.log('info', 'the server ended the list early, pages are read instead');
       } else if (streamed.kind === 'refused' && (streamed.status === 400 || streamed.status === 422)) {
@@ -49,24 +49,24 @@ export class Pager<T> {
         this.#options.log('info', `the server has no WatchList, pages are read instead: ${streamed.message}`);
       } else return streamed;
     }
-    return this.#within<Listed<T>>(signal, progress => this.#readPages(progress));
+    return this.#withTimeLimit<Listed<T>>(signal, progress => this.#readPages(progress));
   }
 
-  #within<R>(signal: AbortSignal, work: (progress: Progress<R>) => Promise<R | Failure>): Promise<R | Failure> {
+  #withTimeLimit<R>(signal: AbortSignal, work: (progress: Progress<R>) => Promise<R | Failure>): Promise<R | Failure> {
     const { clock } = this.#options;
     const late = broken('the list did not get on, or took too long');
     const end = clock.now() + WHOLE_MS;
     return attempt<R | Failure>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
-      work({ ...inner, gotOn: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
+      work({ ...inner, onProgress: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
     );
   }
 
-  async #stream({ signal, end, gotOn }: Progress<Streamed<T>>): Promise<Streamed<T>> {
+  async #stream({ signal, end, onProgress }: Progress<Streamed<T>>): Promise<Streamed<T>> {
     const items = new Map<string, Item<T>>();
     const options = { resourceVersion: undefined, initialEvents: true, timeoutSeconds: WHOLE_MS / 1000, signal };
     const ended = await this.#options.source.watch(options, json => {
       if (signal.aborted) return;
-      gotOn();
+      onProgress();
       const line = readLine(json);
       switch (line.type) {
         case 'changed':
@@ -91,7 +91,7 @@ export class Pager<T> {
   }
 
   /** A continue token that expires (410) restarts the list once; a token that repeats would never end. */
-  async #readPages({ signal, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
+  async #readPages({ signal, onProgress }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
     let restarted = false;
     const used = new Set<string>();
@@ -104,7 +104,7 @@ export class Pager<T> {
       }
       if (page.kind !== 'page') return page;
       if (signal.aborted) return broken('stopped');
-      gotOn();
+      onProgress();
       for (const raw of page.items) {
         const item = this.#read(raw);
         if (item !== undefined) items.push(item);
@@ -126,5 +126,5 @@ export class Pager<T> {
 
 /** An attempt whose time limit is extended by each object or page, up to the limit of the whole list. */
 interface Progress<R> extends Attempt<R | Failure> {
-  gotOn(): void;
+  onProgress(): void;
 }

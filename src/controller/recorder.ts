@@ -13,8 +13,8 @@ import { type Clock, sleep } from './clock.ts';
 import { EventCorrelator, type EventInput, type Series } from './event-correlator.ts';
 import { type Log, messageOf } from './log.ts';
 
-const MOST_WAITING = 1_000;
-const MOST_TRIES = 12;
+const MAX_WAITING = 1_000;
+const MAX_ATTEMPTS = 12;
 
 /** A series as it is written; with count 1 it is a single event. */
 export interface RecordedEvent extends EventInput {
@@ -87,7 +87,7 @@ export class Recorder {
       return;
     }
     if (this.#stop.signal.aborted) return;
-    if (this.#waiting.size >= MOST_WAITING && !this.#waiting.has(series)) {
+    if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(series)) {
       this.#options.log('warning', `event ${reason} of ${regarding.kind} ${regarding.name} dropped: too many wait`);
       return;
     }
@@ -126,13 +126,13 @@ export class Recorder {
     const { clock, random, log } = this.#options;
     const backoff = new Backoff({ clock, random });
     let problem = 'its Event object vanishes again and again';
-    for (let tries = 1; tries <= MOST_TRIES && !this.#stop.signal.aborted; tries++) {
+    for (let tries = 1; tries <= MAX_ATTEMPTS && !this.#stop.signal.aborted; tries++) {
       const result = await this.#attempt(series);
       if (result.kind === 'written') return;
       if (result.kind === 'missing') continue;
       problem = result.message;
       if (result.kind === 'refused') break;
-      if (tries < MOST_TRIES) {
+      if (tries < MAX_ATTEMPTS) {
         await sleep(clock, Math.max(result.retryAfterMs ?? 0, backoff.next()), this.#stop.signal);
       }
     }

@@ -33,12 +33,12 @@ import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
 import { readItem, readLine } from './wire.ts';
 
-const SHORTEST_WATCH_S = 28;
+const MIN_WATCH_S = 28;
 const WATCH_SPREAD_S = 7;
 const WATCH_GRACE_MS = 5_000;
 /** A shorter watch without events counts as a failure (client-go's rule), or a server could cause a busy loop. */
-const SHORTEST_USEFUL_MS = 1_000;
-const SHORTEST_RETRY_MS = 1_000;
+const MIN_USEFUL_WATCH_MS = 1_000;
+const MIN_RETRY_MS = 1_000;
 
 /** What to do next: continue, list again, or wait. */
 type Outcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
@@ -91,7 +91,7 @@ export class Reflector<T> {
 
   /** Calls the listener with every change, first `added` for each known object. Returns a function to unsubscribe. */
   subscribe(listener: Listener<T>): () => void {
-    for (const item of this.store.items()) this.#tell(listener, { type: 'added', item });
+    for (const item of this.store.items()) this.#notify(listener, { type: 'added', item });
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -151,7 +151,7 @@ export class Reflector<T> {
 
   #step(signal: AbortSignal): Promise<Outcome> {
     if (this.#needsList) return this.#list(signal);
-    return this.#history.isUnsure ? this.#confirm(signal) : this.#watch(signal);
+    return this.#history.needsConfirm ? this.#confirm(signal) : this.#watch(signal);
   }
 
   async #recover(outcome: Outcome, signal: AbortSignal): Promise<void> {
@@ -162,7 +162,7 @@ export class Reflector<T> {
       this.#log('info', `resourceVersion ${this.#history.version} has expired: listing anew`);
     } else {
       const retryAfterMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
-      if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, SHORTEST_RETRY_MS);
+      if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, MIN_RETRY_MS);
       this.#log('warning', `${describe(outcome)}; next attempt in ${(delay / 1000).toFixed(1)} s`);
     }
     await sleep(this.#options.clock, delay, signal);
@@ -205,7 +205,7 @@ export class Reflector<T> {
 
   async #watch(signal: AbortSignal): Promise<Outcome> {
     const { source, clock, random } = this.#options;
-    const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
+    const timeoutSeconds = MIN_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
     const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
     this.#log('debug', `watching from resourceVersion ${this.#history.version}, for ${timeoutSeconds} s`);
     const start = clock.now();
@@ -229,7 +229,7 @@ export class Reflector<T> {
       });
       if (ended.kind === 'refused' && ended.status === 410) return { kind: 'expired' };
       if (ended.kind !== 'ended') return ended;
-      const useful = lines > 0 || clock.now() - start >= SHORTEST_USEFUL_MS;
+      const useful = lines > 0 || clock.now() - start >= MIN_USEFUL_WATCH_MS;
       return useful ? { kind: 'fine' } : broken('the watch ended at once');
     });
   }
@@ -262,11 +262,11 @@ export class Reflector<T> {
 
   #deliver(events: readonly StoreEvent<T>[]): void {
     for (const event of events) {
-      for (const listener of this.#listeners) this.#tell(listener, event);
+      for (const listener of this.#listeners) this.#notify(listener, event);
     }
   }
 
-  #tell(listener: Listener<T>, event: StoreEvent<T>): void {
+  #notify(listener: Listener<T>, event: StoreEvent<T>): void {
     try {
       listener(event);
     } catch (error) {

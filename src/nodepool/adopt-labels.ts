@@ -57,19 +57,19 @@ const PASSING_TAINTS = [
 ];
 
 /** Whether a key is specific to single nodes. A key is a label key, or `taint KEY` for a taint. */
-type IsOfNodes = (key: string) => boolean;
+type IsNodeSpecific = (key: string) => boolean;
 
 /**
  * A key whose value differs within one group is treated as node-specific in all other groups: a group of one node
  * cannot show the difference. Overlapping groups are not compared: any other way to divide the same nodes differs
  * within them.
  */
-export function keysOfNodes(groups: readonly Node[][]): (group: Node[]) => IsOfNodes {
+export function nodeSpecificKeys(groups: readonly Node[][]): (group: Node[]) => IsNodeSpecific {
   const groupsOf = new Map<Node, Node[][]>();
   const varyingIn = new Map<string, Node[][]>();
   for (const group of groups) {
-    for (const node of group) append(groupsOf, node, group);
-    for (const key of varyingKeys(group)) append(varyingIn, key, group);
+    for (const node of group) appendTo(groupsOf, node, group);
+    for (const key of varyingKeys(group)) appendTo(varyingIn, key, group);
   }
   return group => {
     const sharing = new Set(group.flatMap(node => groupsOf.get(node) ?? []));
@@ -91,7 +91,7 @@ function varyingKeys(nodes: Node[]): Set<string> {
 }
 
 /** Appends to the list of the key. */
-export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
   else list.push(value);
@@ -105,16 +105,16 @@ export function adoptedSpec(
   pool: Pick<NodePool, 'apiVersion' | 'kind' | 'metadata'>,
   nodeSelector: Record<string, string>,
   nodes: Node[],
-  isOfNodes: IsOfNodes,
+  isNodeSpecific: IsNodeSpecific,
 ): NodePoolSpec {
   const mayHave = (spec: NodePoolSpec) => validatePool({ ...pool, spec: { ...spec, nodeSelector } }).length === 0;
   const labels = [...commonLabels(nodes)]
-    .filter(([key, value]) => !isOfNodes(key) && !isOwned(key) && value !== nodes[0]?.name)
+    .filter(([key, value]) => !isNodeSpecific(key) && !isOwned(key) && value !== nodes[0]?.name)
     .filter(([key, value]) => mayHave({ labels: { [key]: value } }))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, MAX_LABELS);
   const taints = commonTaints(nodes)
-    .filter(taint => !isOfNodes(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
+    .filter(taint => !isNodeSpecific(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
     .map(({ timeAdded: _, ...taint }) => taint)
     .filter(taint => mayHave({ taints: [taint] }))
     .slice(0, MAX_TAINTS);

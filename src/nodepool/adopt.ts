@@ -2,7 +2,7 @@
  * Finds node groups that exist in a cluster, by the labels of cloud providers, provisioners and node roles, and
  * computes the NodePools that would adopt them unchanged.
  */
-import { adoptedSpec, append, keysOfNodes } from './adopt-labels.ts';
+import { adoptedSpec, appendTo, nodeSpecificKeys } from './adopt-labels.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
 import { ROLE_PREFIX } from './selector.ts';
 import { API_VERSION, type Node, type NodePool } from './types.ts';
@@ -11,7 +11,7 @@ import { validatePool } from './validation.ts';
 /** Only found with an explicit label: a mistake in such a pool could break the control plane. */
 const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
 
-const LONGEST_NAME = 63;
+const MAX_NAME_LENGTH = 63;
 
 /** The nodes that share one value of a group label, and the NodePool for them. */
 export interface Candidate {
@@ -50,7 +50,7 @@ type Group = Omit<Candidate, 'pool' | 'state'>;
 export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
-  const isOfNodes = keysOfNodes(groups.map(group => group.nodes));
+  const isNodeSpecific = nodeSpecificKeys(groups.map(group => group.nodes));
   const taken = new Set(pools);
   const sizes = countBy(nodes, ownerOf);
   return groups.map(group => {
@@ -63,7 +63,7 @@ export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): C
     const name = only ?? uniqueName(label, value, taken);
     taken.add(name);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
-    const spec = adoptedSpec(pool, { [label]: value }, members, isOfNodes(members));
+    const spec = adoptedSpec(pool, { [label]: value }, members, isNodeSpecific(members));
     const others = [...owners.keys()].filter(owner => owner !== undefined);
     const state: Candidate['state'] =
       only !== undefined
@@ -83,7 +83,7 @@ export function withOverlaps(chosen: Candidate[]): Candidate[] {
   const byNode = new Map<string, Candidate[]>();
   for (const candidate of chosen) {
     if (candidate.state.kind !== 'new') continue;
-    for (const { name } of candidate.nodes) append(byNode, name, candidate);
+    for (const { name } of candidate.nodes) appendTo(byNode, name, candidate);
   }
   return chosen.map(candidate => {
     if (candidate.state.kind !== 'new') return candidate;
@@ -157,7 +157,7 @@ function uniqueName(label: string, value: string, taken: ReadonlySet<string>): s
   const base = isReserved(words) ? `${words}-nodes` : words;
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `-${number}`;
-    const name = base.slice(0, LONGEST_NAME - suffix.length) + suffix;
+    const name = base.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix;
     if (!taken.has(name)) return name;
   }
 }

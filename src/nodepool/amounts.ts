@@ -10,7 +10,7 @@ export const ZERO: Quantity = { unscaled: 0n, exponent: 0, format: 'DecimalSI' }
 export type ReadQuantity = (text: string) => Quantity;
 
 /** Number of cached texts; a cluster with many node sizes has a few hundred. */
-const MOST_TEXTS = 10_000;
+const MAX_TEXTS = 10_000;
 
 /** Caches parsed quantities: thousands of pods use the same few texts. */
 export function quantityReader(): ReadQuantity {
@@ -19,7 +19,7 @@ export function quantityReader(): ReadQuantity {
     const before = known.get(text);
     if (before !== undefined) return before;
     const quantity = parseQuantity(text);
-    if (known.size >= MOST_TEXTS) known.clear();
+    if (known.size >= MAX_TEXTS) known.clear();
     known.set(text, quantity);
     return quantity;
   };
@@ -63,7 +63,7 @@ function raiseOne(total: Amounts, name: string, quantity: Quantity): void {
 }
 
 /** a - b, but at least zero. */
-export function leftOf(a: Quantity, b: Quantity): Quantity {
+export function remaining(a: Quantity, b: Quantity): Quantity {
   const left = addQuantities(a, { ...b, unscaled: -b.unscaled });
   return left.unscaled < 0n ? ZERO : left;
 }

@@ -1,5 +1,5 @@
 /** Allocatable, requested, limited, used and free resources of a node, or of several nodes together. Exact. */
-import { type Amounts, leftOf, type ReadQuantity, ZERO } from './amounts.ts';
+import { type Amounts, type ReadQuantity, remaining, ZERO } from './amounts.ts';
 import { own } from './json.ts';
 import {
   addInAnyOrder,
@@ -72,7 +72,7 @@ function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, on
     requested,
     limits: resource === 'pods' ? undefined : load && (load.limits.get(resource) ?? ZERO),
     used: quantityOf('usage of', used),
-    free: requested && (takesPods(node) ? leftOf(allocatable, requested) : ZERO),
+    free: requested && (takesPods(node) ? remaining(allocatable, requested) : ZERO),
   };
 }
 
@@ -125,7 +125,7 @@ export class Tally {
   }
 
   /** Adds only the allocatable resources of many nodes; much faster than one add() for each node. */
-  addOffers(nodes: readonly Node[], { onProblem }: Pick<Reading, 'onProblem'>): void {
+  addAllocatable(nodes: readonly Node[], { onProblem }: Pick<Reading, 'onProblem'>): void {
     this.nodes += nodes.length;
     for (const node of nodes) if (takesPods(node)) this.schedulable += 1;
     const lists = nodes.map(({ allocatable }) => allocatable);

@@ -48,16 +48,16 @@ function coerceStatus(raw: unknown): NodePoolStatus | undefined {
 
 /** Keeps what the server would accept: the first condition of each type with a valid status; drops an invalid time. */
 function coerceConditions(raw: unknown[]): Condition[] {
-  const sound = new Map<string, Condition>();
+  const kept = new Map<string, Condition>();
   for (const item of raw) {
     const condition = read(item, CONDITION_SCHEMA);
     if (!isObject(condition)) continue;
     const { lastTransitionTime, ...rest } = condition as unknown as Condition;
-    if (!/^(True|False|Unknown)$/.test(rest.status) || sound.has(rest.type)) continue;
+    if (!/^(True|False|Unknown)$/.test(rest.status) || kept.has(rest.type)) continue;
     const isTime = !Number.isNaN(Date.parse(lastTransitionTime));
-    sound.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
+    kept.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
   }
-  return [...sound.values()];
+  return [...kept.values()];
 }
 
 /** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */

@@ -40,7 +40,7 @@ export type Verdict =
   | { kind: 'refuse'; reasons: string[] };
 
 /** @param hasDaemonSet whether the DaemonSet that daemonSetOf() returns still exists */
-export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: Surroundings): Verdict {
+export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: PodContext): Verdict {
   if (isStuck(pod, rules.skipWaitForDeleteSeconds, now)) return { kind: 'pass' };
   const { force, ignoreDaemonSets, deleteEmptyDirData } = rules;
   const [warnings, reasons]: [string[], string[]] = [[], []];
@@ -62,7 +62,7 @@ export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }
   return reasons.length > 0 ? { kind: 'refuse', reasons } : { kind: 'evict', warnings };
 }
 
-export interface Surroundings {
+export interface PodContext {
   now: Date;
   hasDaemonSet: boolean;
 }
@@ -90,15 +90,15 @@ export function podName({ namespace, name }: Pick<DrainPod, 'namespace' | 'name'
 }
 
 /** Maximum number of pods named in one line. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** One line for each outcome, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`. */
-export function groupByFate(fates: readonly { what: string; pod: string }[]): string[] {
+export function groupByOutcome(outcomes: readonly { what: string; pod: string }[]): string[] {
   const pods = new Map<string, string[]>();
-  for (const { what, pod } of fates) {
+  for (const { what, pod } of outcomes) {
     const names = pods.get(what);
     if (names === undefined) pods.set(what, [pod]);
     else names.push(pod);
   }
-  return [...pods].map(([what, names]) => `${what}: ${firstFew(names, MOST_NAMED)}`);
+  return [...pods].map(([what, names]) => `${what}: ${firstFew(names, MAX_NAMED)}`);
 }

@@ -31,7 +31,7 @@ export class PoolIndex {
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
   /** Pools that keep every node that they hold, because their selector cannot be read. */
-  readonly #keepers = new Set<string>();
+  readonly #unreadablePools = new Set<string>();
   /** Inherited pools (see isInherited): what equals their spec on nodes without a record counts as applied by them. */
   readonly #inherited: ReadonlySet<string>;
 
@@ -42,7 +42,7 @@ export class PoolIndex {
     for (const pool of sorted) {
       this.#errors.set(pool.metadata.name, validatePool(pool));
       if (!isSelectorKnown(pool)) {
-        if (pool.metadata.deletionTimestamp === undefined) this.#keepers.add(pool.metadata.name);
+        if (pool.metadata.deletionTimestamp === undefined) this.#unreadablePools.add(pool.metadata.name);
         continue;
       }
       const selector = membershipSelector(pool);
@@ -83,15 +83,15 @@ export class PoolIndex {
     const matching = this.#matching(node);
     const applied = node.record === undefined ? undefined : this.#records.read(node.record);
     const record = applied ?? impliedRecord(node, matching, this.#inherited);
-    const able: string[] = [];
+    const eligible: string[] = [];
     for (const { metadata } of matching) {
       const { name } = metadata;
-      const isSound = name === record?.pool || this.errors(name).length === 0;
-      if (metadata.deletionTimestamp === undefined && isSound) able.push(name);
+      const isEligible = name === record?.pool || this.errors(name).length === 0;
+      if (metadata.deletionTimestamp === undefined && isEligible) eligible.push(name);
     }
-    if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
-    const owner = record !== undefined && able.includes(record.pool) ? record.pool : able[0];
-    return { record, owner, conflicting: able.length < 2 ? NONE : able.filter(name => name !== owner) };
+    if (record !== undefined && this.#unreadablePools.has(record.pool)) eligible.unshift(record.pool);
+    const owner = record !== undefined && eligible.includes(record.pool) ? record.pool : eligible[0];
+    return { record, owner, conflicting: eligible.length < 2 ? NONE : eligible.filter(name => name !== owner) };
   }
 
   /**

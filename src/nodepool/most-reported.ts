@@ -2,7 +2,7 @@
 import { NATIVE_RESOURCES } from './node-resources.ts';
 
 /** Native resources first, then by the number of lists that contain them, then by name. */
-export function byReports(names: readonly string[], lists: Iterable<Iterable<string>>): string[] {
+export function sortByReports(names: readonly string[], lists: Iterable<Iterable<string>>): string[] {
   const reports = new Map<string, number>();
   for (const list of lists) for (const name of list) reports.set(name, (reports.get(name) ?? 0) + 1);
   const rank = (name: string) => (NATIVE_RESOURCES.includes(name) ? Infinity : (reports.get(name) ?? 0));

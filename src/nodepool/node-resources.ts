@@ -3,7 +3,7 @@
  * format of the names, nor their number, nor the size of a quantity.
  */
 import { plural } from './plural.ts';
-import { isBeyondLimits, MOST_DIGITS, quoteQuantity } from './quantity-parse.ts';
+import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity-parse.ts';
 import { keyProblem } from './syntax.ts';
 import type { Node, OmittedResources, ResourceList } from './types.ts';
 
@@ -15,8 +15,8 @@ export const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-
 
 /** Cache of valid names: thousands of nodes report the same few. */
 const qualified = new Set<string>();
-const MOST_REMEMBERED = 1000;
-const LONGEST_EXAMPLE = 80;
+const MAX_CACHED = 1000;
+const MAX_EXAMPLE_LENGTH = 80;
 
 interface NodeResources {
   allocatable: ResourceList;
@@ -42,7 +42,7 @@ export function readResources(list: ResourceList): NodeResources {
     allocatable: Object.fromEntries(kept.map(name => [name, list[name] ?? '0'])),
     omitted: {
       unqualified: names.length - valid.length,
-      example: example.slice(0, LONGEST_EXAMPLE),
+      example: example.slice(0, MAX_EXAMPLE_LENGTH),
       oversized: valid.length - readable.length,
       oversizedExample: oversized === undefined ? '' : `${oversized} ${quoteQuantity(list[oversized] ?? '0')}`,
       excess: readable.length - kept.length,
@@ -63,7 +63,7 @@ export function omittedTexts({ name, omittedResources }: Node): string[] {
     ...(oversized === 0
       ? []
       : [
-          `node ${name}: ${plural(oversized, 'resource')} with a quantity of more than ${MOST_DIGITS} digits, such as ${oversizedExample}`,
+          `node ${name}: ${plural(oversized, 'resource')} with a quantity of more than ${MAX_DIGITS} digits, such as ${oversizedExample}`,
         ]),
     ...(excess === 0 ? [] : [`node ${name}: ${plural(excess, 'resource')} beyond the first ${MAX_RESOURCES}`]),
   ];
@@ -73,7 +73,7 @@ export function omittedTexts({ name, omittedResources }: Node): string[] {
 function isQualifiedName(name: string): boolean {
   if (qualified.has(name)) return true;
   if (keyProblem(name) !== undefined) return false;
-  if (qualified.size >= MOST_REMEMBERED) qualified.clear();
+  if (qualified.size >= MAX_CACHED) qualified.clear();
   qualified.add(name);
   return true;
 }

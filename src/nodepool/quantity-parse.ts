@@ -65,11 +65,11 @@ const NANO = -9;
  */
 const LONGEST_TEXT = 512;
 /** Before the decimal point. */
-export const MOST_DIGITS = 500;
+export const MAX_DIGITS = 500;
 /** A text of this length without an exponent never exceeds the limits. */
 const SHORT_TEXT = 32;
 /** Bytes of a quantity in a message. */
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN_BYTES = 60;
 const EXPONENT = /[eE][-+]?[0-9]/;
 
 /** @throws QuantityError with Go's message, or QuantityLimitError */
@@ -83,8 +83,8 @@ export function parseQuantity(text: string): Quantity {
   const digits = (integer === '' ? '0' : integer) + fraction;
   const binary = format === 'BinarySI';
   const exponent = (binary ? 0 : power) - fraction.length;
-  if (!binary && integer.length + power > MOST_DIGITS) {
-    throw new QuantityLimitError(`quantities have at most ${MOST_DIGITS} digits before the point`);
+  if (!binary && integer.length + power > MAX_DIGITS) {
+    throw new QuantityLimitError(`quantities have at most ${MAX_DIGITS} digits before the point`);
   }
   // Go reads "Ki" as 0, but not where the value exceeds its int64 representation.
   const large = binary ? power >= 50 : exponent < NANO;
@@ -106,7 +106,7 @@ export function isBeyondLimits(text: string): boolean {
 
 /** Truncates: a text that is no quantity may have a megabyte. */
 export function quoteQuantity(text: string): string {
-  return JSON.stringify(ellipsize(text, LONGEST_SHOWN));
+  return JSON.stringify(ellipsize(text, MAX_SHOWN_BYTES));
 }
 
 type Sign = (magnitude: bigint) => bigint;

@@ -154,7 +154,7 @@ class Sum {
 }
 
 /** A number represents larger integers inexactly. */
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 /**
  * The suffix of a small integer in units, milli or Ki; undefined for a text that needs the full parser. Without regular
@@ -163,7 +163,7 @@ const MOST_DIGITS = 15;
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
   let digits = 0;
   while (isDigit(text.charCodeAt(digits))) digits++;
-  if (digits === 0 || digits > MOST_DIGITS) return undefined;
+  if (digits === 0 || digits > MAX_DIGITS) return undefined;
   if (digits === text.length) return '';
   const rest = text.length - digits;
   if (rest === 1 && text.endsWith('m')) return 'm';

@@ -2,9 +2,9 @@
 import { type AppliedRecord, parseRecord } from './record.ts';
 
 /** Characters of all texts together. A kubelet can write a different text of 160 KB at any time. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 /** Number of texts; enough for a large cluster where all records differ. */
-const MOST_RECORDS = 10_000;
+const MAX_RECORDS = 10_000;
 
 export class RecordCache {
   readonly #records = new Map<string, AppliedRecord>();
@@ -17,7 +17,7 @@ export class RecordCache {
     if (known !== undefined) return known;
     const record = parseRecord(raw);
     if (record === undefined) return undefined;
-    if (this.#records.size >= MOST_RECORDS || this.#characters + raw.length > MOST_CHARACTERS) {
+    if (this.#records.size >= MAX_RECORDS || this.#characters + raw.length > MAX_CHARACTERS) {
       this.#records.clear();
       this.#characters = 0;
     }

@@ -1,6 +1,6 @@
 /** Bounds the size of a pool's status: etcd rejects objects of 1.5 MB, and every watch receives the status. */
 import { ellipsize } from './cut-bytes.ts';
-import { byReports } from './most-reported.ts';
+import { sortByReports } from './most-reported.ts';
 import { MAX_RESOURCES } from './node-resources.ts';
 import type { Node, ResourceList } from './types.ts';
 
@@ -21,7 +21,7 @@ export function fitSums(sums: ResourceList, members: readonly Node[], room: numb
   const kept: [string, string][] = [];
   let bytes = jsonBytes({});
   const lists = members.map(({ allocatable }) => Object.keys(allocatable));
-  for (const name of byReports(names, lists).slice(0, MAX_RESOURCES)) {
+  for (const name of sortByReports(names, lists).slice(0, MAX_RESOURCES)) {
     const sum = sums[name] ?? '0';
     // Plus the colon and the comma.
     bytes += jsonBytes(name) + jsonBytes(sum) + 2;

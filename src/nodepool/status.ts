@@ -18,7 +18,7 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 };
 
 /** In bytes. */
-const LONGEST_SENTENCE = 1024;
+const MAX_SENTENCE_BYTES = 1024;
 const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'ResourcesOmitted'];
 
 export interface Observation {
@@ -117,7 +117,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
 }
 
 /** The condition that explains best why a pool is not as desired; Ready only refers to the others. */
-export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
+export function problemCondition(status: NodePoolStatus | undefined): Condition | undefined {
   const conditions = status?.conditions ?? [];
   return (
     conditions.find(({ type, status: value }) => type === 'Applied' && value === 'False') ??
@@ -128,7 +128,7 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
 
 /** The first few sentences and the number of the others: people read a condition, and a value may have 1 MB. */
 function summarize(sentences: string[], most = 5): string {
-  const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, LONGEST_SENTENCE));
+  const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, MAX_SENTENCE_BYTES));
   const shown = said.slice(0, most).join('; ');
   return said.length > most ? `${shown}; and ${said.length - most} more` : shown;
 }

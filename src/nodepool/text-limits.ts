@@ -3,7 +3,7 @@
 /** In characters; enough for 15,000 pools. Three million brackets take a parser half a gigabyte. */
 export const LONGEST_TEXT = 4 * 1024 * 1024;
 /** Parsers allow 100 levels; an alias to an alias adds to them. */
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 
 /** The text is valid but exceeds the limits. */
 export class TooLargeError extends Error {
@@ -41,9 +41,9 @@ function measure(value: unknown, level: number, known: Map<object, Measure>): Me
   if (typeof value === 'string') return { length: value.length + 1, depth: 0 };
   if (typeof value !== 'object' || value === null) return { length: 1, depth: 0 };
   const before = known.get(value);
-  if (before !== undefined && level + before.depth <= DEEPEST) return before;
-  if (level >= DEEPEST || before !== undefined) {
-    throw new TooLargeError(`with its aliases written out it has more than ${DEEPEST} levels`);
+  if (before !== undefined && level + before.depth <= MAX_DEPTH) return before;
+  if (level >= MAX_DEPTH || before !== undefined) {
+    throw new TooLargeError(`with its aliases written out it has more than ${MAX_DEPTH} levels`);
   }
   const found: Measure = { length: 1, depth: 0 };
   for (const [key, member] of Object.entries(value)) {
