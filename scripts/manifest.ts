@@ -31,14 +31,14 @@ export async function manifestText(): Promise<string> {
   return `${JSON.stringify({ version: pjson.version, commands }, null, 2)}\n`;
 }
 
-function describe(id: string, verb: Command.Class): Record<string, unknown> {
-  const flags = { ...verb.flags, ...globalFlags } as Interfaces.FlagInput;
+function describe(id: string, command: Command.Class): Record<string, unknown> {
+  const flags = { ...command.flags, ...globalFlags } as Interfaces.FlagInput;
   return {
     id,
     aliases: [],
     hiddenAliases: [],
-    ...pick(verb, ['summary', 'description', 'usage', 'examples', 'strict', 'hidden']),
-    args: mapValues(verb.args, (arg, name) => pick({ ...arg, name }, ARG)),
+    ...pick(command, ['summary', 'description', 'usage', 'examples', 'strict', 'hidden']),
+    args: mapValues(command.args, (arg, name) => pick({ ...arg, name }, ARG)),
     flags: mapValues(flags, (flag, name) => pick({ ...flag, name }, [...FLAG, ...FLAG_RULES])),
   };
 }

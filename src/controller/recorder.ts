@@ -151,9 +151,9 @@ export class Recorder {
     return result;
   }
 
-  async #call(verb: 'create' | 'patch', event: RecordedEvent): Promise<SinkResult> {
+  async #call(method: 'create' | 'patch', event: RecordedEvent): Promise<SinkResult> {
     try {
-      return await this.#options.sink[verb](event);
+      return await this.#options.sink[method](event);
     } catch (error) {
       return { kind: 'failed', message: messageOf(error), retryAfterMs: undefined };
     }
