@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
-import { hasLostFields, LOST_FIELDS, LOST_FIELDS_REMEDY } from '../nodepool/takeover.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { outputOf, printPools } from './get/output.ts';
 
@@ -80,7 +80,7 @@ export default class Get extends BaseCommand<typeof Get> {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) io.err(`warning: ${warning}`);
     }
-    if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${LOST_FIELDS_REMEDY}`);
+    if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${MEND_LOST_FIELDS}`);
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
     if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {

@@ -47,7 +47,7 @@ export function droppedWarning({ metadata, dropped = [] }: Pick<NodePool, 'metad
 }
 
 /** Throws DroppedFieldsError when the server drops fields of the pool. A pool that is being deleted needs no spec. */
-export function assertNoDroppedFields({ metadata, dropped }: NodePool): void {
+export function assertWhole({ metadata, dropped }: NodePool): void {
   if (dropped !== undefined && metadata.deletionTimestamp === undefined) {
     throw new DroppedFieldsError(metadata.name, dropped);
   }

@@ -117,7 +117,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
 }
 
 /** The condition that explains best why a pool is not as desired; Ready only refers to the others. */
-export function problemCondition(status: NodePoolStatus | undefined): Condition | undefined {
+export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
   const conditions = status?.conditions ?? [];
   return (
     conditions.find(({ type, status: value }) => type === 'Applied' && value === 'False') ??

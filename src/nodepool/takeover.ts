@@ -20,4 +20,4 @@ export function hasLostFields(pool: NodePool): boolean {
 }
 
 export const LOST_FIELDS = 'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status';
-export const LOST_FIELDS_REMEDY = 'run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
+export const MEND_LOST_FIELDS = 'run `kubectl nodepool install`, then `kubectl nodepool reconcile`';

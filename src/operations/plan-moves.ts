@@ -1,6 +1,6 @@
 /** Which nodes are to be put into a pool, taken out of one or moved: all of it is checked before anything is written. */
 
-import { assertNoDroppedFields } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
@@ -123,7 +123,7 @@ function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind'])
 }
 
 function assertKnown(pool: NodePool): void {
-  assertNoDroppedFields(pool);
+  assertWhole(pool);
   if (isSelectorKnown(pool)) return;
   const { name } = pool.metadata;
   throw new NodepoolError(

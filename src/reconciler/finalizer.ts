@@ -1,5 +1,5 @@
 /** The finalizer keeps a deleted pool until its nodes are released. */
-import { assertNoDroppedFields } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
@@ -79,7 +79,7 @@ export async function editPool(
     const latest = await readPool(name, uid, deps);
     // Another pool of that name: its finalizers are not this one's.
     if (latest === undefined || latest.metadata.uid !== uid) return undefined;
-    assertNoDroppedFields(latest);
+    assertWhole(latest);
     if (written.kind === 'gone') throw stillThere(`cannot patch NodePool "${name}"`);
     current = latest;
   }

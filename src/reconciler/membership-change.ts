@@ -2,7 +2,7 @@
  * Membership changes: nodes that a person adds to a pool, removes from it or moves. The membership labels go with the
  * same patch as everything that follows from them.
  */
-import { assertNoDroppedFields } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { effective, type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
@@ -72,7 +72,7 @@ export function able(state: ClusterState, name: string): NodePool {
   if (pool.metadata.deletionTimestamp !== undefined) {
     throw new NodepoolError('input', `nodepool ${name} is being deleted`, 'choose another pool');
   }
-  assertNoDroppedFields(pool);
+  assertWhole(pool);
   const [wrong] = state.poolIndex.errors(name);
   if (wrong === undefined) return pool;
   throw new NodepoolError(

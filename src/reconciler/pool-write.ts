@@ -1,5 +1,5 @@
 /** A write of a pool, which the server refuses where it reads the spec otherwise than it is known here. */
-import { assertNoDroppedFields } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
@@ -23,7 +23,7 @@ export async function writePool(
     const { name, uid } = pool.metadata;
     const latest = await readPool(name, uid, deps).catch(() => undefined);
     if (latest === undefined) throw error;
-    assertNoDroppedFields(latest);
+    assertWhole(latest);
     if (latest.metadata.uid === uid && deepEqual(latest.spec, pool.spec)) throw error;
     return { kind: 'conflict' };
   }

@@ -7,7 +7,7 @@
  */
 
 import type { Limiter } from '../controller/limiter.ts';
-import { assertNoDroppedFields } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
@@ -104,7 +104,7 @@ export class Reconciler {
     const known = state.pool(name);
     // A new CRD changes what is read of a pool, and no event tells of it.
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
-    if (pool !== undefined) assertNoDroppedFields(pool);
+    if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
     if (pool === undefined) return this.#releaseOrphans(name);

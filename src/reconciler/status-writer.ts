@@ -1,6 +1,6 @@
 /** Writes the status of a pool: replaced as a whole, guarded by the pool's resourceVersion, and only where it differs. */
 import type { Limiter } from '../controller/limiter.ts';
-import { assertNoDroppedFields } from '../nodepool/dropped-fields.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { computeStatus, type Observation } from '../nodepool/status.ts';
@@ -114,7 +114,7 @@ async function write(
       outcome.lacking = [STATUS_SUBRESOURCE];
       throw noStatusSubresource(name);
     }
-    assertNoDroppedFields(latest);
+    assertWhole(latest);
     // Another process has reconciled a later spec: its word stands.
     if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
     current = latest;

@@ -1,7 +1,7 @@
 /** What several screens show alike: a pool's status, its taints and labels in short. */
 import { own } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
-import { problemCondition, STATUS_WORDS } from '../nodepool/status.ts';
+import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -60,7 +60,7 @@ export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
 
 /** What the condition that says most has to say, as long as it is shown. */
 export function troubleOf(status: NodePoolStatus | undefined): { reason: string; message: string } | undefined {
-  const trouble = problemCondition(status);
+  const trouble = troubleIn(status);
   if (trouble === undefined) return undefined;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }

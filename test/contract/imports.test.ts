@@ -24,7 +24,7 @@ test('the sources keep the direction', () => {
   assert.deepEqual(checkImports(ROOT), []);
 });
 
-describe('a wrong import is reported', () => {
+describe('a wrong arrow is named', () => {
   const cases: [name: string, file: string, text: string, expected: string][] = [
     [
       'up from the domain',
@@ -87,7 +87,7 @@ describe('a wrong import is reported', () => {
       'src/cli/a.ts -> left-pad: a package that is not in the table of scripts/check-imports.ts',
     ],
     [
-      'a side effect in nodepool',
+      'the world in the pure room',
       'src/nodepool/a.ts',
       "import { readFileSync } from 'node:fs';",
       'src/nodepool/a.ts -> node:fs: nodepool/ is pure: no node: module',
@@ -117,13 +117,13 @@ describe('a wrong import is reported', () => {
       'src/operations/a.ts: modules are loaded by import alone',
     ],
     [
-      'a clock in nodepool',
+      'a clock in the pure room',
       'src/nodepool/a.ts',
       'export const now = () => Date.now();',
       'src/nodepool/a.ts: nodepool/ is pure: no process, clock, timer or chance',
     ],
     [
-      'an unknown folder',
+      'an unknown room',
       'src/utils/a.ts',
       "import { b } from '../nodepool/b.ts';",
       'src/utils/a.ts -> src/nodepool/b.ts: utils/ is not in the table of scripts/check-imports.ts',
@@ -146,7 +146,7 @@ describe('a wrong import is reported', () => {
   }
 });
 
-test('allowed imports pass', t => {
+test('right arrows pass', t => {
   const root = project(t, {
     'src/main.ts':
       "import pjson from '../package.json' with { type: 'json' };\nimport { verbs } from './commands/index.ts';",

@@ -1,5 +1,5 @@
 /** Looks at all that has to be right for pools to work, in the order in which one thing stands on another. */
-import { hasLostFields, LOST_FIELDS, LOST_FIELDS_REMEDY } from '../../nodepool/takeover.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
@@ -109,7 +109,7 @@ async function findCrd(
   if ('value' in live) return checkCrd(wanted, live.value);
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
-  if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, LOST_FIELDS_REMEDY);
+  if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
   const message = `the NodePool resource is served; not compared with this version's: ${live.refusal.message}`;
   return { status: 'ok', message, details: [] };
 }

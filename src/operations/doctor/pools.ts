@@ -1,8 +1,8 @@
 /** What the pools say of themselves: their status, and what is wrong with their specs. */
 
 import { plural } from '../../nodepool/plural.ts';
-import { problemCondition, STATUS_WORDS } from '../../nodepool/status.ts';
-import { hasLostFields, LOST_FIELDS, LOST_FIELDS_REMEDY } from '../../nodepool/takeover.ts';
+import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { error, type Finding, ok, warning } from './check.ts';
@@ -45,7 +45,7 @@ export function checkSpecs(pools: NodePool[]): Finding {
 
 function whyNot200({ metadata, status }: NodePool): string {
   const number = status?.status ?? 0;
-  const { message = '' } = problemCondition(status) ?? {};
+  const { message = '' } = troubleIn(status) ?? {};
   return `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd() + (message === '' ? '' : `: ${message}`);
 }
 
@@ -56,7 +56,7 @@ function lateness(pool: NodePool): string | undefined {
   // A status of another writer may be without the number.
   if (status?.status === undefined) return `${name}: never reconciled`;
   const { observedGeneration } = status;
-  if (hasLostFields(pool)) return `${name}: ${LOST_FIELDS}: ${LOST_FIELDS_REMEDY}`;
+  if (hasLostFields(pool)) return `${name}: ${LOST_FIELDS}: ${MEND_LOST_FIELDS}`;
   if (observedGeneration === undefined) return `${name}: not reconciled by this program yet`;
   return observedGeneration === generation ? undefined : `${name}: its spec changed after it was reconciled`;
 }

@@ -1,7 +1,7 @@
 /** The sentences and reasons of a pool's conditions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeStatus, type Observation, problemCondition, STATUS_WORDS } from '../../../src/nodepool/status.ts';
+import { computeStatus, type Observation, STATUS_WORDS, troubleIn } from '../../../src/nodepool/status.ts';
 import type { Condition, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from './fixtures.ts';
 
@@ -104,20 +104,17 @@ test('conditions that others wrote stay, after ours', () => {
 });
 
 test('the condition that tells most is the one that the others point to', () => {
-  const trouble = (observed: Partial<Observation>) => problemCondition(compute(observed))?.type;
+  const trouble = (observed: Partial<Observation>) => troubleIn(compute(observed))?.type;
   assert.equal(trouble({}), undefined);
   assert.equal(trouble({ failures: ['no'], conflicts: [conflict] }), 'Applied');
   assert.equal(trouble({ conflicts: [conflict] }), 'Conflict');
   assert.equal(trouble({ members: [aNode({ ready: false })] }), 'Ready');
-  assert.deepEqual(
-    [problemCondition(undefined), problemCondition({ status: 200, nodeCount: 0 })],
-    [undefined, undefined],
-  );
+  assert.deepEqual([troubleIn(undefined), troubleIn({ status: 200, nodeCount: 0 })], [undefined, undefined]);
   const unknown = {
     ...compute({}),
     conditions: [{ ...(compute({}).conditions?.[0] as Condition), status: 'Unknown' }],
   };
-  assert.equal(problemCondition(unknown as NodePoolStatus)?.status, 'Unknown');
+  assert.equal(troubleIn(unknown as NodePoolStatus)?.status, 'Unknown');
 });
 
 test('each value of the status has its word', () => {
