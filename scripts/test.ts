@@ -22,7 +22,7 @@ import { ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 /** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
-const CONCURRENCY = 3;
+const CONCURRENCY = 4;
 /** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
 /** The forms that users install. */
