@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
-// Where http.Agent knows proxies: an older one would leave HTTPS_PROXY and proxy-url aside without a word.
+// These versions have an http.Agent with proxy support; older ones silently ignore HTTPS_PROXY and proxy-url.
 const isNewEnough = (major === 22 && minor >= 21) || (major === 24 && minor >= 5) || major > 24;
 if (!isNewEnough) {
   const { node } = process.versions;
@@ -15,7 +15,7 @@ if (!isNewEnough) {
   await start(fileURLToPath(new URL('..', import.meta.url)));
 }
 
-/** In a clone, where the package has it all. */
+/** Only in a clone: the package contains dist/npm. */
 function notBuilt(error) {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   process.stderr.write(

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --product P]`: `reconcile --watch` while nodes change,
- * beside its floor: what `npm run bench` has of it, alone, at any rate, and for the bundle too. Fails on a missed target.
+ * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --product P]` measures `reconcile --watch` while
+ * nodes change, next to its baseline; also at other rates, and of the bundle. Fails when a target is missed.
  */
 import { parseArgs } from 'node:util';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --nodes N --pools M --rounds R --write]`: the executable and the npm package against kubectl and
- * against bare requests, by turns on the same server; docs/benchmarks.md says how. Prints tables, writes
- * dist/bench/results.json, with --write its page in docs/ too. Fails when a target is missed.
+ * `npm run bench [-- --nodes N --pools M --rounds R --write]` compares the executable and the npm package with kubectl
+ * and with bare requests, in turns on the same server (docs/benchmarks.md). Prints tables and writes
+ * dist/bench/results.json; `--write` updates the page in docs/. Fails when a target is missed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,14 +24,14 @@ import { writePage } from './bench/page.ts';
 import { asText, missed, type Report, tables } from './bench/report.ts';
 import { ROOT } from './root.ts';
 
-/** The cluster that the targets are for. */
+/** The cluster size that the targets are for. */
 const TARGET = { nodes: 5_000, pools: 100 };
 /**
- * From here on a tenth of the nodes is measured first. Loops over kubectl, which would take hours, are left out, and what
- * the npm package writes.
+ * Above this number, a tenth of the nodes is measured first. Loops over kubectl, which would take hours, and the writes
+ * of the npm package are left out.
  */
 const LARGE = 10_000;
-/** Runs a round of what takes less than a second. */
+/** Runs in each round for commands that take less than a second. */
 const QUICK = 5;
 
 const { values } = parseArgs({
@@ -44,13 +44,13 @@ const { values } = parseArgs({
 });
 const [nodes, pools, rounds] = [Number(values.nodes), Number(values.pools), Number(values.rounds)];
 const held = nodes === TARGET.nodes && pools === TARGET.pools;
-/** Making so many nodes takes minutes: one cluster, with an audit log from the start, serves for all. */
+/** Creating so many nodes takes minutes, so one cluster with an audit log is used for everything. */
 const isLarge = nodes > LARGE;
 if (values.write && !held && !isLarge) throw new Error('--write is for 5,000 nodes in 100 pools, or a large cluster');
 const specs = benchPools(pools);
 const progress = process.stderr;
 
-// Between two compactions, 5 minutes apart, from-nothing runs write more than the 2 GiB of etcd's default.
+// Between two compactions, 5 minutes apart, runs from nothing write more than etcd's default quota of 2 GiB.
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const programs = await step(progress, 'building the executable and the npm package', buildPrograms);
@@ -96,7 +96,7 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
     tenth = await race(toRead, rounds * QUICK);
   }
   await populate(cluster, nodes, fewer);
-  // It is the same whatever the cluster.
+  // Start-up does not depend on the cluster.
   if (!isLarge) races.push(await race(startUp(programs, env), rounds * QUICK));
   races.push(await race(readPools(programs, env, pools === TARGET.pools), rounds * QUICK));
   const before = await countWrites(cluster);
@@ -116,22 +116,22 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   races.push(...(await step(progress, 'from nothing', () => fromScratch(cluster, measured, scratch))));
 }
 
-/** On a cluster with an audit log, reconciled. */
+/** Needs a reconciled cluster with an audit log. */
 function watch(cluster: ControlPlane): Promise<Figure[]> {
-  // On a small cluster 100 changes a second would meet on the same nodes.
+  // On a small cluster, 100 changes a second would hit the same nodes.
   const load = { nodes, rate: Math.min(100, Math.ceil(nodes / 50)), seconds: 30 };
   return watchFigures(cluster, programs.executable, load, progress);
 }
 
 async function measureWatch(measure: () => Promise<Figure[]>): Promise<void> {
   const found = await measure().catch((error: Error): Figure[] => [
-    // What was measured until now took long enough to be kept.
+    // Keep the other results: they took long to measure.
     { name: error.message, value: Number.NaN, unit: '', most: 0 },
   ]);
   figures.push({ title: 'reconcile --watch, executable', figures: found });
 }
 
-/** Nodes with what their pools say. */
+/** Creates nodes and reconciles them. */
 async function populate(cluster: ControlPlane, nodes: number, from = 0): Promise<void> {
   const [program, ...args] = programs.executable;
   const env = await measuredEnvironment(cluster);

@@ -1,4 +1,4 @@
-/** `npm run build:bin`: the single executable of this platform; `-- --all`: of every platform there is one for. */
+/** `npm run build:bin` builds the executable for this platform; `-- --all` builds it for all supported platforms. */
 import { execFileSync } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { relative } from 'node:path';

@@ -1,4 +1,4 @@
-/** `npm run build`: bundles the program into dist/npm, which the npm package runs. */
+/** `npm run build` bundles the program into dist/npm, which the npm package runs. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { bundle } from './package/bundle.ts';
 import { ROOT } from './root.ts';
 
 const FOLDER = 'dist/npm';
-/** What bin/kubectl-nodepool.js loads, in this order. */
+/** The modules that bin/kubectl-nodepool.js loads, in this order. */
 export const ENTRIES = ['src/cli/compile-cache.ts', 'src/main.ts'];
 
-/** Writes dist/npm anew, under the eyes of programs that run from there: what stays the same is always there. */
+/** Rewrites dist/npm while programs may be running from it: unchanged files are never missing. */
 export async function buildPackage(): Promise<Metafile> {
   const metafile = await bundle(ENTRIES, FOLDER);
   for (const file of readdirSync(join(ROOT, FOLDER))) {

@@ -1,11 +1,14 @@
-/** `node scripts/check-tag.ts TAG`: fails unless the tag is this version's and CHANGELOG.md has its date. Prints its section. */
+/**
+ * `node scripts/check-tag.ts TAG` prints the tag's section of CHANGELOG.md. Fails for another version or without a
+ * date.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pjson from '../package.json' with { type: 'json' };
 
 const CHANGELOG = fileURLToPath(new URL('../CHANGELOG.md', import.meta.url));
 
-/** What CHANGELOG.md says of the release with this tag. Throws when it is not ready. */
+/** The section of CHANGELOG.md for this tag. Throws when the release is not ready. */
 export function releaseNotes(tag: string, changelog: string): string {
   if (tag !== `v${pjson.version}`) throw new Error(`the tag ${tag} is not v${pjson.version}, package.json's version`);
   if (pjson.version.includes('-'))

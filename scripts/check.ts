@@ -1,4 +1,4 @@
-/** `npm run check`: everything that needs no cluster, in parallel. One line each; a failing step shows its output. */
+/** `npm run check` runs every check that needs no cluster, in parallel. Prints the output of failed steps. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 const UNIT = 'test/unit/**/*.test.ts';
-/** They wait on sockets while others compute. */
+/** These tests wait for sockets, so they run beside those that compute. */
 const NETWORK = /^test\/unit\/kube\//;
-/** What the compiler knows of files that have not changed. */
+/** The compiler's cache. */
 const TYPES_KNOWN = 'node_modules/.cache/types.tsbuildinfo';
-/** And Node, of those that it has loaded before. */
+/** Node's compile cache. */
 const MODULES_KNOWN = 'node_modules/.cache/node';
-/** What each step gives to node. */
+/** The arguments of node for each step. */
 const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   types: ['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES_KNOWN],
@@ -37,7 +37,7 @@ function tests(pattern: string, chosen: (file: string) => boolean = () => true):
   ];
 }
 
-/** Runs one step and says how it went. */
+/** Runs a step and prints its result. */
 async function check(name: string, args: string[]): Promise<boolean> {
   const start = performance.now();
   const { code, output } = await node(args);

@@ -1,31 +1,31 @@
-/** The story of `npm run demo -- --full`: where pods run, and where not, while a controller keeps the pools. */
+/** `npm run demo -- --full`: on which nodes pods run, while a controller reconciles the pools. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { note, type Shell } from './demo-shell.ts';
 import { type Workload, workload } from './workload.ts';
 
-/** Evenly over the nodes. */
+/** Spreads the pods evenly over the nodes. */
 const spread = (name: string, more = '') => [
   'topologySpreadConstraints:',
   `- {topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, ${more}labelSelector: {matchLabels: {app: ${name}}}}`,
 ];
 
 const WORKLOADS: readonly Workload[] = [
-  // Pods that name the RuntimeClass of pool gpu.
+  // These pods use the RuntimeClass of pool gpu.
   { name: 'train', replicas: 2, spec: ['runtimeClassName: node-pool-gpu', ...spread('train')] },
-  // Pods without one, over the nodes whose taints they tolerate.
+  // Pods without a RuntimeClass, spread over the nodes whose taints they tolerate.
   { name: 'web', replicas: 4, spec: spread('web', 'nodeTaintsPolicy: Honor, ') },
-  // A pod for every node that tolerates everything.
+  // One pod on every node, because it tolerates all taints.
   { kind: 'DaemonSet', name: 'agent', spec: ['tolerations: [{operator: Exists}]'] },
 ];
 
-export interface FullStory {
+interface FullStory {
   shell: Shell;
-  /** The folder that the shell works in. */
+  /** The working directory of the shell. */
   dir: string;
-  /** Starts Kubernetes' own controllers, the scheduler and the kubelets. */
+  /** Starts kube-controller-manager, the scheduler and the kubelets. */
   startControllers(): Promise<void>;
-  /** The NodePool resource stays in the cluster. */
+  /** Whether the CRD stays in the cluster. */
   keep: boolean;
 }
 
@@ -36,7 +36,7 @@ export async function playFull({ shell, dir, startControllers, keep }: FullStory
   note('Teach the cluster what a NodePool is.');
   await run('kubectl nodepool install');
   console.log();
-  // After the definition: the garbage collector looks for new kinds every 30 s only.
+  // After the CRD: the garbage collector discovers new kinds only every 30 s.
   await startControllers();
   note('From here on a controller keeps the pools.');
   const stop = shell.start('kubectl nodepool reconcile --watch 2> controller.log');

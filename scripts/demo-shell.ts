@@ -1,4 +1,4 @@
-/** What the demo types: every command is echoed and then really run through kubectl's plugin mechanism. */
+/** Prints the commands of the demo and runs them through kubectl's plugin mechanism. */
 import { spawn } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import type { ControlPlane } from '../test/cluster/control-plane.ts';
@@ -6,16 +6,16 @@ import { startWatcher } from '../test/cluster/daemon.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
 
 export interface Shell {
-  /** Echoes a command and runs it in sh; throws on an exit code not expected. */
+  /** Prints a command and runs it in sh. Throws on an unexpected exit code. */
   run(command: string, codes?: number[]): Promise<void>;
-  /** Echoes a command and runs it beside what follows, as `&` does. Gives what ends it as Ctrl-C would. */
+  /** Prints a command and runs it in the background. Returns a function that interrupts it like Ctrl-C. */
   start(command: string): () => Promise<void>;
 }
 
-/** With kubectl and the plugin on the PATH, in the folder of the cluster. */
+/** A shell in the cluster's folder, with kubectl and the plugin on the PATH. */
 export async function createShell(cluster: ControlPlane, kubectl: string): Promise<Shell> {
   const folders = [await pluginFolder(cluster, 'bundle'), dirname(kubectl), process.env.PATH];
-  // kubectl's cache of a server that never comes back is not to stay in the user's home.
+  // kubectl's cache of a temporary server should not stay in the user's home.
   const KUBECACHEDIR = join(cluster.dir, 'kubectl-cache');
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, KUBECACHEDIR, PATH: folders.join(delimiter) };
   const sh = (command: string) => spawn('sh', ['-c', command], { env, cwd: cluster.dir, stdio: 'inherit' });
@@ -27,11 +27,11 @@ export async function createShell(cluster: ControlPlane, kubectl: string): Promi
     start(command) {
       console.log(`\n$ ${command} &`);
       const watcher = startWatcher(cluster.dir);
-      // One process: a shell in between would keep the signal.
+      // `exec`, because a shell in between would not pass the signal on.
       const child = sh(`exec ${command}`);
       if (child.pid !== undefined) watcher.watch(child.pid);
       const end = ended(child, command, [0]);
-      // It is told where it is awaited.
+      // The caller that awaits it receives the error.
       end.catch(() => {});
       return async () => {
         child.kill('SIGINT');
@@ -41,7 +41,7 @@ export async function createShell(cluster: ControlPlane, kubectl: string): Promi
   };
 }
 
-/** What a step is about, dim on a terminal. */
+/** Prints a heading, dim on a terminal. */
 export function note(text: string): void {
   console.log(`\n\u001b[2m# ${text}\u001b[22m`.replace(/\u001b\[\d+m/g, process.stdout.isTTY ? '$&' : ''));
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run demo [-- --nodes N] [-- --keep]`: the main job on a real control plane, as a user would type it. With
- * `-- --full` there are workloads too, and what makes them real. Nothing of what it shows is made up.
+ * `npm run demo [-- --nodes N] [-- --keep]` shows the main commands on a real control plane. `-- --full` adds
+ * workloads, and the controllers that run them.
  */
 import { delimiter, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -86,7 +86,7 @@ async function demo(): Promise<number> {
   }
 }
 
-/** A control plane node, workers, and a quarter of GPU nodes; roles as a provisioner sets them. */
+/** A control-plane node, workers, and a quarter GPU nodes, with the role labels that a provisioner would set. */
 function nodeSpecs(total: number): NodeSpec[] {
   const gpus = Math.max(1, Math.floor(total / GPU_SHARE));
   const width = String(total).length;
@@ -105,7 +105,7 @@ function nodeSpecs(total: number): NodeSpec[] {
         labels: { 'node-restriction.kubernetes.io/accelerator': 'nvidia' },
         allocatable: GPU,
       };
-    // The last one is spare: it joins by `create --nodes`.
+    // The last node has no role: `create --nodes` adds it.
     const labels: Record<string, string> = index === total - 1 ? {} : { 'node-role.kubernetes.io/worker': '' };
     return { name: index === total - 1 ? 'spare' : `worker-${number}`, labels };
   });

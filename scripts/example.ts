@@ -1,6 +1,6 @@
 /**
- * `npm run example NAME`: a controller of examples/ against a real control plane, and its play.sh, which shows by kubectl
- * what it does. The controller goes on until Ctrl-C, which ends everything.
+ * `npm run example NAME` runs a controller of examples/ on a real control plane, and its play.sh, which shows with
+ * kubectl what it does. The controller runs until Ctrl-C.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { step } from '../test/cluster/progress.ts';
 import { ROOT } from './root.ts';
 
 const EXAMPLES = join(ROOT, 'examples');
-/** Their pods are to run: they need nodes and Kubernetes' own controllers. */
+/** Examples whose pods have to run: they need nodes and Kubernetes' own controllers. */
 const WITH_WORKLOADS = ['memcached'];
 const NODES = ['node-1', 'node-2'];
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -57,14 +57,14 @@ async function withWorkloads(cluster: ControlPlane, work: () => Promise<number>)
   }
 }
 
-/** Gives the exit code: the controller's own, or 1 when a command of play.sh failed. */
+/** The exit code: the controller's, or 1 when a command of play.sh failed. */
 async function show(cluster: ControlPlane, kubectl: string): Promise<number> {
   const path = `${dirname(kubectl)}${delimiter}${process.env.PATH}`;
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, PATH: path };
   const start = (command: string, args: string[]) => spawn(command, args, { cwd: ROOT, env, stdio: 'inherit' });
   const children = [
     start(process.execPath, [join(EXAMPLES, name, 'main.ts'), ...flags]),
-    // -v shows each line before it is run.
+    // -v prints each line before it runs.
     start('sh', ['-ev', join(EXAMPLES, name, 'play.sh')]),
   ] as const;
   const [controller, play] = children;
@@ -74,7 +74,7 @@ async function show(cluster: ControlPlane, kubectl: string): Promise<number> {
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       stopping = true;
-      // As in setup.mjs: a terminal's Ctrl-C has reached the children already.
+      // As in setup.mjs: the terminal sends Ctrl-C to the children too.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) for (const child of children) child.kill(signal);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run faults [-- --runs N]`: every test of test/fault N times over, and the table of docs/reliability.md from the
- * last run. Fails when one failed once; the table says how often each passed.
+ * `npm run faults [-- --runs N]` runs every test of test/fault N times and rewrites the table of docs/reliability.md
+ * from the last run. The table says how often each test passed. Fails when any run failed.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -31,7 +31,7 @@ for (let round = 1; round <= runs; round++) {
 writeTable(all);
 if (failed) process.exitCode = 1;
 
-/** Whether all passed. */
+/** Whether all tests passed. */
 function runTests(folder: string): Promise<boolean> {
   const files = FILES.map(file => join('test', 'fault', file));
   const args = ['--test', '--test-reporter=spec', '--test-concurrency=2', ...files];

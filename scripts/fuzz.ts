@@ -1,14 +1,14 @@
 /**
- * `npm run fuzz [-- --minutes M --seed N --property NAME --path P]`: the properties of test/unit/properties with fresh
- * seeds, until the time is over or one fails. With a seed it is one round, which repeats what that seed gave.
+ * `npm run fuzz [-- --minutes M --seed N --property NAME --path P]` runs the properties of test/unit/properties with
+ * new seeds until the time is over or one fails. With a seed it runs one round, which repeats that seed's examples.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ROOT } from './root.ts';
 
-/** Examples of a round, times those of `npm test`; and what no round takes, unless a parser hangs. */
-const [TIMES, MOST_MS] = [20, 900_000];
+/** A round has TIMES the examples of `npm test`; one that takes longer than MAX_MS has a parser that hangs. */
+const [TIMES, MAX_MS] = [20, 900_000];
 
 const { values } = parseArgs({
   options: {
@@ -37,13 +37,13 @@ do {
       encoding: 'utf8',
       env: path === undefined ? env : { ...env, NODEPOOL_FUZZ_PATH: path },
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: MOST_MS,
+      timeout: MAX_MS,
       maxBuffer: 2 ** 30,
     },
   );
   console.log(`seed ${chosen}: ${status === 0 ? 'ok' : 'FAILED'}, ${((Date.now() - start) / 1000).toFixed(1)} s`);
   if (status !== 0) {
-    const hung = signal === null ? '' : `it was ended after ${MOST_MS / 1000} s; the last property that ended:\n`;
+    const hung = signal === null ? '' : `it was ended after ${MAX_MS / 1000} s; the last property that ended:\n`;
     console.log(`${hung}${stdout}`);
     console.log(`repeat it: npm run fuzz -- --seed ${chosen}`);
     process.exitCode = 1;

@@ -1,4 +1,4 @@
-/** Writes oclif.manifest.json: what each verb is called and takes, so that help and start-up load no verb. */
+/** Writes oclif.manifest.json: the names and flags of all commands, so that help and start-up load no command. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command, Interfaces } from '@oclif/core';
@@ -8,7 +8,7 @@ import { verbs } from '../src/commands/index.ts';
 
 export const MANIFEST = fileURLToPath(new URL('../oclif.manifest.json', import.meta.url));
 
-/** What of a flag or an argument is data; the rest are functions, which only the verb's own module has. */
+/** The properties of a flag or an argument that are data; the others are functions of the command's module. */
 const FLAG = [
   'name',
   'char',
@@ -24,21 +24,21 @@ const FLAG = [
 const FLAG_RULES = ['options', 'multiple', 'required', 'allowNo', 'dependsOn', 'exclusive', 'relationships'];
 const ARG = ['name', 'description', 'required', 'multiple', 'options', 'default', 'hidden'];
 
-/** The manifest's text, made from the verbs' classes. */
+/** The manifest's text, made from the command classes. */
 export async function manifestText(): Promise<string> {
   const commands: Record<string, unknown> = {};
   for (const [id, { load }] of Object.entries(verbs)) commands[id] = describe(id, (await load()).default);
   return `${JSON.stringify({ version: pjson.version, commands }, null, 2)}\n`;
 }
 
-function describe(id: string, verb: Command.Class): Record<string, unknown> {
-  const flags = { ...verb.flags, ...globalFlags } as Interfaces.FlagInput;
+function describe(id: string, command: Command.Class): Record<string, unknown> {
+  const flags = { ...command.flags, ...globalFlags } as Interfaces.FlagInput;
   return {
     id,
     aliases: [],
     hiddenAliases: [],
-    ...pick(verb, ['summary', 'description', 'usage', 'examples', 'strict', 'hidden']),
-    args: mapValues(verb.args, (arg, name) => pick({ ...arg, name }, ARG)),
+    ...pick(command, ['summary', 'description', 'usage', 'examples', 'strict', 'hidden']),
+    args: mapValues(command.args, (arg, name) => pick({ ...arg, name }, ARG)),
     flags: mapValues(flags, (flag, name) => pick({ ...flag, name }, [...FLAG, ...FLAG_RULES])),
   };
 }

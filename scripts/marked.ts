@@ -1,7 +1,7 @@
-/** Pages of docs/ with a part that a run writes, between two comments. */
+/** Reads and replaces the generated part of a page in docs/, which is between two comments. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** The text between `<!-- NAME: begin -->` and `<!-- NAME: end -->` of the page. Throws when it has no such part. */
+/** The text between `<!-- NAME: begin -->` and `<!-- NAME: end -->`. Throws when the page has no such part. */
 export function readMarked(path: string, name: string): string {
   return partsOf(path, name).text.trim();
 }
@@ -12,7 +12,7 @@ export function rewriteMarked(path: string, name: string, text: string): void {
   writeFileSync(path, `${before}\n\n${text}\n\n${after}`);
 }
 
-/** @returns the comments with what is outside of them */
+/** @returns `before` and `after` include the comments */
 function partsOf(path: string, name: string): { before: string; text: string; after: string } {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const [before, rest] = readFileSync(path, 'utf8').split(begin);

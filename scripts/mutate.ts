@@ -1,9 +1,9 @@
 /**
- * `npm run mutate [-- PATTERN…]`: breaks the code of src/nodepool, src/reconciler, src/controller, and of what asks before
- * it writes in src/operations, in one place after the other (StrykerJS), and runs the unit tests that reach the place each
- * time. Prints each mutant that no test notices, and each accepted one that is none any more; puts the figures of the files
- * into docs/reliability.md; fails when a deciding file scores less than it has to. A pattern chooses files by their path,
- * `deciding` those of DECIDING; without one, all of them take hours.
+ * `npm run mutate [-- PATTERN…]` changes the code of src/nodepool, src/reconciler, src/controller and of the consent in
+ * src/operations in one place at a time (StrykerJS), and runs the unit tests that cover the place. It prints each
+ * mutant that no test notices and each accepted survivor that is none any more, and writes the scores into
+ * docs/reliability.md. Fails when a deciding file scores too low. A pattern selects files by path, `deciding` selects
+ * those of DECIDING; all files take hours.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -14,9 +14,9 @@ import { type FileScore, percent, scoreFiles } from './mutation/score.ts';
 import { ACCEPTED } from './mutation/survivors.ts';
 import { ROOT } from './root.ts';
 
-/** What plans, asks and applies, for all commands that write nodes. */
+/** Plans, asks for consent and applies, for all commands that write nodes. */
 const ASKING = 'src/operations/{consent,apply,propose-deletion,plan-moves}.ts';
-/** What decides which node gets what. Per cent. */
+/** Minimum score in percent of the files that decide which node gets what. */
 const LEAST = 85;
 const DECIDING = [
   'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
@@ -26,9 +26,9 @@ const DECIDING = [
 ];
 const SOURCES = ['src/{nodepool,reconciler,controller}/**/*.ts', ASKING];
 const TESTS = 'test/unit/{nodepool,operations,reconciler,controller}/**/*.test.ts';
-/** On top of one and a half times what the tests take without a mutant: one that never ends is stopped then. */
+/** Added to 1.5 times the duration without a mutant; a mutant that does not end is stopped then. */
 const TIMEOUT_MS = 5_000;
-/** For all tests together, without a mutant: the machine may be busy. */
+/** Limit for all tests without a mutant; the machine may be busy. */
 const DRY_RUN_MINUTES = 20;
 
 const HEAD = '| file | mutants | survived | score |\n| --- | --: | --: | --: |';
@@ -56,7 +56,7 @@ if (below.length > 0) process.exitCode = 1;
 
 async function mutate(files: string[]): Promise<FileScore[]> {
   const cache = mkdtempSync(join(tmpdir(), 'nodepool-mutate-'));
-  // A mutant costs one start of Node: most of that would be the same sources compiled again.
+  // Each mutant starts Node once; most of that time would be compiling the same sources.
   process.env.NODE_COMPILE_CACHE = cache;
   try {
     const stryker = new Stryker({
@@ -68,7 +68,7 @@ async function mutate(files: string[]): Promise<FileScore[]> {
         nodeArgs: ['--test-reporter=tap', '-r', '{{hookFile}}', '{{testFile}}'],
       },
       coverageAnalysis: 'perTest',
-      // TypeScript 7 has no such API; Node strips the types, and mutants need none.
+      // TypeScript 7 has no checker API for Stryker. Node strips types, so mutants run without it.
       checkers: [],
       disableTypeChecks: false,
       tsconfigFile: 'none',
@@ -101,7 +101,7 @@ function rowOf(score: FileScore): string {
   return `| ${[file, killed + survivors.length, survivors.length, `${percent(score)} %`].join(' | ')} |`;
 }
 
-/** The rows in the order of their files, and those of the page for files that were not measured now. */
+/** The new rows, and those of the page for files that were not measured now, sorted by file. */
 function withEarlier(rows: ReadonlyMap<string, string>): string[] {
   const earlier = readMarked(PAGE, 'mutation')
     .split('\n')

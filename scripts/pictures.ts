@@ -1,6 +1,6 @@
 /**
- * `npm run pictures [NAME…]`: draws docs/pictures anew. Every command really runs, in a real terminal, on a real control
- * plane with simulated nodes, from `top` on with Kubernetes' own controllers and pods. Nothing in them is made up.
+ * `npm run pictures [NAME…]` redraws docs/pictures. Every command runs in a real terminal on a real control plane with
+ * simulated nodes; from `top` on, with Kubernetes' own controllers and pods.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
@@ -20,12 +20,12 @@ import { drawPicture } from './pictures/svg.ts';
 import { ROOT } from './root.ts';
 
 const FOLDER = join(ROOT, 'docs/pictures');
-/** Wide enough for the tables, and narrow enough to be read on a page. */
+/** Wide enough for the tables, narrow enough for a web page. */
 const COLUMNS = 106;
 const ROWS = 45;
 const VIEW_ROWS = 14;
-/** A drain waits for its budget. */
-const MOST_MS = 180_000;
+/** A drain waits for a PodDisruptionBudget. */
+const MAX_MS = 180_000;
 
 const progress = process.stderr;
 const wanted = process.argv.slice(2);
@@ -35,11 +35,11 @@ process.exitCode = await pictures().catch((error: Error) => {
 });
 
 interface Studio {
-  /** In sh, with kubectl and the plugin; throws unless it ends with one of these codes. */
+  /** Runs sh with kubectl and the plugin on the PATH. Throws on another exit code. */
   sh(script: string, codes?: number[]): Promise<void>;
-  /** Draws what a command leaves on the terminal, as docs/pictures/NAME.svg. */
+  /** Draws a command's terminal output as docs/pictures/NAME.svg. */
   picture(name: string, command: string, description: string): Promise<void>;
-  /** Draws what a full-screen command shows after these keys, once it matches; q ends it. */
+  /** Types each key once the screen matches, draws the screen, and quits with q. */
   screen(name: string, command: string, description: string, keys: [seen: RegExp, type: string][]): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ async function pictures(): Promise<number> {
   }
 }
 
-/** Nobody runs the nodes: they are as Ready as they were made. */
+/** Without kubelets: nodes stay Ready as they were created. */
 async function withoutPods({ sh, picture, screen }: Studio): Promise<void> {
   await sh(`kubectl nodepool install
 kubectl nodepool create worker --label tier=general
@@ -79,7 +79,7 @@ kubectl nodepool edit batch --label queue=nightly`);
     'What the next reconcile would change, node by node and why: a label that the spec got, a taint that somebody took away, a node that moves to another pool.',
   );
   await sh('kubectl nodepool reconcile');
-  // A second younger: the pool that was there first keeps its nodes.
+  // The later pool gets a later creationTimestamp, so the earlier one keeps its nodes.
   await sleep(1_100);
   await sh(
     `kubectl nodepool create trial --node-selector node-restriction.kubernetes.io/accelerator=nvidia --taint team=ml:NoSchedule`,
@@ -103,7 +103,7 @@ kubectl nodepool edit batch --label queue=nightly`);
   await sh('kubectl nodepool delete trial --yes');
 }
 
-/** Pods run, and so they are evicted. */
+/** Pods run here, so they can be evicted. */
 async function withPods({ sh, picture }: Studio): Promise<void> {
   await sh('kubectl wait node --all --for=condition=Ready --timeout=60s');
   await sh(`kubectl apply -f - <<'END'\n${WORKLOADS}END`);
@@ -140,7 +140,7 @@ async function openStudio(cluster: ControlPlane, kubectl: string): Promise<Studi
     });
   };
   const sh = async (script: string, codes = [0]) => {
-    const { code, stdout, stderr } = await run('sh', ['-ec', script], { env, timeoutMs: MOST_MS });
+    const { code, stdout, stderr } = await run('sh', ['-ec', script], { env, timeoutMs: MAX_MS });
     if (!codes.includes(code ?? -1)) throw new Error(`${script}\nended with ${code}:\n${stdout}${stderr}`);
   };
   return {
@@ -151,7 +151,7 @@ async function openStudio(cluster: ControlPlane, kubectl: string): Promise<Studi
         void exit.then(() => {
           over = true;
         });
-        await eventually(`${command} ends`, () => over, MOST_MS).catch((error: Error) => {
+        await eventually(`${command} ends`, () => over, MAX_MS).catch((error: Error) => {
           throw new Error(`${error.message}\n${screen()}`, { cause: error });
         });
         await settled();
@@ -167,5 +167,5 @@ async function openStudio(cluster: ControlPlane, kubectl: string): Promise<Studi
   };
 }
 
-/** Waits until there is something to draw. */
+/** Waits until the terminal shows what is to be drawn. */
 type Shooting = (terminal: Terminal) => Promise<void>;

@@ -1,4 +1,4 @@
-/** `npm run release`: makes all that is published of this version, in dist/release. */
+/** `npm run release` builds all release files of this version in dist/release. */
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { writeArchive } from './package/archive.ts';

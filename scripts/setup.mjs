@@ -1,6 +1,6 @@
 /**
- * The bootstrap of every npm script: installs the packages if they are missing or out of date, then runs on the
- * project's own Node, whichever Node started this. It needs Node 20 and npm, and nothing installed.
+ * Runs every npm script: installs the packages if they are missing or outdated, then runs on the project's own Node,
+ * whichever Node started this. It needs only Node 20 and npm.
  *
  *   node scripts/setup.mjs scripts/X.ts [ARGS…]    runs a script
  *   node scripts/setup.mjs --exec BIN [ARGS…]      runs an executable of node_modules/.bin
@@ -26,7 +26,7 @@ if (!isInstalled()) await install();
 if (first === '--exec') run(join(bin, program), rest);
 else run(node, [resolve(root, program), ...rest]);
 
-/** Whether what npm wrote down about node_modules is what package-lock.json asks for. */
+/** Whether node_modules has what package-lock.json asks for, by npm's own record. */
 function isInstalled() {
   const record = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(node) || !existsSync(record)) return false;
@@ -35,7 +35,7 @@ function isInstalled() {
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true;
     const found = installed[path];
-    // Optional packages are those of other platforms.
+    // An optional package may be for another platform.
     return found === undefined ? entry.optional === true : found.version === entry.version;
   });
 }
@@ -49,7 +49,7 @@ async function install() {
   const ticker = isTTY
     ? setInterval(() => process.stderr.write(`${clear}installing the npm packages … ${seconds()}`), TICK_MS)
     : undefined;
-  // What npm has to say (the engines of the host's Node, for one) matters only if it fails.
+  // npm's warnings, such as those about the host's Node, are shown only if it fails.
   const npm = spawn('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -79,7 +79,7 @@ async function install() {
   process.exit(1);
 }
 
-/** Runs it with our streams, passes signals on, and ends as it ends. */
+/** Runs a program with inherited streams, forwards signals, and exits as it does. */
 function run(path, args) {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
   const child = spawn(path, args, { stdio: 'inherit', env });
@@ -89,7 +89,7 @@ function run(path, args) {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      // A terminal's Ctrl-C has reached the child already, and a second one would cut its cleaning up short.
+      // The terminal sends Ctrl-C to the child too; a second signal would abort its clean-up.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
   }

@@ -1,9 +1,8 @@
 /**
- * Runs the tests: `npm test` all but the slow ones, `npm run test:slow` those, `npm test -- PATTERN…` the files whose path
- * contains one of the patterns, whole. What starts the product starts the sources, or what `--product` names. The first two
- * try the product as people have it, the executable and the bundle, each file on one of the two by turns. A release tries
- * every file of e2e/ on each (.github/workflows/release.yml).
- * What the chosen files need is made first, with progress.
+ * `npm test` runs all tests but the slow ones, `npm run test:slow` the slow ones, and `npm test -- PATTERN…` all tests
+ * of the files whose path contains a pattern. With a pattern, tests start the product from its sources, or as
+ * `--product` says. Without one, the files run in turns on the executable and the bundle; a release runs every file of
+ * e2e/ on each (.github/workflows/release.yml). Required programs are built first, with progress output.
  */
 import { spawn } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -22,14 +21,14 @@ import { hostTarget } from './package/targets.ts';
 import { ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
-/** Test files at once: each of the others than unit starts a control plane, and waits for half of its time. */
+/** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
 const CONCURRENCY = 4;
-/** From the command line to the server and back. */
+/** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
-/** What people have. */
+/** The forms that users install. */
 const PACKED = ['executable', 'bundle'] as const;
 
-/** What takes long as a whole: benchmarks, packages, random runs, many objects. Files of fault/ mark their slow rows. */
+/** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
 const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-many\.)/;
 
 type Speed = 'quick' | 'slow';
@@ -78,14 +77,14 @@ const lender = apart.length > 0 ? await startLender(socket) : undefined;
 let isStopped = false;
 for (const turn of turns.filter(({ files }) => files.length > 0)) {
   if (isStopped) break;
-  // What failed in one says nothing of the next.
+  // Each turn runs, even if an earlier one failed.
   const code = await run(turn);
   process.exitCode ||= code;
 }
 await lender?.stop();
 rmSync(folder, { recursive: true });
 
-/** Here, and not in a test, where making them would take longer than it may. */
+/** Built here and not in a test, which would exceed its time limit. */
 async function makePrograms(chosen: string[]): Promise<void> {
   if (chosen.every(file => /^test\/(unit|contract)\//.test(file))) return;
   const anyImports = (module: string) => chosen.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
@@ -96,7 +95,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
   ]);
 }
 
-/** Of the tests in the file. A file without any for this run would start a control plane for nothing. */
+/** Kinds of tests in the file. A file without a test for this run would start a control plane in vain. */
 function speedsOf(file: string): Speed[] {
   if (SLOW_FILES.test(file)) return ['slow'];
   if (!file.startsWith('test/fault/')) return ['quick'];
@@ -105,7 +104,7 @@ function speedsOf(file: string): Speed[] {
   return [...(slow < rows || rows === 0 ? ['quick' as const] : []), ...(slow > 0 ? ['slow' as const] : [])];
 }
 
-/** The exit code of the run. */
+/** Returns the exit code. */
 async function run({ product, files, flags }: Turn): Promise<number> {
   const { stderr } = process;
   if (product === 'bundle') await step(stderr, 'bundling kubectl-nodepool', buildPackage);
@@ -121,7 +120,7 @@ async function run({ product, files, flags }: Turn): Promise<number> {
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
   const stop = (signal: NodeJS.Signals) => {
     isStopped = true;
-    // As in setup.mjs: a terminal's Ctrl-C has reached the child already.
+    // As in setup.mjs: the terminal sends Ctrl-C to the child too.
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

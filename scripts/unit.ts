@@ -1,6 +1,4 @@
-/** How the unit tests are run. */
-
-/** In one process: most take longer to start than to run. Not those that start others or take hold of signals. */
+/** Most files start slower than they run, so they share a process, unless they start processes or handle signals. */
 export function sharesProcess(file: string): boolean {
   return /^test\/unit\/(?!cli\/(editor|signals)\.|commands\/drain\/show-drain\.|linear\/|main\.)/.test(file);
 }

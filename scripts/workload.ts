@@ -1,12 +1,12 @@
-/** The workloads of the demo and of the pictures, as YAML that people read. */
+/** The workloads of the demo and the pictures, as readable YAML. */
 
 export interface Workload {
   kind?: 'Deployment' | 'DaemonSet';
   name: string;
   replicas?: number;
-  /** Lines of the pods' spec beside the container. */
+  /** Lines of the pod spec next to the container. */
   spec?: string[];
-  /** Of the container, in YAML's flow style. */
+  /** Of the container, in flow style. */
   resources?: string;
 }
 

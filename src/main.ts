@@ -1,4 +1,4 @@
-/** The composition root: joins the verbs, the manifest and the process. */
+/** The composition root: connects the commands, the oclif manifest and the process. */
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
 import type { Grammar } from './cli/completion/grammar.ts';
@@ -8,13 +8,13 @@ import { verbs } from './commands/index.ts';
 
 const program: Omit<Program, 'root'> = { verbs, manifest: manifest as unknown as Program['manifest'], pjson };
 
-/** How a shell asks what a command line may go on with: the word of cobra's programs. */
+/** The argument with which a shell requests completions, as in cobra. */
 const COMPLETE = '__complete';
 
 /**
- * Runs one command line (without node and script) and returns the exit code. Never throws; only a watch that was cut off
- * exits by itself.
- * @param root the directory in which manifests/ stands
+ * Runs one command line (without node and script) and returns the exit code. Never throws; only an aborted watch exits
+ * the process itself.
+ * @param root the directory that contains manifests/
  */
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (argv[0] === COMPLETE) return complete(argv.slice(1), io);
@@ -22,12 +22,12 @@ export async function main(argv: string[], io: Io, root: string): Promise<number
   return runCommand(argv, io, { ...program, root });
 }
 
-/** The whole program: the exit code is set, and the process ends once stdout is drained and nothing is left to do. */
+/** Runs the process's command line and sets the exit code; the process ends once stdout is drained. */
 export async function start(root: string): Promise<void> {
   const io = processIo(process);
   const argv = process.argv.slice(2);
   if (argv[0] === COMPLETE) {
-    // Nothing may be said, and nothing that still runs is waited for.
+    // Completion must not print errors, nor wait for what still runs.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, () => process.exit(0));
     await main(argv, io, root);
     process.stdout.write('', () => process.exit(0));
@@ -35,7 +35,7 @@ export async function start(root: string): Promise<void> {
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
-  // What nobody awaited has failed all the same.
+  // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       const context = {
@@ -51,7 +51,7 @@ export async function start(root: string): Promise<void> {
   process.exitCode = await main(argv, io, root);
 }
 
-/** Without oclif and the verbs: a person waits at the key. */
+/** Does not load oclif and the commands: completion has to be fast. */
 async function complete(words: string[], io: Io): Promise<number> {
   const { complete } = await import('./cli/completion/complete.ts');
   const { openNames } = await import('./cli/factory.ts');

@@ -1,4 +1,4 @@
-/** Where something was measured, and with what. */
+/** The machine and the program versions of a measurement. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
@@ -8,7 +8,7 @@ import { BUN_VERSION } from '../package/targets.ts';
 export interface Machine {
   processor: string;
   cores: number;
-  /** GiB. */
+  /** In GiB. */
   memory: number;
   system: string;
 }
@@ -22,7 +22,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** On a system without the file that names it, nothing. */
+/** Empty on a system without /etc/os-release. */
 function distribution(): string {
   try {
     return /^PRETTY_NAME="(.*)"$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? '';
@@ -31,7 +31,7 @@ function distribution(): string {
   }
 }
 
-/** @param kubectl its path: it says itself which it is */
+/** @param kubectl path of the program, which is asked for its version */
 export function versions(kubectl: string): Record<string, string> {
   const said = JSON.parse(execFileSync(kubectl, ['version', '--client', '-o', 'json']).toString());
   const { 'kube-apiserver': apiserver, etcd } = VERSIONS;

@@ -1,4 +1,4 @@
-/** Puts a run into its page of docs/, with a plot: benchmarks.md, or scale.md if the cluster was large. */
+/** Writes a run and its plot into docs/benchmarks.md, or into docs/scale.md for a large cluster. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rewriteMarked } from '../marked.ts';

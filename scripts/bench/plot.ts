@@ -1,4 +1,4 @@
-/** The ratios as bars, an SVG of its own: the peer is 1, and a mark shows what was to be reached. */
+/** Draws the ratios as bars in an SVG: the peer is 1, and a mark shows the target. */
 import type { RaceResult } from '../../test/bench/race.ts';
 import { median } from '../../test/bench/statistics.ts';
 import { isMet, number } from './report.ts';
@@ -6,10 +6,10 @@ import { isMet, number } from './report.ts';
 const [WIDTH, LEFT, RIGHT] = [860, 260, 60];
 const [TITLE, LINE, BAR] = [46, 26, 14];
 const [TOP, BOTTOM] = [12, 54];
-/** Width of a number beside a bar. */
+/** Width of the number next to a bar. */
 const NUMBER = 44;
 
-/** It has a ground of its own, so that it can be read on any page. */
+/** With its own background, so that it is readable on any page. */
 const STYLE = `
   svg { font: 13px system-ui, sans-serif; }
   .ground { fill: #ffffff; } text { fill: #1f2328; } .faint { fill: #59636e; }
@@ -61,7 +61,7 @@ export function plot(races: RaceResult[], caption: string): string {
   ].join('\n');
 }
 
-/** Where the number stands: behind the bar, and behind a mark that it would cover. */
+/** Where the number starts: after the bar, and after a target mark that it would cover. */
 function beside(bar: number, target: number): number {
   const covered = target > bar && target < bar + NUMBER;
   return (covered ? target : bar) + 8;

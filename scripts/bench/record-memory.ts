@@ -1,7 +1,7 @@
 /**
- * `node --expose-gc scripts/bench/record-memory.ts NODES SLOTS`: resident memory of a view of so many nodes, each with so
- * many labels and as many taints of its pool, all of them and the values they displaced as long as may be, and no two
- * records alike. SLOTS is 100 at most, as in a pool (validation.ts).
+ * `node --expose-gc scripts/bench/record-memory.ts NODES SLOTS` prints the resident memory of a ClusterState. Each node
+ * has SLOTS labels and as many taints of its pool; keys, values and displaced values have maximum length, and no two
+ * records are equal. SLOTS is at most 100, as in a pool (validation.ts).
  */
 import { formatRecord, parseRecord } from '../../src/nodepool/record.ts';
 import { API_VERSION, type Node, type NodePool, type Taint } from '../../src/nodepool/types.ts';
@@ -12,7 +12,7 @@ const [count = 5_000, slots = 100] = process.argv.slice(2).map(Number);
 const DOMAIN = `${['a', 'b', 'c'].map(letter => letter.repeat(63)).join('.')}.${'d'.repeat(61)}`;
 const keyOf = (i: number) => `${DOMAIN}/${'k'.repeat(59)}${1000 + i}`;
 const longest = (text: string) => text.padEnd(63, 'v');
-/** As what is read from a socket: shared with nothing. */
+/** Like text from a socket, it shares no memory with other strings. */
 const copied = (text: string) => Buffer.from(text).toString();
 const range = Array.from({ length: slots }, (_, i) => i);
 const id = (i: number) => `${keyOf(i)}:NoSchedule`;

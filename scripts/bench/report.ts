@@ -1,11 +1,10 @@
-/** What a benchmark says: the results as JSON has them, and as tables for people. */
+/** The results of a benchmark, as JSON and as tables. */
 import type { Figure } from '../../test/bench/figure.ts';
 import type { RaceResult, Result } from '../../test/bench/race.ts';
 import { median } from '../../test/bench/statistics.ts';
 import type { Machine } from './machine.ts';
 
-/** What was measured. */
-export interface Measured {
+interface Measured {
   races: RaceResult[];
   figures: { title: string; figures: Figure[] }[];
 }
@@ -19,7 +18,6 @@ export interface Report extends Measured {
   rounds: number;
 }
 
-/** A table: a title, the heads of its columns, and rows. */
 export interface Table {
   title: string;
   heads: string[];
@@ -66,7 +64,7 @@ function figureTable({ title, figures }: { title: string; figures: Figure[] }): 
   };
 }
 
-/** The targets that were missed, a line each. */
+/** One line for each missed target. */
 export function missed({ races, figures }: Measured): string[] {
   const ofRaces = races.flatMap(({ others }) =>
     others.flatMap(({ name, limits, samples, ratios }) => [
@@ -85,7 +83,7 @@ function miss(what: string, value: number, most: number | undefined, unit: strin
   return [`${what} ${number(value)}${unit}, at most ${number(most ?? 0)}${unit}`];
 }
 
-/** What was not measured meets nothing. */
+/** NaN (not measured) meets no target. */
 export function isMet(value: number, most: number | undefined): boolean {
   return most === undefined || value <= most;
 }
@@ -103,7 +101,7 @@ function time(seconds: number): string {
   return seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(2)} s`;
 }
 
-/** Three digits are what the measurement bears. */
+/** Three significant digits; the measurement is not more precise. */
 export function number(value: number): string {
   return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
 }

@@ -1,33 +1,33 @@
-/** What a run of mutants says of each file. */
+/** Computes the mutation score of each file. */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { MutantResult } from '@stryker-mutator/api/core';
 
-export interface Survivor {
-  /** From 1. */
+interface Survivor {
+  /** 1-based. */
   line: number;
   mutator: string;
-  /** No test reaches it. */
+  /** Not covered by any test. */
   isUncovered: boolean;
   /** The mutated code, from the start of its first line to the end of its last, with single spaces. */
   code: string;
 }
 
 export interface FileScore {
-  /** From the project's folder. */
+  /** Relative to the project's root. */
   file: string;
-  /** Tests failed, or ran out of time. */
+  /** Mutants that failed a test or timed out. */
   killed: number;
   survivors: Survivor[];
 }
 
-/** Per cent, rounded down to one decimal: 84.99 is not 85. */
+/** In percent, rounded down to one decimal: 84.99 does not count as 85. */
 export function percent({ killed, survivors }: Pick<FileScore, 'killed' | 'survivors'>): number {
   const all = killed + survivors.length;
   return all === 0 ? 100 : Math.floor((killed / all) * 1000) / 10;
 }
 
-/** Mutants that do not run at all (`CompileError`, `RuntimeError`, `Ignored`) count on neither side. */
+/** Mutants that cannot run (`CompileError`, `RuntimeError`, `Ignored`) do not count. */
 export function scoreFiles(mutants: readonly MutantResult[], root: string): FileScore[] {
   const byFile = Map.groupBy(mutants, ({ fileName }) => fileName);
   const scores = [...byFile].map(([fileName, own]) => {
@@ -43,7 +43,7 @@ export function scoreFiles(mutants: readonly MutantResult[], root: string): File
 }
 
 function survivor({ location: { start, end }, mutatorName, replacement, status }: MutantResult, lines: string[]) {
-  // Lines and columns count from 1.
+  // Lines and columns are 1-based.
   const before = lines[start.line - 1]?.slice(0, start.column - 1) ?? '';
   const after = lines[end.line - 1]?.slice(end.column - 1) ?? '';
   return {

@@ -1,10 +1,10 @@
 /**
- * Mutants that stay alive for a reason. They count as survivors all the same; `npm run mutate` lists only the others.
- * A mutant is told by its code, from the start of its first line to the end of its last, with single spaces: line numbers
- * change with every edit.
+ * Mutants that are accepted as survivors. They still count as survivors in the score; `npm run mutate` lists only the
+ * others. A mutant is identified by its code, from the start of its first line to the end of its last, with single
+ * spaces, because line numbers change with every edit.
  */
 
-export interface Accepted {
+interface Accepted {
   why: string;
   mutants: string[];
 }
@@ -13,7 +13,7 @@ const SPEED = 'a short cut, or what is remembered: without it the same comes out
 const UNREACHABLE = 'no input gets there; the types want an answer';
 const EQUIVALENT = 'both give the same, by what is around';
 
-/** By path from the project's folder. */
+/** By path, relative to the project's root. */
 export const ACCEPTED: Record<string, Accepted[]> = {
   'src/nodepool/membership.ts': [
     {
@@ -29,13 +29,13 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: SPEED,
       mutants: [
-        'return { record, owner, conflicting: false ? NONE : able.filter(name => name !== owner) };',
+        'return { record, owner, conflicting: false ? NONE : eligible.filter(name => name !== owner) };',
         'if (false) return known;',
-        'if (this.#records.size >= MOST_RECORDS) ;',
+        'if (this.#records.size >= MAX_RECORDS) ;',
         'if (true) this.#records.clear();',
         'if (false) this.#records.clear();',
-        'if (this.#records.size < MOST_RECORDS) this.#records.clear();',
-        'if (this.#records.size > MOST_RECORDS) this.#records.clear();',
+        'if (this.#records.size < MAX_RECORDS) this.#records.clear();',
+        'if (this.#records.size > MAX_RECORDS) this.#records.clear();',
         'if (true) this.#records.set(raw, record);',
         'if (false) this.#records.set(raw, record);',
         'if (record === undefined) this.#records.set(raw, record);',
@@ -116,7 +116,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'if (this.#count === undefined) {}',
         'while (isDigit(text.charCodeAt(digits))) digits--;',
         'if (true) return undefined;',
-        'if (digits === 0 || digits >= MOST_DIGITS) return undefined;',
+        'if (digits === 0 || digits >= MAX_DIGITS) return undefined;',
         "if (false) return '';",
         'const rest = text.length + digits;',
         "if (false) return 'm';",
@@ -187,10 +187,10 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'if (false) return false;',
         'if (signal.aborted) return true;',
         'const holder = (lease ?? this.#observed?.lease)?.record.holder ?? "Stryker was here!";',
-        'this.#observed = { lease, at: isNews || false ? this.#options.clock.now() : before.at };',
+        'this.#observed = { lease, at: isChanged || false ? this.#options.clock.now() : before.at };',
       ],
     },
-    { why: UNREACHABLE, mutants: ["if ((await this.#vacate(this.#observed.lease)) === 'conflict')"] },
+    { why: UNREACHABLE, mutants: ["if ((await this.#clearHolder(this.#observed.lease)) === 'conflict')"] },
   ],
   'src/controller/work-queue.ts': [
     { why: UNREACHABLE, mutants: ["resolve(key === undefined ? { kind: 'shutdown' } : this.#take(key));"] },
@@ -330,13 +330,13 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: [
         'const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : ["Stryker was here"];',
         'for (const { from, to } of moves) for (const pool of [from, to]) if (true) touched.add(pool);',
-        // What was moved was written whole: its other pools have nothing to write there.
+        // Moved pools were reconciled as a whole; the other pools have nothing left to write.
         'const only = new Set([...named, ...moves.map(() => undefined)]);',
-        // One that was refused or interrupted is so again at once.
+        // A pool that was refused or interrupted gets the same result again.
         'if (false || !touched.has(pool)) return result;',
         'if (first === undefined || false || !touched.has(pool)) return result;',
         'if (first === undefined || first.kind === "" || !touched.has(pool)) return result;',
-        // A node that came or went since the first round changes the status.
+        // A node that joined or left since the first round changes the status.
         'statusWritten: true,',
         'for (const { from, to } of outcome?.moves ?? ["Stryker was here"]) {',
         'for (const other of [from, to]) if (true && other !== pool) touched.add(other);',
@@ -351,13 +351,13 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        // What is done already has no patch, and is left out by that.
+        // An applied change has no patch, and is left out for that reason.
         'const wanted = new Map(asked.map(node => [node, change]));',
         "return kind === 'remove' ? !state.poolsOf(node).includes(pool) : false;",
         'const plan = planCluster(state, { pools: [], changes: wanted });',
-        // Checked before: without names and selector there is --from.
+        // Checked before: without names and selector, --from is set.
         'if (nodes.length === 0 && true) return state.members(from).map(node => node.name);',
-        // The plan of the change says the same.
+        // The plan of the change gives the same.
         ';',
         'false || rival === name ? [] : (state.pool(rival) ?? []),',
         'const source = false || owner === name ? undefined : state.pool(owner);',

@@ -1,4 +1,4 @@
-/** The archive of an executable, which krew unpacks: the program, its licence and those of others; nothing else. */
+/** The archive of an executable, which krew unpacks: the program, its licence and the licences of third parties. */
 import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { ROOT } from '../root.ts';
 import { LICENSES_FILE } from './licenses.ts';
 import { nameOf, programOf, type Target } from './targets.ts';
 
-/** What kubectl's completion looks for on the PATH. */
-export const KUBECTL_COMPLETE = 'kubectl_complete-nodepool';
+/** The name that kubectl's completion looks up on the PATH. */
+const KUBECTL_COMPLETE = 'kubectl_complete-nodepool';
 
-/** The same for every file of every release, so that the same contents are the same bytes. */
+/** A fixed time for every file, so that equal contents give equal bytes. */
 const TIME = new Date('2000-01-01T00:00:00Z');
 
 export function archiveName(target: Target): string {
@@ -20,15 +20,15 @@ export function archiveName(target: Target): string {
 }
 
 /**
- * Writes it into `folder` and gives its path. The same contents give the same bytes: order, times, modes and owners are
- * fixed, and gzip notes neither a time nor a system.
+ * Writes the archive into `folder` and returns its path. Equal contents give equal bytes: order, times, modes and
+ * owners are fixed, and gzip records neither time nor system.
  * @param program path of the executable
  * @param licenses the text of THIRD-PARTY-LICENSES
  */
 export async function writeArchive(target: Target, program: string, licenses: string, folder: string): Promise<string> {
   const work = await mkdtemp(join(tmpdir(), 'nodepool-archive-'));
   const file = join(folder, archiveName(target));
-  // krew links the program alone; who unpacks the archive has both. Windows has no scripts of this kind.
+  // krew links only the program; the other file is for users who unpack the archive. Windows cannot run such scripts.
   const programs = target.os === 'windows' ? [programOf(target)] : [programOf(target), KUBECTL_COMPLETE];
   const names = [...programs, 'LICENSE', LICENSES_FILE];
   try {

@@ -1,16 +1,16 @@
 /**
- * What is inside Bun, and so inside the executables: from Bun's own LICENSE.md, `process.versions` of BUN_VERSION, and
- * what the parts say of themselves where the two say less.
+ * The third-party parts of Bun, and so of the executables. Sources: Bun's LICENSE.md, `process.versions` of
+ * BUN_VERSION, and the parts themselves where these two are incomplete.
  */
 
 export interface Part {
   name: string;
-  /** An SPDX expression; of each licence in it the text is in licenses/. */
+  /** An SPDX expression; the text of each licence in it is in licenses/. */
   license: string;
   source: string;
-  /** Who holds the copyright, as its licence says it. */
+  /** The copyright notice of the licence. */
   copyright: string;
-  /** In Bun's build, where Bun tells it: under which key of `process.versions`, and what it says there. */
+  /** The key of `process.versions` and its value, where Bun reports the version. */
   version?: readonly [key: string, value: string];
 }
 
@@ -25,7 +25,7 @@ const npm = (name: string, copyright: string, license = 'MIT'): Part => ({
 const NODE = 'Copyright Joyent, Inc. and other Node contributors. All rights reserved.';
 const HALLIDAY = 'Copyright (c) James Halliday';
 
-/** JavaScriptCore comes first: its licence, the LGPL, asks for more than a notice. */
+/** JavaScriptCore comes first: its licence, the LGPL, requires more than a notice. */
 export const BUN_PARTS: readonly Part[] = [
   {
     name: 'JavaScriptCore (WebKit)',
@@ -42,7 +42,7 @@ export const BUN_PARTS: readonly Part[] = [
     version: ['tinycc', '05f0fafaa3be31e31d7b4b5c17dc60f62c991171'],
   },
   {
-    // Its files were under the older three before they came under the first.
+    // Its older files are under the other three licences.
     name: 'boringssl',
     license: 'Apache-2.0 AND ISC AND MIT AND OpenSSL',
     source: 'https://boringssl.googlesource.com/boringssl',
@@ -57,7 +57,7 @@ export const BUN_PARTS: readonly Part[] = [
     copyright: 'Copyright (c) 2009, 2010, 2013-2016 by the Brotli Authors.',
   },
   {
-    // Of BLAKE2's three licences the one that is here anyway.
+    // BLAKE2 may be used under one of three licences; this one is already included.
     name: 'libarchive',
     license: 'BSD-2-Clause AND BSD-3-Clause AND Apache-2.0',
     source: github('libarchive/libarchive'),
@@ -247,7 +247,7 @@ export const BUN_PARTS: readonly Part[] = [
   npm('buffer', 'Copyright (c) Feross Aboukhadijeh, and other contributors.'),
   npm('constants-browserify', 'Copyright (c) Julian Gruber'),
   npm('crypto-browserify', 'Copyright (c) 2013 Dominic Tarr'),
-  // Bun's list has MIT; the package, in the version that Bun takes, says this.
+  // Bun's list says MIT; the package, in the version that Bun uses, says this.
   npm('domain-browser', 'Copyright (c) Benjamin Lupton', 'Artistic-2.0'),
   npm('events', NODE),
   npm('https-browserify', HALLIDAY),

@@ -1,4 +1,4 @@
-/** Brings Bun, the runtime inside the executables, from the npm registry, one package for each platform. */
+/** Downloads Bun, the runtime of the executables, from the npm registry; there is one package for each platform. */
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,9 +8,9 @@ import { npmPack } from './npm.ts';
 import { BUN_VERSION, type Target } from './targets.ts';
 
 /**
- * Puts that platform's Bun into the folder, and gives its path. The package stays in the user's cache as it came, and is
- * hashed at every use: whoever could write there would else be in every executable. Throws when the registry cannot be
- * reached, and when it gave, or the cache has, another package than the one that is pinned.
+ * Unpacks Bun for that platform into the folder and returns its path. The package stays in the user's cache and is
+ * hashed at every use, because a modified one would be in every executable. Throws when the registry cannot be reached,
+ * or when the package is not the pinned one.
  */
 export async function bunOf(target: Target, folder: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const cached = cachedPackage(target, env);
@@ -18,7 +18,7 @@ export async function bunOf(target: Target, folder: string, env: NodeJS.ProcessE
   const bytes = found === undefined ? await download(target, cached) : checked(found, target, cached);
   const into = join(folder, target.bun);
   await mkdir(into);
-  // Not from the cache: it may have changed since it was hashed.
+  // Not read from the cache again: it may have changed since it was hashed.
   await writeFile(join(into, 'package.tgz'), bytes);
   await mustRun('tar', ['-xzf', 'package.tgz'], { cwd: into });
   const path = join(into, 'package', 'bin', target.os === 'windows' ? 'bun.exe' : 'bun');
@@ -26,7 +26,7 @@ export async function bunOf(target: Target, folder: string, env: NodeJS.ProcessE
   return path;
 }
 
-/** Where the package is kept. */
+/** The path of the package in the cache. */
 export function cachedPackage({ bun }: Target, env: NodeJS.ProcessEnv): string {
   return join(cacheFolder(env), 'bun', BUN_VERSION, `${bun}.tgz`);
 }

@@ -1,10 +1,10 @@
-/** Bundles the program with esbuild: its start-up files and one chunk for each verb and for what several of them use. */
+/** Bundles the program with esbuild: its entry modules, a chunk for each command, and shared chunks. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
 
-/** Packages written for CommonJS expect these three, which an ES module does not have. */
+/** CommonJS packages need these three, which ES modules do not have. */
 const COMMONJS = [
   "import { createRequire as $createRequire } from 'node:module';",
   "import { fileURLToPath as $fileURLToPath } from 'node:url';",
@@ -13,7 +13,7 @@ const COMMONJS = [
   "const __dirname = $fileURLToPath(new URL('.', import.meta.url));",
 ].join('\n');
 
-/** Ink asks for React's developer tools, which are not installed, where DEV=true is set. */
+/** With DEV=true, Ink imports React's developer tools, which are not installed. */
 const withoutDevtools: Plugin = {
   name: 'without-devtools',
   setup({ onResolve, onLoad }) {
@@ -23,9 +23,9 @@ const withoutDevtools: Plugin = {
 };
 
 /**
- * Not minified: a stack trace in a bug report is to be read, and neither start-up nor memory gained by it.
- * @param entries below the project's root; each becomes NAME.js
- * @param outdir what it holds is overwritten, and nothing is removed; files that stay the same can be read meanwhile
+ * Not minified: stack traces stay readable, and minifying improved neither start-up nor memory.
+ * @param entries paths below the project's root; each becomes NAME.js
+ * @param outdir its files are overwritten and none is removed; unchanged files stay readable meanwhile
  */
 export async function bundle(entries: readonly string[], outdir: string): Promise<Metafile> {
   const { metafile, outputFiles } = await build({
@@ -39,7 +39,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     format: 'esm',
     platform: 'node',
     target: 'node22',
-    // React has a second self for development, four times the size.
+    // React's development build is four times as large.
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [withoutDevtools],
     banner: { js: COMMONJS },
@@ -54,7 +54,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
   await mkdir(folder, { recursive: true });
   const fresh = await mkdtemp(join(dirname(folder), '.fresh-'));
   try {
-    // What the others import comes first: a start-up file is never there without its chunks.
+    // Imported files are written first: an entry module never exists without its chunks.
     for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
       await writeFile(join(fresh, basename(path)), contents);
       await rename(join(fresh, basename(path)), path);

@@ -8,7 +8,7 @@ export async function sha256Of(path: string): Promise<string> {
     .digest('hex');
 }
 
-/** A file for `sha256sum --check`: a line for each of these paths, by name. */
+/** The input of `sha256sum --check`: a line for each path, sorted by name. */
 export async function checksums(paths: readonly string[]): Promise<string> {
   const lines = await Promise.all(paths.map(async path => `${await sha256Of(path)}  ${basename(path)}\n`));
   return lines.sort((a, b) => (a.slice(64) < b.slice(64) ? -1 : 1)).join('');

@@ -1,4 +1,4 @@
-/** Makes the executable of a platform: the bundle and manifests/, compiled together with Bun's runtime for it. */
+/** Builds the executable of a platform: the bundle and manifests/, compiled with Bun's runtime for that platform. */
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,24 +12,24 @@ import { executablePath, hostTarget, programOf, type Target } from './targets.ts
 const FLAGS = [
   '--compile',
   '--format=esm',
-  // Each verb's chunk stays a module of its own, whose bytecode is read when the verb runs.
+  // Each command's chunk stays a separate module, whose bytecode is read only when the command runs.
   '--splitting',
   '--bytecode',
-  // Files of the folder it happens to be started in are none of its business.
+  // Does not read .env and similar files of the working directory.
   '--no-compile-autoload-dotenv',
   '--no-compile-autoload-bunfig',
   '--asset=manifests',
 ];
 
 /**
- * Writes dist/bin/OS-ARCH/kubectl-nodepool[.exe] and gives its path. The same sources give the same bytes, in whatever
- * folder they are: Bun sees nothing but what is copied into a folder of its own, by relative paths.
+ * Writes dist/bin/OS-ARCH/kubectl-nodepool[.exe] and returns its path. Equal sources give equal bytes in any folder:
+ * Bun only reads a temporary copy, by relative paths.
  */
 export async function buildExecutable(target: Target): Promise<string> {
   const host = hostTarget();
   const path = executablePath(target);
   const work = await mkdtemp(join(tmpdir(), 'nodepool-build-'));
-  // Bun sees all that is in its own folder.
+  // Bun reads everything in its folder, so the runtimes are in another one.
   const runtimes = await mkdtemp(join(tmpdir(), 'nodepool-bun-'));
   try {
     const compiler = await bunOf(host, runtimes);
@@ -40,7 +40,7 @@ export async function buildExecutable(target: Target): Promise<string> {
     await mustRun(compiler, ['build', ...FLAGS, ...goal, 'executable.js'], { cwd: work });
     if (target.os === 'darwin') await sign(join(work, programOf(target)));
     await mkdir(dirname(path), { recursive: true });
-    // A program that runs cannot be written over, but replaced.
+    // A running program cannot be overwritten, but it can be replaced.
     const ready = `${path}.${process.pid}`;
     await cp(join(work, programOf(target)), ready);
     await rename(ready, path);
@@ -50,7 +50,7 @@ export async function buildExecutable(target: Target): Promise<string> {
   return path;
 }
 
-/** Bun 1.4.5 signs what it makes for Apple's processors, and leaves its own runtime's signature in what it makes for Intel's. */
+/** Bun 1.4.5 signs executables for Apple silicon, but leaves its runtime's outdated signature in those for Intel. */
 async function sign(path: string): Promise<void> {
   const file = await readFile(path);
   if (signatureFault(file) !== undefined) await writeFile(path, signAdHoc(file));

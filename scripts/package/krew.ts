@@ -1,15 +1,15 @@
-/** The manifest from which krew installs the plugin: krew.sigs.k8s.io/docs/developer-guide/plugin-manifest. */
+/** The krew manifest of the plugin: krew.sigs.k8s.io/docs/developer-guide/plugin-manifest. */
 import pjson from '../../package.json' with { type: 'json' };
 import { archiveName } from './archive.ts';
 import { programOf, type Target } from './targets.ts';
 
-/** krew asks for the name of the plugin, as kubectl calls it. */
+/** krew requires the plugin's name as kubectl calls it. */
 export const KREW_FILE = 'nodepool.yaml';
 
 const SHORT = 'Manage pools of nodes: labels, taints, RuntimeClass';
 const REPOSITORY = pjson.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
-/** @param archives of each platform: the SHA-256 of its archive */
+/** @param archives the SHA-256 of each platform's archive */
 export function krewManifest(archives: readonly { target: Target; sha256: string }[]): string {
   const platforms = archives.map(
     ({ target, sha256 }) => `  - selector:

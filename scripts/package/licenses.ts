@@ -1,4 +1,4 @@
-/** THIRD-PARTY-LICENSES: the licences of all that is in the bundle, and of Bun, whose runtime the executables are. */
+/** THIRD-PARTY-LICENSES: the licences of everything in the bundle, and of Bun for the executables. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from '../root.ts';
@@ -8,10 +8,10 @@ import { BUN_VERSION } from './targets.ts';
 
 export const LICENSES_FILE = 'THIRD-PARTY-LICENSES';
 
-/** What a bundled package may be under: all ask for their notice alone. */
+/** Allowed for bundled packages: these licences require only a notice. */
 const ALLOWED = ['Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT', 'Unlicense'];
 
-/** Packages that carry no licence file, and whose copyright it is, as their sources say. */
+/** The copyright holders of packages without a licence file, from their sources. */
 const WITHOUT_FILE: Record<string, string> = {
   '@bufbuild/protobuf': 'Copyright 2021-2026 Buf Technologies, Inc.\nCopyright 2008 Google Inc.  All rights reserved.',
   'yoga-layout': 'Copyright (c) Meta Platforms, Inc. and affiliates.',
@@ -20,7 +20,7 @@ const WITHOUT_FILE: Record<string, string> = {
 const LICENSE_FILE = /^(un)?licen[cs]e|^notice|^copying/i;
 const RULE = '-'.repeat(80);
 
-/** What stands against a package in the bundle: a licence that is not allowed. */
+/** One line for each bundled package whose licence is not allowed. */
 export function forbidden(packages: readonly Package[]): string[] {
   return packages
     .filter(({ license }) => idsOf(license).some(id => !ALLOWED.includes(id)))
@@ -40,7 +40,7 @@ export async function bundleLicenses(packages: readonly Package[]): Promise<stri
   return `kubectl-nodepool contains code of these packages.\n\n${sections.join('\n')}`;
 }
 
-/** The text for the executables: the same, and Bun with what is linked into it. */
+/** The text for the executables: also has Bun and the libraries linked into it. */
 export async function executableLicenses(packages: readonly Package[]): Promise<string> {
   const ids = new Set(BUN_PARTS.flatMap(({ license }) => idsOf(license)));
   const texts = [...ids].sort().map(async id => `${RULE}\n${id}\n\n${await standardText(id)}\n`);
@@ -70,7 +70,7 @@ function partLine({ name, license, source, copyright, version }: Part): string {
   return `- ${name}: ${license}; ${source}${version === undefined ? '' : `, ${version[1]}`}\n  ${copyright}`;
 }
 
-/** What the package says of its licence, notices too. */
+/** The licence files of the package, including notices. */
 async function licenseText({ name, license, folder }: Package): Promise<string> {
   const files = (await readdir(join(ROOT, folder))).filter(file => LICENSE_FILE.test(file)).sort();
   const texts = await Promise.all(files.map(file => readFile(join(ROOT, folder, file), 'utf8')));
@@ -83,12 +83,12 @@ async function licenseText({ name, license, folder }: Package): Promise<string> 
 }
 
 async function standardText(id: string): Promise<string> {
-  // Our own licence is the whole text of this one.
+  // The project's own licence has the full text.
   const path = id === 'Apache-2.0' ? 'LICENSE' : join('scripts', 'package', 'licenses', `${id}.txt`);
   return (await readFile(join(ROOT, path), 'utf8')).trimEnd();
 }
 
-/** "(Apache-2.0 AND MIT)" -> both: with OR, each must be allowed too, and an exception has a text as well. */
+/** "(Apache-2.0 AND MIT)" -> both. With OR each must be allowed too; an exception also has a text. */
 function idsOf(expression: string): string[] {
   return expression.replaceAll(/[()]/g, '').split(/ AND | OR | WITH /);
 }

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-const MOST_OUTPUT = 64 * 1024 * 1024;
+const MAX_OUTPUT = 64 * 1024 * 1024;
 const executed = promisify(execFile);
 
-/** Runs a program to its end and gives its stdout. Throws with its stderr when it cannot start or fails. */
+/** Runs a program and returns its stdout. Throws with its stderr when it fails or cannot be started. */
 export async function mustRun(program: string, args: readonly string[], options: { cwd: string }): Promise<string> {
-  const { stdout } = await executed(program, args, { ...options, maxBuffer: MOST_OUTPUT });
+  const { stdout } = await executed(program, args, { ...options, maxBuffer: MAX_OUTPUT });
   return stdout;
 }

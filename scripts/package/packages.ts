@@ -9,13 +9,13 @@ import { bundle } from './bundle.ts';
 export interface Package {
   name: string;
   version: string;
-  /** What its package.json says: an SPDX expression. */
+  /** The SPDX expression of its package.json. */
   license: string;
-  /** The packages it asks for, by name. */
+  /** The names of its dependencies. */
   dependencies: readonly string[];
-  /** Below the project's root, as in package-lock.json. */
+  /** Relative to the project's root, as in package-lock.json. */
   folder: string;
-  /** What of it is in the bundle. */
+  /** The size of its code in the bundle. */
   bytes: number;
 }
 
@@ -29,13 +29,13 @@ interface PackageJson {
 
 const OF_PACKAGE = /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//;
 
-/** Those in the bundle that begins at `entry`. */
+/** The packages in the bundle of `entry`. */
 export async function bundledPackages(entry: string): Promise<Package[]> {
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-packages-'));
   return packagesOf(await bundle([entry], folder).finally(() => rm(folder, { recursive: true, force: true })));
 }
 
-/** Those of which at least a byte is in this bundle, by name. */
+/** The packages with at least one byte in the bundle, by name. */
 export async function packagesOf({ outputs }: Metafile): Promise<Package[]> {
   const bytes = new Map<string, number>();
   for (const [path, { bytesInOutput }] of Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs))) {

@@ -1,6 +1,6 @@
 /**
- * The bill of materials, CycloneDX 1.5: what is in the bundle and, in the executables alone, Bun. `npm sbom` lists what
- * package.json asks for, which is more, and gives a random number and a time.
+ * The bill of materials in CycloneDX 1.5: the bundled packages, and Bun in the executables. `npm sbom` would list all
+ * of package.json, and add a random number and a time.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export const SBOM_FILE = `${pjson.name}-v${pjson.version}.cdx.json`;
 
 const BUN = `pkg:npm/bun@${BUN_VERSION}`;
 
-/** @param packages what is in the bundle */
+/** @param packages the bundled packages */
 export async function sbom(packages: readonly Package[]): Promise<string> {
   const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { integrity?: string }>;
@@ -73,7 +73,7 @@ function bun(): object {
   };
 }
 
-/** What really is in an executable: Bun's package for its platform. */
+/** The actual runtime of an executable: Bun's package for its platform. */
 function runtime({ bun, integrity }: Target): object {
   const one = { name: `@oven/bun-${bun}`, version: BUN_VERSION };
   return {
@@ -104,7 +104,7 @@ function dependenciesOfAll(copies: Package[], packages: readonly Package[]): str
   return [...new Set(copies.flatMap(one => dependenciesOf(one, packages)).map(purl))];
 }
 
-/** Those it asks for that are in the bundle: of several versions the one that Node would find from its folder. */
+/** Its dependencies in the bundle; of several versions the one that Node resolves from its folder. */
 function dependenciesOf({ folder, dependencies }: Package, packages: readonly Package[]): Package[] {
   const byFolder = new Map(packages.map(one => [one.folder, one]));
   return dependencies.flatMap(name => {
@@ -124,7 +124,7 @@ function licenseChoice(license: string): object {
   return license.includes(' ') ? { expression: license } : { license: { id: license } };
 }
 
-/** package-lock.json has them in base 64, CycloneDX wants hexadecimal. */
+/** package-lock.json uses base 64, CycloneDX hexadecimal. */
 function hashes(integrity = ''): object[] {
   const [algorithm, base64] = integrity.split('-');
   return algorithm === 'sha512' && base64 !== undefined

@@ -1,7 +1,6 @@
 /**
- * The signature inside a macOS executable: the SHA-256 of each of its pages. macOS ends a program whose pages have others.
- * Ad hoc: it tells that the file is whole, not who made it. The format is in Apple's sources: mach-o/loader.h and
- * kern/cs_blobs.h of xnu.
+ * The ad hoc signature of a macOS executable: the SHA-256 of each page. macOS kills a program whose pages do not match.
+ * It proves integrity, not origin. Format: mach-o/loader.h and kern/cs_blobs.h of Apple's xnu sources.
  */
 import { createHash } from 'node:crypto';
 
@@ -11,7 +10,7 @@ const HEADER_BYTES = 32;
 
 const SUPER_BLOB = 0xfade0cc0;
 const CODE_DIRECTORY = 0xfade0c02;
-/** Magic, length, count; then type and offset of the one blob. */
+/** Magic, length, count; then type and offset of the only blob. */
 const SUPER_BLOB_BYTES = 20;
 /** Of a code directory of version 0x20400. */
 const DIRECTORY_BYTES = 88;
@@ -20,19 +19,19 @@ const SHA256 = { type: 2, bytes: 32 };
 const PAGE_BITS = 12;
 const PAGE = 1 << PAGE_BITS;
 const IDENTIFIER = 'kubectl-nodepool\0';
-/** What segments in memory are multiples of; Apple's own processors have the larger pages. */
+/** Segments in memory are aligned to this; Apple silicon has the larger pages. */
 const MEMORY_PAGE = 0x4000n;
 
 interface Layout {
-  /** Where the load commands begin. */
+  /** Offset of the load command. */
   signatureCommand: number;
   linkedit: number;
   text: { offset: bigint; size: bigint };
-  /** Where the signature begins: what is before it is hashed. */
+  /** Offset of the signature: everything before it is hashed. */
   end: number;
 }
 
-/** What is wrong with the signature of a 64-bit Mach-O file; undefined: nothing. Throws where the file is none or has none. */
+/** The defect of a 64-bit Mach-O file's signature; undefined when valid. Throws for other or unsigned files. */
 export function signatureFault(file: Buffer): string | undefined {
   const { end } = layoutOf(file);
   const blob = file.subarray(end);
@@ -49,7 +48,7 @@ export function signatureFault(file: Buffer): string | undefined {
   return wrong === -1 ? undefined : `page ${wrong} of ${wanted.length} has another hash`;
 }
 
-/** The same file with a signature that is right, in the place of the one it has. */
+/** Replaces the signature of the file by a valid one. */
 export function signAdHoc(unsigned: Buffer): Buffer {
   const { end, signatureCommand, linkedit, text } = layoutOf(unsigned);
   const code = Buffer.from(unsigned.subarray(0, end));
@@ -70,7 +69,7 @@ export function signAdHoc(unsigned: Buffer): Buffer {
   directory.set([SHA256.bytes, SHA256.type, 0, PAGE_BITS], 36);
   directory.writeBigUInt64BE(text.offset, 64);
   directory.writeBigUInt64BE(text.size, 72);
-  // The main program, as opposed to a library.
+  // An executable, not a library.
   directory.writeBigUInt64BE(1n, 80);
   return Buffer.concat([code, blob, directory, Buffer.from(IDENTIFIER), ...pageHashes(code)]);
 }
@@ -99,7 +98,7 @@ function layoutOf(file: Buffer): Layout {
   return { signatureCommand, end, linkedit, text };
 }
 
-/** The last page is hashed as far as it goes. */
+/** The last page may be shorter. */
 function pageHashes(code: Buffer): Buffer[] {
   return Array.from({ length: Math.ceil(code.length / PAGE) }, (_, page) =>
     createHash('sha256')

@@ -1,12 +1,12 @@
-/** The platforms that get an executable, named as Go and krew name them. */
+/** The platforms with an executable, named as by Go and krew. */
 import { fileURLToPath } from 'node:url';
 
 export interface Target {
   os: 'linux' | 'darwin' | 'windows';
   arch: 'amd64' | 'arm64';
-  /** What Bun calls it, in `--target=bun-…` and in the name of its npm package. */
+  /** Bun's name of the platform, in `--target=bun-…` and in its npm package. */
   bun: string;
-  /** Of Bun's npm package, as the registry gives it. */
+  /** Of Bun's npm package, from the registry. */
   integrity: string;
 }
 
@@ -53,12 +53,12 @@ export function programOf({ os }: Target): string {
   return os === 'windows' ? 'kubectl-nodepool.exe' : 'kubectl-nodepool';
 }
 
-/** Where the build puts it. */
+/** The output path of the build. */
 export function executablePath(target: Target): string {
   return fileURLToPath(new URL(`../../dist/bin/${nameOf(target)}/${programOf(target)}`, import.meta.url));
 }
 
-/** The platform this runs on. Throws where there is no executable for it. */
+/** The current platform. Throws when it is not supported. */
 export function hostTarget(): Target {
   const os = process.platform === 'win32' ? 'windows' : process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;

@@ -1,7 +1,7 @@
-/** What stands in the cells of a terminal, as runs of one look each. */
+/** Reads a terminal's cells as runs of text with the same style. */
 import type { IBuffer, IBufferCell } from '@xterm/headless';
 
-/** One of the 16 colours of a terminal, or its own. */
+/** One of the 16 terminal colours, or the default. */
 export type Color = number | 'default';
 
 export interface Look {
@@ -12,12 +12,12 @@ export interface Look {
 }
 
 export interface Run extends Look {
-  /** Where it begins, from 0. */
+  /** 0-based. */
   column: number;
   text: string;
 }
 
-/** The lines from the first on, without empty ones at the end. Throws when lines have gone, or colours are none of the 16. */
+/** The lines without trailing empty ones. Throws when lines were scrolled out, or for colours beyond the 16. */
 export function readLines(buffer: IBuffer, rows: number): Run[][] {
   if (buffer.baseY > 0) throw new Error(`${buffer.baseY} lines are too many for the terminal`);
   const lines = Array.from({ length: rows }, (_, row) => readLine(buffer, row));
@@ -49,7 +49,7 @@ function lookOf(cell: IBufferCell): Look {
   return { ...look, color: inverse, ground: under };
 }
 
-/** Of the 16: what a terminal's own two colours become where they are inverted. */
+/** The palette colours that replace the default colours in inverse video. */
 const [DARKEST, BRIGHTEST] = [0, 15];
 
 function colorOf(isDefault: boolean, isPalette: boolean, color: number): Color {

@@ -1,4 +1,4 @@
-/** What is in the cluster of the pictures: a small one in which every kind of trouble is seen once. */
+/** The cluster of the pictures: small, with one example of every kind of problem. */
 import type { NodeSpec } from '../../test/cluster/nodes.ts';
 import { workload } from '../workload.ts';
 
@@ -20,7 +20,7 @@ export const NODES: readonly NodeSpec[] = [
   { name: 'worker-6', labels: role('worker'), ready: false },
 ];
 
-/** Pods without a preference, pods of the RuntimeClass of pool gpu, and pods that prefer pool batch and have a budget. */
+/** Pods without affinity, pods with the RuntimeClass of pool gpu, and pods that prefer pool batch, with a budget. */
 export const WORKLOADS = `${[
   workload({
     name: 'web',

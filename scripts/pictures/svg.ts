@@ -1,11 +1,11 @@
-/** A terminal's lines as an SVG that looks the same in every font: bars are drawn, and text is as wide as its cells. */
+/** Draws a terminal's lines as an SVG that looks the same in every font: bars are shapes, text has a fixed width. */
 import { widthOf } from '../../src/render/width.ts';
 import type { Color, Look, Run } from './cells.ts';
 
-export interface Picture {
+interface Picture {
   /** The command line. */
   title: string;
-  /** What is to be seen, for who cannot. */
+  /** Alternative text. */
   description: string;
   /** Of the terminal. */
   columns: number;
@@ -13,10 +13,10 @@ export interface Picture {
 }
 
 const [CELL, LINE] = [8.4, 18];
-/** Around the cells; the bar above them; from the top of a line to what text stands on. */
+/** Around the cells; the title bar; from the top of a line to its baseline. */
 const [PADDING, TITLE, BASE] = [16, 36, 13];
 
-/** Black, red, green, yellow, blue, magenta, cyan, white, and the same bright; each can be read on the ground. */
+/** Black, red, green, yellow, blue, magenta, cyan, white, and their bright variants; all readable on the background. */
 const PALETTE =
   '#0d1117 #ff7b72 #3fb950 #d29922 #58a6ff #bc8cff #39c5cf #b1bac4 #6e7681 #ffa198 #56d364 #e3b341 #79c0ff #d2a8ff #56d4dd #e6edf3'.split(
     ' ',
@@ -26,7 +26,7 @@ const [GROUND, TEXT, EDGE] = ['#0d1117', '#e6edf3', '#30363d'];
 const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace';
 const STYLE = `text { font: 14px ${FONT}; white-space: pre; } .bold { font-weight: 700; } .dim { fill-opacity: 0.6; } .title { fill: #9198a1; font-size: 13px; }`;
 
-/** Characters that fill their cell, so that beside each other they are one bar, and what is between them. */
+/** Block characters, which join into one bar, and the text between them. */
 const PIECES = /([█▒░▓─])\1*|[▉-▏]|[^█▉-▏░▒▓─\s]+(?: [^█▉-▏░▒▓─\s]+)*/g;
 const SHADES: Readonly<Record<string, number>> = { '░': 0.25, '▒': 0.5, '▓': 0.75 };
 const FULL_BLOCK = 0x2588;
@@ -61,13 +61,13 @@ function drawRun(run: Run, top: number): string[] {
   return [...ground, ...pieces];
 }
 
-/** Undefined when it is text. */
+/** Undefined for text. */
 function drawBlocks(piece: string, x: number, top: number, fill: string): string | undefined {
   const [first = ''] = piece;
   const width = piece.length * CELL;
   if (first === '─') return `<rect${box(x, top + LINE / 2, width, 1)}${fill}/>`;
   const shade = SHADES[first];
-  // A little lower than the line, so that bars of two lines do not touch.
+  // Slightly lower than the line, so that bars of two lines do not touch.
   if (shade !== undefined) return `<rect${box(x, top + 2, width, LINE - 4)}${fill} fill-opacity="${shade}"/>`;
   const eighths = FULL_BLOCK + 8 - (first.codePointAt(0) ?? 0);
   if (eighths < 1 || eighths > 8) return undefined;

@@ -1,18 +1,18 @@
-/** One try at something that may never end: with a limit of time that can be moved, and a way to end it from inside. */
+/** One call with a time limit that can be extended, and that the call can end itself. */
 import type { Clock } from './clock.ts';
 
 export interface Attempt<T> {
-  /** Aborted as soon as the result is known, whoever gave it; for the reason TimeoutError where the limit passed. */
+  /** Aborted as soon as the outcome is known; with a TimeoutError when the time limit passed. */
   readonly signal: AbortSignal;
-  /** This is the result; what the work itself gives later is dropped. */
+  /** Ends the attempt with this result; the result of the work itself is then ignored. */
   end(result: T): void;
-  /** Moves the limit to `ms` from now. */
+  /** Sets the time limit to `ms` from now. */
   extend(ms: number): void;
 }
 
 /**
- * Resolves with the first of: what `work` gives, what it ends itself with, `late` after `ms`, `stopped` when the signal
- * is aborted. Rejects when `work` does, if that is first.
+ * Resolves with the first of: the result of `work`, the argument of its end(), `late` after `ms`, `stopped` when the
+ * signal is aborted. Rejects if `work` rejects first.
  */
 export function attempt<T>(
   clock: Clock,
@@ -23,30 +23,30 @@ export function attempt<T>(
 ): Promise<T> {
   const inner = new AbortController();
   return new Promise<T>((resolve, reject) => {
-    const stop = () => settle(() => resolve(outcomes.stopped));
-    const settle = (tell: () => void, reason?: DOMException) => {
+    const stop = () => finish(() => resolve(outcomes.stopped));
+    const finish = (deliver: () => void, reason?: DOMException) => {
       if (inner.signal.aborted) return;
       cancel();
       signal.removeEventListener('abort', stop);
-      tell();
+      deliver();
       inner.abort(reason);
     };
-    const expire = () => settle(() => resolve(outcomes.late), new DOMException('the limit passed', 'TimeoutError'));
+    const expire = () => finish(() => resolve(outcomes.late), new DOMException('the limit passed', 'TimeoutError'));
     const limit = (after: number) => clock.after(after, expire);
     let cancel = limit(ms);
     signal.addEventListener('abort', stop);
     if (signal.aborted) return stop();
     work({
       signal: inner.signal,
-      end: result => settle(() => resolve(result)),
+      end: result => finish(() => resolve(result)),
       extend: after => {
         if (inner.signal.aborted) return;
         cancel();
         cancel = limit(after);
       },
     }).then(
-      result => settle(() => resolve(result)),
-      error => settle(() => reject(error)),
+      result => finish(() => resolve(result)),
+      error => finish(() => reject(error)),
     );
   });
 }

@@ -1,53 +1,42 @@
 /**
- * Growing delays between attempts at one thing: 0.8 s doubling, each lengthened at random by up to as much again, so that
- * many clients of a server that comes back do not arrive together. No delay is longer than 30 s: the last ones are 15 s
- * to 30 s (client-go's are 30 s to 60 s). They begin anew after a success, and when the last failure is 2 min past.
+ * Exponential backoff with jitter: 0.8 s doubling, each delay extended at random by up to its length, so that many
+ * clients of a restarted server do not return at the same time. No delay exceeds 30 s: the last ones are 15 s to 30 s
+ * (client-go: 30 s to 60 s). The delays start again after a success, and 2 min after the last failure.
  */
 import type { Clock } from './clock.ts';
 
-export interface BackoffOptions {
-  clock: Clock;
-  /** From 0 up to, not including, 1. */
-  random: () => number;
-  /** Milliseconds, before jitter. */
-  initialMs?: number;
-  /** The longest delay in milliseconds, jitter included. */
-  capMs?: number;
-  /** A pause between failures after which the delays begin anew. */
-  resetMs?: number;
-}
+/** The first delay, before jitter. */
+const INITIAL_MS = 800;
+/** The maximum delay, including jitter. */
+const CAP_MS = 30_000;
+/** Time without a failure after which the delays start again. */
+const RESET_MS = 120_000;
 
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #initialMs: number;
-  readonly #capMs: number;
-  readonly #resetMs: number;
-  /** The next delay before jitter. */
-  #baseMs: number;
-  /** When the last delay was over, by the clock. */
+  /** The next delay, before jitter. */
+  #baseMs = INITIAL_MS;
+  /** Clock time at which the last delay ended. */
   #lastEnd = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, random, initialMs = 800, capMs = 30_000, resetMs = 120_000 }: BackoffOptions) {
+  /** @param options random() returns a number in [0, 1) */
+  constructor({ clock, random }: { clock: Clock; random: () => number }) {
     this.#clock = clock;
     this.#random = random;
-    this.#initialMs = initialMs;
-    this.#capMs = capMs;
-    this.#resetMs = resetMs;
-    this.#baseMs = initialMs;
   }
 
-  /** It worked: the next failure counts as the first. */
+  /** After a success: the next delay is the first one again. */
   reset(): void {
-    this.#baseMs = this.#initialMs;
+    this.#baseMs = INITIAL_MS;
   }
 
-  /** Milliseconds to wait after one more failure. */
+  /** The delay in milliseconds after a failure. */
   next(): number {
     const now = this.#clock.now();
-    if (now - this.#lastEnd > this.#resetMs) this.#baseMs = this.#initialMs;
+    if (now - this.#lastEnd > RESET_MS) this.#baseMs = INITIAL_MS;
     const delay = this.#baseMs * (1 + this.#random());
-    this.#baseMs = Math.min(this.#baseMs * 2, this.#capMs / 2);
+    this.#baseMs = Math.min(this.#baseMs * 2, CAP_MS / 2);
     this.#lastEnd = now + delay;
     return delay;
   }

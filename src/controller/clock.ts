@@ -1,15 +1,15 @@
-/** Time as a parameter, so that every delay and deadline of this folder can be tried without waiting. */
+/** Time as a parameter, so that tests do not have to wait. */
 export interface Clock {
-  /** Milliseconds that only grow; of no meaning but their difference. */
+  /** Monotonic milliseconds from an arbitrary start. */
   now(): number;
-  /** Calls back once after `ms`, never at once; returns what cancels it. */
+  /** Calls back once after `ms`, never synchronously. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** What setTimeout takes (24.8 days); it calls back at once for more. */
+/** The maximum of setTimeout (24.8 days); with more it calls back immediately. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Not guaranteed: a wait of more than 24.8 days; it ends then. */
+/** A delay of more than 24.8 days ends after 24.8 days. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, callback) {
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or as soon as the signal is aborted: who cares which asks the signal. */
+/** Resolves after `ms` or when the signal is aborted; check the signal to distinguish them. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted) return resolve();

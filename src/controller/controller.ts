@@ -1,11 +1,11 @@
 /**
- * Workers that take keys from a queue and make the world as it should be.
+ * Workers that take keys from a queue and reconcile them.
  *
- * Guaranteed: a key is never with two workers; a failed key comes again, later each time (rate-limiter.ts), until it
- * succeeds; a reconcile that throws has failed, and nothing else happens. stop() waits for the running keys.
+ * Guaranteed: a key is never processed by two workers at the same time. A failed key is retried with growing delays
+ * (rate-limiter.ts) until it succeeds; a reconcile that throws counts as failed. stop() waits for in-flight reconciles.
  *
- * Not guaranteed: an end of a reconcile that never ends (abort() aborts its signal, which it must heed), or that
- * every change of an object is seen by a reconcile: reconcile looks at the state, not at what happened.
+ * Not guaranteed: that a reconcile ends (abort() aborts its signal, which it must observe), or that there is one
+ * reconcile for every change: reconciling is level-based.
  */
 import type { Clock } from './clock.ts';
 import { type Log, messageOf } from './log.ts';
@@ -13,28 +13,28 @@ import type { WorkQueue } from './work-queue.ts';
 
 export type ReconcileResult =
   | { kind: 'done' }
-  /** Done for now: again after `ms`, whatever happens before. */
+  /** Succeeded; reconcile again after `ms`. */
   | { kind: 'requeueAfter'; ms: number }
-  /** Again after a delay that grows with each failure of the key. */
+  /** Retry with the rate limiter's delay. */
   | { kind: 'error'; error: unknown }
-  /** Again only when something changes: trying again cannot help. */
+  /** Do not retry before something changes. */
   | { kind: 'terminalError'; error: unknown };
 
 export interface ControllerMetrics {
-  /** Before the first reconcile. */
+  /** Called by start(). */
   workers(count: number): void;
-  /** Workers that have a key. */
+  /** Number of workers that are processing a key. */
   active(count: number): void;
   reconciled(result: ReconcileResult['kind'], seconds: number): void;
 }
 
-export interface ControllerOptions<K extends string> {
+interface ControllerOptions<K extends string> {
   /** For the log. */
   name: string;
   queue: WorkQueue<K>;
   /** At least 1. */
   workers: number;
-  /** The signal is aborted when there is no more time to finish. */
+  /** The signal is aborted when in-flight reconciles must end. */
   reconcile: (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
   clock: Clock;
   log: Log;
@@ -61,14 +61,14 @@ export class Controller<K extends string = string> {
     this.#running ??= Promise.all(Array.from({ length: workers }, () => this.#work()));
   }
 
-  /** No key is begun any more; resolves when the running ones have ended. The queue is shut down. */
+  /** Shuts down the queue, starts no further reconcile and waits for in-flight ones. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#options.queue.shutDown();
     await this.#running;
   }
 
-  /** stop() without patience: the running reconciles' signal is aborted. */
+  /** Like stop(), and aborts the signal of in-flight reconciles. */
   abort(): Promise<void> {
     this.#abort.abort();
     return this.stop();

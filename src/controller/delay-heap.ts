@@ -1,16 +1,15 @@
-/** Keys that wait for their time, the earliest on top. A key waits once: its earliest time wins, as in client-go. */
+/** Keys with a due time, earliest first. Each key is in it once, with its earliest time, as in client-go. */
 interface Waiting<K> {
   key: K;
-  /** By the clock. */
+  /** Clock time. */
   at: number;
 }
 
 export class DelayHeap<K extends string> {
-  /** A binary heap by `at`. An entry whose time is not the key's in #times was overtaken by an earlier one. */
+  /** A binary heap by `at`. An entry is outdated when its time differs from the key's time in #times. */
   readonly #heap: Waiting<K>[] = [];
   readonly #times = new Map<K, number>();
 
-  /** Keys that wait. */
   get size(): number {
     return this.#times.size;
   }
@@ -28,7 +27,7 @@ export class DelayHeap<K extends string> {
     }
   }
 
-  /** When the next key is due; undefined when none waits. */
+  /** When the next key is due; undefined when there is none. */
   next(): number | undefined {
     for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
       if (this.#times.get(top.key) === top.at) return top.at;
@@ -37,7 +36,7 @@ export class DelayHeap<K extends string> {
     return undefined;
   }
 
-  /** Takes out the keys whose time has come, in the order of their times. */
+  /** Removes the keys that are due and returns them in the order of their times. */
   takeDue(now: number): K[] {
     const due: K[] = [];
     for (let at = this.next(); at !== undefined && at <= now; at = this.next()) {
@@ -64,7 +63,7 @@ export class DelayHeap<K extends string> {
     return top;
   }
 
-  /** Infinite beyond the end. */
+  /** Infinity beyond the end. */
   #at(index: number): number {
     return this.#heap[index]?.at ?? Number.POSITIVE_INFINITY;
   }

@@ -1,24 +1,24 @@
 /**
- * Decides which Event object tells of what happened, as client-go does (tools/record/events_cache.go) with its numbers, but
- * for the tenth event alike, which is still told on its own.
- * - The same again (object, type, reason, action and note) within 600 s counts up the Event that is there.
- * - Alike but for the note: ten are told one by one; more within 600 s share one Event, which shows the note of the
- *   first of them and counts.
- * - About one object, 25 things are told at once, then one in 300 s; the others are dropped.
+ * Aggregates events into Event objects like client-go (tools/record/events_cache.go) with the same numbers. One
+ * difference: the tenth similar event still gets its own Event.
+ * - An identical event (object, type, reason, action and note) within 600 s increments the count of the existing Event.
+ * - Of events that differ only in the note, ten get their own Event. Further ones within 600 s share one Event, which
+ *   has the note of the first of them and a count.
+ * - For one object, 25 events are accepted at once, then one in 300 s; the others are dropped.
  *
- * Not guaranteed: memory of more than the 4096 last used kinds of events and objects.
+ * Not guaranteed: it remembers only the 4096 most recently used kinds of events and objects.
  */
 import type { Clock } from './clock.ts';
 import { Lru } from './lru.ts';
 
-const MOST_ALIKE = 10;
+const MAX_SIMILAR = 10;
 const WINDOW_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
-const MOST_REMEMBERED = 4096;
+const MAX_CACHED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-export interface ObjectReference {
+interface ObjectReference {
   apiVersion: string;
   kind: string;
   namespace?: string;
@@ -29,15 +29,15 @@ export interface ObjectReference {
 export interface EventInput {
   regarding: ObjectReference;
   type: 'Normal' | 'Warning';
-  /** Why, in CamelCase. */
+  /** CamelCase. */
   reason: string;
-  /** What the reporter did, in CamelCase. */
+  /** What the controller did, in CamelCase. */
   action: string;
-  /** For people. */
+  /** Human-readable. */
   note: string;
 }
 
-/** One Event object and how often it happened. */
+/** One Event object and its count. */
 export interface Series {
   readonly event: EventInput;
   readonly first: Date;
@@ -45,21 +45,21 @@ export interface Series {
   count: number;
 }
 
-/** The events that differ in their note alone. */
-interface Group {
-  /** Of which a first one was told singly in this window. */
+/** Events that differ only in the note. */
+interface SimilarEvents {
+  /** Notes that got their own Event in this window. */
   notes: Set<string>;
-  /** By the clock. */
+  /** Clock time. */
   lastAt: number;
 }
 
 interface Bucket {
   tokens: number;
-  /** By the clock. */
+  /** Clock time. */
   filledAt: number;
 }
 
-export interface CorrelatorOptions {
+interface CorrelatorOptions {
   clock: Clock;
   /** The time of day. */
   wall: () => Date;
@@ -68,33 +68,33 @@ export interface CorrelatorOptions {
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #wall: () => Date;
-  readonly #groups = new Lru<string, Group>(MOST_REMEMBERED);
-  readonly #series = new Lru<string, { series: Series; lastAt: number }>(MOST_REMEMBERED);
-  readonly #buckets = new Lru<string, Bucket>(MOST_REMEMBERED);
+  readonly #groups = new Lru<string, SimilarEvents>(MAX_CACHED);
+  readonly #series = new Lru<string, { series: Series; lastAt: number }>(MAX_CACHED);
+  readonly #buckets = new Lru<string, Bucket>(MAX_CACHED);
 
   constructor({ clock, wall }: CorrelatorOptions) {
     this.#clock = clock;
     this.#wall = wall;
   }
 
-  /** The series that counts this event now, which may be a new one; undefined when the event is dropped. */
+  /** The series that counts the event; undefined when the event is dropped. */
   observe(event: EventInput): Series | undefined {
     const { regarding, type, reason, action, note } = event;
     const object = [regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid];
     if (!this.#takeToken(JSON.stringify(object))) return undefined;
     const group = JSON.stringify([...object, type, reason, action]);
-    if (this.#isOneTooMany(group, note)) return this.#count(group, { ...event, note: COMBINED + note });
+    if (this.#exceedsSimilar(group, note)) return this.#count(group, { ...event, note: COMBINED + note });
     return this.#count(JSON.stringify([group, note]), event);
   }
 
-  #isOneTooMany(key: string, note: string): boolean {
+  #exceedsSimilar(key: string, note: string): boolean {
     const now = this.#clock.now();
     let group = this.#groups.get(key);
     if (group === undefined || now - group.lastAt > WINDOW_MS) group = { notes: new Set(), lastAt: now };
     group.lastAt = now;
     this.#groups.set(key, group);
     if (group.notes.has(note)) return false;
-    if (group.notes.size >= MOST_ALIKE) return true;
+    if (group.notes.size >= MAX_SIMILAR) return true;
     group.notes.add(note);
     return false;
   }

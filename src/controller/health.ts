@@ -1,12 +1,12 @@
-/** The answers of /healthz and /readyz, as Kubernetes' own components give them. The HTTP server is somebody else's. */
+/** The responses of /healthz and /readyz, in the format of Kubernetes components, without an HTTP server. */
 
-export interface HealthAnswer {
+interface HealthAnswer {
   status: 200 | 500;
   /** Plain text. */
   body: string;
 }
 
-/** All checks must be true; the answer names each that is not. */
+/** 200 when all checks are true; otherwise the body lists every check. */
 export function healthAnswer(checks: Record<string, () => boolean>): HealthAnswer {
   const results = Object.entries(checks).map(([name, check]) => ({ name, good: check() }));
   if (results.every(({ good }) => good)) return { status: 200, body: 'ok' };

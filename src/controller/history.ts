@@ -1,12 +1,12 @@
 /**
- * The history of a resource as far as it was followed, and whether the server still has it. One whose etcd was restored
- * from a backup has another: its resourceVersions go back, objects with them, and a watch from the lost future is silent.
+ * Tracks the resourceVersion history of a resource, and detects when the server has lost it. After etcd is restored
+ * from a backup, resourceVersions and objects go back, and a watch from a lost resourceVersion receives nothing.
  *
- * What is concluded rests on consistent reads (resourceVersion unset), which are of etcd's newest state. An API server
- * that is cut off from etcd, and serves what its cache had, fails them: it is never taken for a restored one.
+ * Only consistent reads (resourceVersion unset) are used as evidence. They return etcd's newest state; an API server
+ * that is cut off from etcd and serves its stale cache fails them, so it is not mistaken for a restored one.
  *
- * This is the one place where the versions of lists and events are compared: no object in the store is newer than the
- * newest version that was seen, and nothing older than that gets into it, unless the server was restored.
+ * Versions of lists and events are compared only here: no object in the store is newer than the newest version that was
+ * seen, and nothing older enters the store unless etcd was restored.
  */
 import { attempt } from './attempt.ts';
 import type { Clock } from './clock.ts';
@@ -17,10 +17,10 @@ import { broken, type Failure, type Page, type Source } from './source.ts';
 import type { Item, Store, StoreEvent } from './store.ts';
 
 const LIMIT_MS = 30_000;
-/** Items of a list that is asked for its resourceVersion alone. */
+/** Items of a list of which only the resourceVersion is used. */
 export const LOOK_LIMIT = 1;
 
-export interface HistoryOptions<T> {
+interface HistoryOptions<T> {
   source: Source;
   store: Store<T>;
   clock: Clock;
@@ -31,9 +31,9 @@ export interface HistoryOptions<T> {
 
 export class History<T> {
   readonly #options: HistoryOptions<T>;
-  /** The newest state that was seen. It survives a 410, to tell a server that is behind. */
+  /** The newest version that was seen. Kept after a 410, to detect a stale server. */
   #version: string | undefined;
-  #isUnsure = false;
+  #needsConfirm = false;
   #isConfirmed = true;
 
   constructor(options: HistoryOptions<T>) {
@@ -44,9 +44,9 @@ export class History<T> {
     return this.#version;
   }
 
-  /** Whether confirm() is due before the next watch. */
-  get isUnsure(): boolean {
-    return this.#isUnsure;
+  /** Whether confirm() must run before the next watch. */
+  get needsConfirm(): boolean {
+    return this.#needsConfirm;
   }
 
   /** See Reflector.isConfirmed. */
@@ -54,29 +54,29 @@ export class History<T> {
     return this.#isConfirmed;
   }
 
-  /** A watch begins: a server that does not have this history would be silent, as one where nothing happens. */
+  /** To be called before a watch: a server without this history would look like one without changes. */
   begins(): void {
-    this.#isUnsure = true;
+    this.#needsConfirm = true;
   }
 
-  /** A watch or a list failed. @param isBroken there was no answer, or half of one: the server may have been replaced */
+  /** Call it when a watch or list failed. @param isBroken no complete response: perhaps another server */
   fails(isBroken: boolean): void {
-    this.#isUnsure = true;
+    this.#needsConfirm = true;
     if (isBroken) this.#isConfirmed = false;
   }
 
-  /** False when what has this version is not news: an older state, which only a server that is behind sends. */
+  /** Whether the version is new. Only a stale server sends older ones. */
   advance(version: string): boolean {
     const order = this.#version === undefined ? 1 : (compareVersions(version, this.#version) ?? 1);
     if (order < 0) {
       this.#options.log('warning', `the server is behind: it sent ${version} after ${this.#version}; skipped`);
     }
     if (order > 0) this.#version = version;
-    this.#isUnsure = order < 0;
+    this.#needsConfirm = order < 0;
     return order > 0;
   }
 
-  /** Asks for the server's newest resourceVersion, by a list of one object. */
+  /** Gets the server's newest resourceVersion from a list of one object. */
   async confirm(signal: AbortSignal): Promise<{ kind: 'confirmed' } | { kind: 'restored' } | Failure> {
     const { source, clock } = this.#options;
     const late = broken('the server did not tell its newest resourceVersion in time');
@@ -84,7 +84,7 @@ export class History<T> {
       source.list({ limit: LOOK_LIMIT, continue: undefined, signal: inner.signal }),
     );
     if (page.kind !== 'page') return page;
-    this.#isUnsure = false;
+    this.#needsConfirm = false;
     if (this.#version !== undefined && isOlder(page.resourceVersion, this.#version)) {
       this.#restored(`its newest resourceVersion is ${page.resourceVersion}, and ${this.#version} has been seen`);
       return { kind: 'restored' };
@@ -93,7 +93,7 @@ export class History<T> {
     return { kind: 'confirmed' };
   }
 
-  /** Takes a whole list into the store, and gives what changed by it; a failure when the server is behind. */
+  /** Puts a complete list into the store and returns the resulting events; a failure when the server is stale. */
   async accept(
     { items, resourceVersion }: Extract<Listed<T>, { kind: 'listed' }>,
     signal: AbortSignal,
@@ -107,21 +107,22 @@ export class History<T> {
       }
       if (newest.kind !== 'restored') return newest;
     } else {
-      const foreign = this.#foreign(items);
-      if (foreign !== undefined) this.#restored(`${foreign.key} is back at resourceVersion ${foreign.resourceVersion}`);
+      const contradiction = this.#contradiction(items);
+      if (contradiction !== undefined)
+        this.#restored(`${contradiction.key} is back at resourceVersion ${contradiction.resourceVersion}`);
     }
     const events = store.replace(items);
     this.#version = resourceVersion;
-    this.#isUnsure = false;
+    this.#needsConfirm = false;
     this.#isConfirmed = true;
     return { kind: 'accepted', events };
   }
 
   /**
-   * The first object that cannot be in the history that was followed: all that was last changed until then is known, so
-   * an object of that age which is not known in just this state was put back.
+   * The first object that contradicts the history. Every object that was last changed before #version is known, so one
+   * of that age in an unknown state came from a restore.
    */
-  #foreign(items: Iterable<Item<T>>): Item<T> | undefined {
+  #contradiction(items: Iterable<Item<T>>): Item<T> | undefined {
     if (this.#version === undefined) return undefined;
     for (const item of items) {
       const known = this.#options.store.get(item.key);

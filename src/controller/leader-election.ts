@@ -1,20 +1,20 @@
 /**
- * One leader among several processes, by a Lease; numbers as client-go's tools/leaderelection: a lease lasts 15 s, the
- * leader renews it every 2 s and gives up after 10 s without success.
+ * Leader election among several processes by a Lease, with the numbers of client-go's tools/leaderelection: a lease
+ * lasts 15 s; the leader renews it every 2 s and gives up after 10 s without success.
  *
- * Guaranteed, if the clocks run at about the same rate (their times of day do not matter: a lease's age counts from
- * when its last change was seen here):
- * - isLeader() is false from 10 s after the sending of the last renewal that succeeded, whether a timer fired or not, so
- *   a process that was halted and goes on sees it before its next write. Nobody else leads before 15 s.
- * - Every write of the lease is guarded by its resourceVersion: of several candidates one wins.
- * - When a leader dies, a candidate tries at the moment of expiry: 18 s at most after the death, plus one request.
- * - One renewal that hangs does not cost the lease: it is given up after 5 s and tried again.
- * - stop() hands the lease over: the next candidate leads within 3 s.
+ * Guaranteed if the clocks run at about the same rate. Their times of day do not matter: the age of a lease counts from
+ * when its last change was observed here.
+ * - isLeader() is false from 10 s after the last successful renewal was sent, without depending on a timer. So a
+ *   process that was suspended notices before its next write. No other process leads before 15 s.
+ * - Every write of the lease is guarded by its resourceVersion: only one of several candidates succeeds.
+ * - After a leader dies, a candidate tries when the lease expires: at most 18 s and one request later.
+ * - A renewal that hangs is abandoned after 5 s and tried again before the lease is lost.
+ * - stop() releases the lease: the next candidate leads within 3 s.
  *
- * Not guaranteed: that a lease which somebody deletes makes no second leader: a candidate that never saw it takes it, and
- * the leader learns so at its next renewal, as with client-go.
- * Not guaranteed: fencing. A write that was on its way when the process was halted may arrive after another leads. Who
- * asks isLeader() right before each write has 5 s for the write to arrive.
+ * Not guaranteed, as with client-go: a single leader after someone deletes the lease. A candidate that never observed
+ * the lease acquires it; the leader notices at its next renewal.
+ * Not guaranteed: fencing. A write that was in flight when the process was suspended may arrive after another process
+ * leads. A caller that checks isLeader() immediately before each write has 5 s for the write to arrive.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { attempt } from './attempt.ts';
@@ -24,18 +24,18 @@ import { type Log, messageOf } from './log.ts';
 const LEASE_S = 15;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
-/** Half the deadline, as controller-runtime: a request that hangs is tried again before the lease is lost. */
-const MOST_TRY_MS = RENEW_DEADLINE_MS / 2;
-/** Candidates ask every 2 to 3 s. */
+/** Half the deadline, as in controller-runtime: a hanging request is retried before the lease is lost. */
+const ATTEMPT_LIMIT_MS = RENEW_DEADLINE_MS / 2;
+/** Candidates retry every 2 to 3 s. */
 const JITTER = 0.5;
 
 export interface LeaseRecord {
-  /** Empty when the lease was handed over. */
+  /** Empty after the lease was released. */
   holder: string;
   durationSeconds: number;
   acquired: Date;
   renewed: Date;
-  /** How often the holder changed. */
+  /** Number of changes of the holder. */
   transitions: number;
 }
 
@@ -46,32 +46,32 @@ export interface Lease {
 
 export type LeaseWrite = { kind: 'written'; lease: Lease } | { kind: 'conflict' };
 
-/** Throws when there is no answer, or a refusal; such an attempt counts as failed. */
+/** A method that throws (no response, or a refusal) counts as a failed attempt. */
 export interface LeasePort {
-  /** Undefined when there is none. */
+  /** Undefined when there is no lease. */
   get(): Promise<Lease | undefined>;
-  /** `conflict` when there is one by now. */
+  /** `conflict` when the lease exists. */
   create(record: LeaseRecord): Promise<LeaseWrite>;
-  /** `conflict` when it is not of that resourceVersion any more. */
+  /** `conflict` when the lease has another resourceVersion. */
   update(record: LeaseRecord, resourceVersion: string): Promise<LeaseWrite>;
 }
 
 export interface ElectorOptions {
   port: LeasePort;
-  /** Of this process among all that ever ask for the lease. */
+  /** Unique among all candidates. */
   identity: string;
   clock: Clock;
   /** The time of day. */
   wall: () => Date;
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   random: () => number;
   log: Log;
-  /** For the metric: false at first, true when it leads, false at the end. */
+  /** For the metric: false at the start and at the end, true while it leads. */
   onLeads?: (leads: boolean) => void;
 }
 
 export interface LeadershipCallbacks {
-  /** Called once, when this process leads. The signal is aborted when it does so no longer. */
+  /** Called once, when this process becomes leader. The signal is aborted when it no longer leads. */
   onStarted(signal: AbortSignal): void;
 }
 
@@ -79,9 +79,9 @@ export class LeaderElector {
   readonly #options: ElectorOptions;
   readonly #stop = new AbortController();
   #running: Promise<'lost' | 'stopped'> | undefined;
-  /** The lease as last seen, and when by the clock it was first seen so. */
+  /** The lease as last observed, and the clock time when this state was first observed. */
   #observed: { lease: Lease; at: number } | undefined;
-  /** When the last renewal that succeeded was sent, by the clock and by the time of day; undefined: no leader. */
+  /** When the last successful renewal was sent, as clock time and time of day; undefined when not leading. */
   #renewed: { at: number; date: number } | undefined;
 
   constructor(options: ElectorOptions) {
@@ -89,18 +89,18 @@ export class LeaderElector {
     this.#options = options;
   }
 
-  /** To be asked before every write. */
+  /** Check it immediately before every write. */
   isLeader(): boolean {
     return this.#remainingMs() > 0;
   }
 
-  /** Leads once. `lost`: it did, and others may now; `stopped`: stop() was called. */
+  /** Becomes leader at most once. `lost`: it led, and others may lead now; `stopped`: stop() was called. */
   run(callbacks: LeadershipCallbacks): Promise<'lost' | 'stopped'> {
     this.#running ??= this.#run(callbacks);
     return this.#running;
   }
 
-  /** Ends run(). With `release` the lease is handed over: only when nothing writes any more. */
+  /** Ends run(). `release` gives up the lease for the next candidate: only when nothing writes any more. */
   async stop({ release }: { release: boolean }): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -112,7 +112,7 @@ export class LeaderElector {
     const { clock, random, log, identity, onLeads } = this.#options;
     const { signal } = this.#stop;
     onLeads?.(false);
-    while (!signal.aborted && !(await this.#try(MOST_TRY_MS))) {
+    while (!signal.aborted && !(await this.#try(ATTEMPT_LIMIT_MS))) {
       const retry = RETRY_MS * (1 + random() * JITTER);
       await sleep(clock, Math.min(retry, this.#untilExpiry() || retry), signal);
     }
@@ -123,7 +123,7 @@ export class LeaderElector {
     callbacks.onStarted(leading.signal);
     while (!signal.aborted && this.isLeader()) {
       await sleep(clock, Math.min(RETRY_MS, this.#remainingMs()), signal);
-      if (!signal.aborted && this.isLeader()) await this.#try(Math.min(MOST_TRY_MS, this.#remainingMs()));
+      if (!signal.aborted && this.isLeader()) await this.#try(Math.min(ATTEMPT_LIMIT_MS, this.#remainingMs()));
     }
     const lost = !this.isLeader();
     if (lost) log('error', `${identity} lost the lease`);
@@ -132,7 +132,7 @@ export class LeaderElector {
     return lost ? 'lost' : 'stopped';
   }
 
-  /** True when it leads now. Ends after `ms`, or when told to stop. */
+  /** Whether this process leads now. Ends after `ms` or on stop(). */
   async #try(ms: number): Promise<boolean> {
     const { clock, log } = this.#options;
     const outcomes = { late: false, stopped: false };
@@ -145,13 +145,13 @@ export class LeaderElector {
   }
 
   async #acquireOrRenew(signal: AbortSignal): Promise<boolean> {
-    // A leader's lease is most likely as it left it: one request instead of two.
+    // The leader's lease has most likely not changed: this saves the get request.
     if (this.isLeader() && this.#observed !== undefined && (await this.#write(signal, this.#observed.lease)))
       return true;
     const lease = await this.#options.port.get();
     if (signal.aborted) return false;
     if (lease !== undefined) this.#observe(lease);
-    // Who held one that was deleted may not know yet: its time is waited for all the same.
+    // The holder of a deleted lease may not have noticed yet, so its lease duration is waited for anyway.
     const holder = (lease ?? this.#observed?.lease)?.record.holder ?? '';
     if (holder !== '' && holder !== this.#options.identity && this.#untilExpiry() > 0) {
       this.#renewed = undefined;
@@ -160,7 +160,7 @@ export class LeaderElector {
     return this.#write(signal, lease);
   }
 
-  /** Creates or updates the lease in our name. An answer that comes too late makes nobody a leader. */
+  /** Creates or updates the lease with this process as holder. A late response does not make it leader. */
   async #write(signal: AbortSignal, current: Lease | undefined): Promise<boolean> {
     const { clock, wall, identity, port } = this.#options;
     const [at, date] = [clock.now(), wall()];
@@ -185,37 +185,37 @@ export class LeaderElector {
     const never = new AbortController().signal;
     try {
       await attempt(this.#options.clock, this.#remainingMs(), never, outcomes, async () => {
-        // A renewal that was cut off by stop() may have got through: then the lease has another version by now.
-        if ((await this.#vacate(this.#observed?.lease)) === 'conflict')
-          await this.#vacate(await this.#options.port.get());
+        // A renewal that stop() aborted may have succeeded; the lease then has a newer resourceVersion.
+        if ((await this.#clearHolder(this.#observed?.lease)) === 'conflict')
+          await this.#clearHolder(await this.#options.port.get());
       });
     } catch (error) {
       this.#options.log('warning', `the lease was not handed over: ${messageOf(error)}`);
     }
   }
 
-  async #vacate(lease: Lease | undefined): Promise<LeaseWrite['kind'] | undefined> {
+  async #clearHolder(lease: Lease | undefined): Promise<LeaseWrite['kind'] | undefined> {
     const { port, wall, identity } = this.#options;
     if (lease?.record.holder !== identity) return undefined;
     const record = { ...lease.record, holder: '', durationSeconds: 1, renewed: wall() };
     return (await port.update(record, lease.resourceVersion)).kind;
   }
 
-  /** What others write into its metadata is no sign of life of its holder. */
+  /** Only changes of the record count; a change of the metadata is no renewal. */
   #observe(lease: Lease): void {
     const before = this.#observed;
-    const isNews = !isDeepStrictEqual(before?.lease.record, lease.record);
-    this.#observed = { lease, at: isNews || before === undefined ? this.#options.clock.now() : before.at };
+    const isChanged = !isDeepStrictEqual(before?.lease.record, lease.record);
+    this.#observed = { lease, at: isChanged || before === undefined ? this.#options.clock.now() : before.at };
   }
 
-  /** Milliseconds until the lease seen last expires; 0 when it has, or there is none. */
+  /** Milliseconds until the observed lease expires; 0 when it has expired or there is none. */
   #untilExpiry(): number {
     if (this.#observed === undefined) return 0;
     const { lease, at } = this.#observed;
     return Math.max(0, at + lease.record.durationSeconds * 1000 - this.#options.clock.now());
   }
 
-  /** Milliseconds for which this process leads without a further renewal. A time of day that jumped counts as passed. */
+  /** Milliseconds of leadership left without another renewal. A jump of the time of day counts as elapsed time. */
   #remainingMs(): number {
     if (this.#renewed === undefined) return 0;
     const { clock, wall } = this.#options;

@@ -1,11 +1,11 @@
-/** Runs at most `most` of the functions given to it at a time; the others wait in the order they came. */
+/** Runs at most `most` functions at the same time; the others wait in order. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createLimiter(most: number): Limiter {
   let running = 0;
   const waiting: (() => void)[] = [];
   return async work => {
-    // A finishing run hands its place on, so `running` never dips while somebody waits.
+    // A finished run passes its slot on, so `running` stays constant while others wait.
     if (running >= most) await new Promise<void>(resolve => waiting.push(resolve));
     else running++;
     try {

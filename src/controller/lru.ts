@@ -1,7 +1,7 @@
-/** A map that forgets what was used longest ago once it has more than `most` entries. */
+/** A map that evicts the least recently used entry when it has more than `most` entries. */
 export class Lru<K, V> {
   readonly #most: number;
-  /** The longest unused first. */
+  /** Least recently used first. */
   readonly #entries = new Map<K, V>();
 
   constructor(most: number) {

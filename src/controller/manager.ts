@@ -1,21 +1,22 @@
 /**
- * Starts the parts of a controller process in order, and ends them in the reverse order.
+ * Starts the parts of a controller process in order and stops them in reverse order.
  *
- * Start: the caches, until they have synced; then, with an elector, until this process leads; then the controllers.
- * First stop(): no key is begun any more, the running ones end, events are flushed for 5 s at most, the lease is handed
- * over; at most 30 s in all, then as a second stop(). Second stop(): the running reconciles are told to abort, and
- * nothing is waited for. Lost lease: as a second stop(). restored(): the running keys may write no more and are waited
- * for, so that the caller can start anew in this process; the lease is left to expire.
+ * Start: caches until they have synced; then, with an elector, leader election; then controllers.
+ * First stop(): in-flight reconciles end, events are flushed for at most 5 s, the lease is released; after 30 s in all
+ * it continues as a second stop(). Second stop(), or a lost lease: in-flight reconciles are aborted and not waited for.
+ * restored(): in-flight reconciles must not write any more and are waited for, so that the caller can start again in
+ * this process.
  *
- * The lease is handed over only when no key runs any more: not after a second stop() and not after 30 s. It expires.
- * Not guaranteed: that what does not heed its signal has ended when run() does. End the process then.
+ * The lease is released only when no reconcile is in flight: not after a second stop(), after 30 s or after restored().
+ * It expires then.
+ * Not guaranteed: that code that ignores its signal has ended when run() has. Exit the process then.
  */
 import { type Clock, sleep } from './clock.ts';
 import type { LeadershipCallbacks } from './leader-election.ts';
 import { type Log, messageOf } from './log.ts';
 
 const STOP_MS = 30_000;
-/** An API server that takes no events is no reason to keep the lease. */
+/** An API server that rejects events is no reason to keep the lease longer. */
 const FLUSH_MS = 5_000;
 
 export interface ManagerOptions {
@@ -32,13 +33,13 @@ export interface ManagerOptions {
 }
 
 export type ManagerEnd =
-  /** All ended as it should. */
+  /** Everything ended in order. */
   | 'stopped'
-  /** By a second stop(), or after 30 s: something was cut off. */
+  /** By a second stop() or after 30 s; something may still be running. */
   | 'aborted'
   /** The lease was lost. */
   | 'lost'
-  /** restored() was called, and no key runs any more. */
+  /** restored() was called, and no reconcile is in flight. */
   | 'restored';
 
 export class Manager {
@@ -53,24 +54,24 @@ export class Manager {
     this.#options = options;
   }
 
-  /** Whether the caches have synced and no stop was asked for: a process that waits to lead is ready too. */
+  /** Whether the caches have synced and stop() was not called. A process that waits for the lease is ready too. */
   get isReady(): boolean {
     return this.#state === 'ready' && !this.#isRestored;
   }
 
-  /** Whether this process may write: it leads, or nobody has to. */
+  /** Whether this process may write: it leads, or there is no leader election. */
   get leads(): boolean {
     return !this.#isRestored && this.#options.elector?.isLeader() !== false;
   }
 
-  /** Runs until stopped, or until the lease is lost. Call it once. Rejects with what a part threw: all is cut off then. */
+  /** Runs until stopped or until the lease is lost. Call it once. When a part throws, aborts the others and rejects. */
   async run(): Promise<ManagerEnd> {
     try {
       const end = await this.#run();
-      if (end === 'lost' || end === 'aborted') this.#cutOff();
+      if (end === 'lost' || end === 'aborted') this.#abortAll();
       return end;
     } catch (error) {
-      this.#cutOff();
+      this.#abortAll();
       throw error;
     }
   }
@@ -87,26 +88,26 @@ export class Manager {
       why = await Promise.race([...ends, this.#lead()]);
     }
     if (why === 'lost') return why;
-    return this.#end(why === 'restored' ? () => this.#drop() : deadline => this.#finish(deadline));
+    return this.#end(why === 'restored' ? () => this.#endRestored() : deadline => this.#finish(deadline));
   }
 
   /**
-   * What the caches have is of a history that the server does not have any more: nothing is written from now on, and
-   * run() ends with `restored`.
+   * The caches follow a history that the server has lost: nothing is written from now on, and run() ends with
+   * `restored`.
    */
   restored(): void {
     this.#isRestored = true;
     this.#restored.resolve('restored');
   }
 
-  /** The first time gracefully, the second at once. Does not wait: run() tells when it has ended. */
+  /** The first call stops gracefully, the second immediately. Does not wait: run() resolves when it has ended. */
   stop(): void {
     if (this.#state === 'stopping') this.#abort.resolve('aborted');
     this.#state = 'stopping';
     this.#stop.resolve('stop');
   }
 
-  /** Starts the controllers, once this process leads if that matters. Resolves when it leads no more; else never. */
+  /** Starts the controllers, with an elector once this process leads. Resolves when it loses the lease. */
   #lead(): Promise<'lost'> {
     const { controllers, elector } = this.#options;
     const start = () => {
@@ -140,7 +141,7 @@ export class Manager {
     return 'stopped';
   }
 
-  async #drop(): Promise<'restored' | 'aborted'> {
+  async #endRestored(): Promise<'restored' | 'aborted'> {
     const { controllers, recorder, elector, caches } = this.#options;
     recorder?.stop();
     await Promise.all(controllers.map(controller => controller.abort()));
@@ -149,7 +150,7 @@ export class Manager {
     return this.#state === 'stopping' ? 'aborted' : 'restored';
   }
 
-  #cutOff(): void {
+  #abortAll(): void {
     const { controllers, recorder, elector, caches, log } = this.#options;
     recorder?.stop();
     const ends = [

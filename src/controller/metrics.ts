@@ -1,28 +1,28 @@
-/** A small registry of counters, gauges and histograms, written out as Prometheus' text format 0.0.4. */
+/** A small registry of counters, gauges and histograms, exported in Prometheus' text format 0.0.4. */
 
 export type Labels = Record<string, string>;
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export interface Counter {
-  /** With 0 the series is there from now on: what begins with its first event has no increase to be alerted of. */
+interface Counter {
+  /** With 0 the series exists from now on: alerts on an increase need a value before the first event. */
   inc(labels?: Labels, by?: number): void;
 }
 
-export interface Gauge {
+interface Gauge {
   set(value: number, labels?: Labels): void;
-  /** From now on the value is asked for whenever the metrics are read. */
+  /** The function is called whenever the metrics are read. */
   follow(value: () => number, labels?: Labels): void;
 }
 
-export interface Histogram {
+interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 
 interface Family {
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
-  /** The lines of its samples. */
+  /** The sample lines. */
   samples(): string[];
 }
 
@@ -61,7 +61,7 @@ export class Registry {
     };
   }
 
-  /** @param bounds of its buckets, growing, without infinity */
+  /** @param bounds of the buckets, ascending, without infinity */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
     const samples = () => [...series.values()].flatMap(each => histogramLines(name, bounds, each));
@@ -79,7 +79,7 @@ export class Registry {
     };
   }
 
-  /** What an HTTP handler answers, with METRICS_CONTENT_TYPE. */
+  /** The body of the HTTP response, with METRICS_CONTENT_TYPE. */
   text(): string {
     const lines = [...this.#families].flatMap(([name, { help, type, samples }]) => [
       `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
@@ -95,7 +95,7 @@ export class Registry {
   }
 }
 
-/** Buckets count what is at most their bound, those below included. */
+/** Buckets are cumulative. */
 function histogramLines(
   name: string,
   bounds: readonly number[],
@@ -111,7 +111,7 @@ function histogramLines(
   return [...buckets, `${name}_sum${text} ${sum}`, `${name}_count${text} ${total}`];
 }
 
-/** `{a="x",b="y"}`, or nothing. */
+/** `{a="x",b="y"}`, or "" without labels. */
 function labelText(labels: Labels = {}): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;

@@ -1,11 +1,11 @@
 /**
- * Reads the whole of a resource, as it is now: never a state older than the moment of asking.
+ * Lists a whole resource, never from a state older than the request.
  *
- * By WatchList (KEP-3157) where the server has it: the server sends from its cache, object by object, and nobody holds
- * the list as a whole. A server without it answers 400 or 422; from then on pages are read. One that ends the stream
- * early, as it does with watchers that are slow while it is busy, would do so again: pages are read this once.
+ * It uses WatchList (KEP-3157) where the server supports it: the server streams the objects from its cache, and neither
+ * side holds the whole list. A server without WatchList answers 400 or 422; then pages are read from now on. A server
+ * that ends the stream early, as it does with slow watchers under load, would do so again; then pages are read once.
  *
- * Every attempt ends: 30 s without an object or a page end it, and so do 5 min in all.
+ * Every attempt ends: after 30 s without an object or page, and after 5 min in all.
  * Memory: what the transform keeps of each object, and one page.
  */
 import { type Attempt, attempt } from './attempt.ts';
@@ -24,7 +24,7 @@ export type Listed<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: str
 
 type Streamed<T> = Listed<T> | { kind: 'incomplete' };
 
-export interface PagerOptions<T> {
+interface PagerOptions<T> {
   source: Source;
   transform: (raw: object) => T;
   clock: Clock;
@@ -41,7 +41,7 @@ export class Pager<T> {
 
   async list(signal: AbortSignal): Promise<Listed<T>> {
     if (this.#hasWatchList) {
-      const streamed = await this.#within<Streamed<T>>(signal, progress => this.#stream(progress));
+      const streamed = await this.#withTimeLimit<Streamed<T>>(signal, progress => this.#stream(progress));
       if (streamed.kind === 'incomplete') {
         this.#options.log('info', 'the server ended the list early, pages are read instead');
       } else if (streamed.kind === 'refused' && (streamed.status === 400 || streamed.status === 422)) {
@@ -49,24 +49,24 @@ export class Pager<T> {
         this.#options.log('info', `the server has no WatchList, pages are read instead: ${streamed.message}`);
       } else return streamed;
     }
-    return this.#within<Listed<T>>(signal, progress => this.#readPages(progress));
+    return this.#withTimeLimit<Listed<T>>(signal, progress => this.#readPages(progress));
   }
 
-  #within<R>(signal: AbortSignal, work: (progress: Progress<R>) => Promise<R | Failure>): Promise<R | Failure> {
+  #withTimeLimit<R>(signal: AbortSignal, work: (progress: Progress<R>) => Promise<R | Failure>): Promise<R | Failure> {
     const { clock } = this.#options;
     const late = broken('the list did not get on, or took too long');
     const end = clock.now() + WHOLE_MS;
     return attempt<R | Failure>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
-      work({ ...inner, gotOn: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
+      work({ ...inner, onProgress: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
     );
   }
 
-  async #stream({ signal, end, gotOn }: Progress<Streamed<T>>): Promise<Streamed<T>> {
+  async #stream({ signal, end, onProgress }: Progress<Streamed<T>>): Promise<Streamed<T>> {
     const items = new Map<string, Item<T>>();
     const options = { resourceVersion: undefined, initialEvents: true, timeoutSeconds: WHOLE_MS / 1000, signal };
     const ended = await this.#options.source.watch(options, json => {
       if (signal.aborted) return;
-      gotOn();
+      onProgress();
       const line = readLine(json);
       switch (line.type) {
         case 'changed':
@@ -90,8 +90,8 @@ export class Pager<T> {
     return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
   }
 
-  /** A token that expired on the way (410) starts it over, once; one that comes a second time would never end. */
-  async #readPages({ signal, gotOn }: Progress<Listed<T>>): Promise<Listed<T>> {
+  /** A continue token that expires (410) restarts the list once; a token that repeats would never end. */
+  async #readPages({ signal, onProgress }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
     let restarted = false;
     const used = new Set<string>();
@@ -104,7 +104,7 @@ export class Pager<T> {
       }
       if (page.kind !== 'page') return page;
       if (signal.aborted) return broken('stopped');
-      gotOn();
+      onProgress();
       for (const raw of page.items) {
         const item = this.#read(raw);
         if (item !== undefined) items.push(item);
@@ -124,7 +124,7 @@ export class Pager<T> {
   }
 }
 
-/** An attempt whose limit moves whenever something came, up to the limit of the whole. */
+/** An attempt whose time limit is extended by each object or page, up to the limit of the whole list. */
 interface Progress<R> extends Attempt<R | Failure> {
-  gotOn(): void;
+  onProgress(): void;
 }

@@ -1,15 +1,15 @@
 /**
- * How long a key that failed waits, with client-go's numbers (util/workqueue): the longer of
- * - its own delay: 5 ms, doubling with each failure of the key, to 1000 s;
- * - its place in a bucket for all keys: 100 failures at once, then 10 a second. A cause that fails every key (no
+ * The delay of a failed key, with client-go's numbers (util/workqueue). It is the maximum of:
+ * - the key's own delay: 5 ms, doubling with each failure, up to 1000 s;
+ * - a token bucket for all keys: a burst of 100 failures, then 10 a second. So a cause that fails every key (no
  *   permission, a server that answers 500) costs 10 attempts a second in the long run, however many keys there are.
  *
- * No jitter: keys fail each at their own time. Not guaranteed: a bound on keys that did not fail; they never wait here.
+ * Without jitter, because keys fail at different times. Keys that did not fail are not limited.
  */
 import type { Clock } from './clock.ts';
 
 export interface RateLimiter<K extends string> {
-  /** Counts one failure and gives the milliseconds to wait for it. */
+  /** Counts a failure and returns its delay in milliseconds. */
   when(key: K): number;
   /** Failures since the last forget(). */
   retries(key: K): number;
@@ -21,11 +21,11 @@ export function defaultRateLimiter<K extends string>(clock: Clock): RateLimiter<
   return new MaxOf<K>([new ExponentialDelay(5, 1_000_000), new Bucket(clock, 10, 100)]);
 }
 
-/** A delay for each key, doubling with each of its failures. */
+/** A delay for each key, doubling with each failure. */
 export class ExponentialDelay<K extends string> implements RateLimiter<K> {
   readonly #firstMs: number;
   readonly #longestMs: number;
-  /** Failures since the last forget(); a key without any is not here. */
+  /** Failures since the last forget(); keys without failures are removed. */
   readonly #failures = new Map<K, number>();
 
   constructor(firstMs: number, longestMs: number) {
@@ -48,14 +48,14 @@ export class ExponentialDelay<K extends string> implements RateLimiter<K> {
   }
 }
 
-/** One for all keys. Each failure takes a token; without one it waits for its own, in the order they came. */
+/** A token bucket for all keys. Each failure takes a token; without one it waits for the next, in order. */
 export class Bucket<K extends string> implements RateLimiter<K> {
   readonly #clock: Clock;
   readonly #perSecond: number;
   readonly #burst: number;
-  /** Below 0: so many are promised already. */
+  /** Negative: the number of failures that wait for a token. */
   #tokens: number;
-  /** When #tokens was right, by the clock. */
+  /** Clock time of the last change of #tokens. */
   #filledAt: number;
 
   constructor(clock: Clock, perSecond: number, burst: number) {
@@ -74,16 +74,16 @@ export class Bucket<K extends string> implements RateLimiter<K> {
     return Math.max(0, (-this.#tokens / this.#perSecond) * 1000);
   }
 
-  /** It does not know keys. */
+  /** The bucket does not distinguish keys. */
   retries(): number {
     return 0;
   }
 
-  /** A token that was taken is gone. */
+  /** Tokens are not returned. */
   forget(): void {}
 }
 
-/** The longest delay of several; each of them counts every failure. */
+/** The maximum delay of several limiters. */
 export class MaxOf<K extends string> implements RateLimiter<K> {
   readonly #limiters: readonly RateLimiter<K>[];
 

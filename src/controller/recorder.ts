@@ -1,24 +1,24 @@
 /**
- * Tells what happened as Event objects, beside the work and never in its way.
+ * Records events in the background.
  *
- * Guaranteed: event() does not wait and does not throw. Events are folded (event-correlator.ts), written in the order
- * they came, and again after 429, 5xx and broken connections: 12 times with growing delays, as client-go, which gives
- * up at the first 429 or 500. A series that counted up while it waited is written once. flush() waits for the rest.
+ * Guaranteed: event() neither waits nor throws. Events are aggregated (event-correlator.ts), written in order, and
+ * retried after 429, 5xx and broken connections: 12 attempts with growing delays; client-go gives up at the first 429
+ * or 500. A series whose count grows while it waits is written once. flush() waits for the rest.
  *
- * Not guaranteed: that every event arrives. At most 1,000 series wait, further ones are dropped; what the server
- * refuses is dropped; each drop is logged.
+ * Not guaranteed: that every event is written. At most 1,000 series wait and further ones are dropped; events that the
+ * server rejects are dropped. Each drop is logged.
  */
 import { Backoff } from './backoff.ts';
 import { type Clock, sleep } from './clock.ts';
 import { EventCorrelator, type EventInput, type Series } from './event-correlator.ts';
 import { type Log, messageOf } from './log.ts';
 
-const MOST_WAITING = 1_000;
-const MOST_TRIES = 12;
+const MAX_WAITING = 1_000;
+const MAX_ATTEMPTS = 12;
 
-/** What is written of a series; with a count of 1 it is a single event. */
+/** A series as it is written; with count 1 it is a single event. */
 export interface RecordedEvent extends EventInput {
-  /** Distinguishes the Event object: unique, and the same when it is sent again. */
+  /** Identifies the Event object: unique, and the same in a retry. */
   id: string;
   first: Date;
   last: Date;
@@ -27,31 +27,31 @@ export interface RecordedEvent extends EventInput {
 
 export type SinkResult =
   | { kind: 'written' }
-  /** Of patch: there is no such Event (any more). */
+  /** Of patch: the Event does not exist (any more). */
   | { kind: 'missing' }
-  /** The server will never take it. */
+  /** The server will always reject it. */
   | { kind: 'refused'; message: string }
-  /** Perhaps later: 429, 5xx, no connection. */
+  /** Can be retried: 429, 5xx, no connection. */
   | { kind: 'failed'; message: string; retryAfterMs: number | undefined };
 
 /** Writes Event objects. A throw counts as `failed`. */
 export interface EventSink {
-  /** An Event of that id which is there already is `written`: an answer was lost. */
+  /** `written` also when an Event with this id exists: an earlier response was lost. */
   create(event: RecordedEvent): Promise<SinkResult>;
-  /** Brings count and last up to date. */
+  /** Updates count and last. */
   patch(event: RecordedEvent): Promise<SinkResult>;
 }
 
-export interface RecorderOptions {
+interface RecorderOptions {
   sink: EventSink;
   clock: Clock;
   /** The time of day. */
   wall: () => Date;
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   random: () => number;
-  /** A new text at each call, fit for an object's name. */
+  /** Returns a new string at each call that is valid in an object name. */
   newId: () => string;
-  /** Gets every event too. */
+  /** Also receives every event. */
   log: Log;
 }
 
@@ -59,11 +59,11 @@ export class Recorder {
   readonly #options: RecorderOptions;
   readonly #correlator: EventCorrelator;
   readonly #stop = new AbortController();
-  /** What is to be written, the oldest first. A series waits at most once. */
+  /** Series to write, oldest first. A series waits at most once. */
   readonly #waiting = new Set<Series>();
-  /** The Event object of each series that was tried, and whether it is known to be on the server. */
+  /** The Event object of each attempted series, and whether it is known to exist. */
   readonly #targets = new WeakMap<Series, { id: string; exists: boolean }>();
-  /** Ends when nothing waits; undefined then. */
+  /** Resolves when nothing waits; undefined then. */
   #sending: Promise<void> | undefined;
 
   constructor(options: RecorderOptions) {
@@ -87,7 +87,7 @@ export class Recorder {
       return;
     }
     if (this.#stop.signal.aborted) return;
-    if (this.#waiting.size >= MOST_WAITING && !this.#waiting.has(series)) {
+    if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(series)) {
       this.#options.log('warning', `event ${reason} of ${regarding.kind} ${regarding.name} dropped: too many wait`);
       return;
     }
@@ -95,7 +95,7 @@ export class Recorder {
     this.#sending ??= this.#send();
   }
 
-  /** Waits until everything is written, `ms` at most. False when something is left. */
+  /** Waits until everything is written, at most `ms`. Returns false when events are left. */
   async flush(ms: number): Promise<boolean> {
     if (this.#sending === undefined) return true;
     const done = new AbortController();
@@ -104,7 +104,7 @@ export class Recorder {
     return this.#sending === undefined;
   }
 
-  /** What waits is dropped, and all that comes. */
+  /** Drops the waiting events and all later ones. */
   stop(): void {
     this.#stop.abort();
     const left = this.#waiting.size;
@@ -113,7 +113,7 @@ export class Recorder {
   }
 
   async #send(): Promise<void> {
-    // The caller of event() goes on first: what it tells in one go is folded before it is written.
+    // Lets the caller of event() continue first, so that its events are aggregated before the first write.
     await Promise.resolve();
     for (const series of this.#waiting) {
       this.#waiting.delete(series);
@@ -126,13 +126,13 @@ export class Recorder {
     const { clock, random, log } = this.#options;
     const backoff = new Backoff({ clock, random });
     let problem = 'its Event object vanishes again and again';
-    for (let tries = 1; tries <= MOST_TRIES && !this.#stop.signal.aborted; tries++) {
+    for (let tries = 1; tries <= MAX_ATTEMPTS && !this.#stop.signal.aborted; tries++) {
       const result = await this.#attempt(series);
       if (result.kind === 'written') return;
       if (result.kind === 'missing') continue;
       problem = result.message;
       if (result.kind === 'refused') break;
-      if (tries < MOST_TRIES) {
+      if (tries < MAX_ATTEMPTS) {
         await sleep(clock, Math.max(result.retryAfterMs ?? 0, backoff.next()), this.#stop.signal);
       }
     }
@@ -142,7 +142,7 @@ export class Recorder {
   async #attempt(series: Series): Promise<SinkResult> {
     const { first, last, count } = series;
     const target = this.#targets.get(series) ?? { id: this.#options.newId(), exists: false };
-    // Kept when the answer is lost: the next try is for the same object.
+    // Kept when the response is lost, so that the retry is for the same object.
     this.#targets.set(series, target);
     const event = { ...series.event, id: target.id, first, last, count };
     const result = await this.#call(target.exists ? 'patch' : 'create', event);
@@ -151,9 +151,9 @@ export class Recorder {
     return result;
   }
 
-  async #call(verb: 'create' | 'patch', event: RecordedEvent): Promise<SinkResult> {
+  async #call(method: 'create' | 'patch', event: RecordedEvent): Promise<SinkResult> {
     try {
-      return await this.#options.sink[verb](event);
+      return await this.#options.sink[method](event);
     } catch (error) {
       return { kind: 'failed', message: messageOf(error), retryAfterMs: undefined };
     }

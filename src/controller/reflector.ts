@@ -1,26 +1,27 @@
 /**
- * Keeps a store like a resource on the server, and tells what changes.
+ * Keeps a store in sync with a resource on the server, and notifies listeners of changes.
  *
  * Guaranteed:
- * - It never stops until told to: every failure is logged, backed off from (0.8 s to 30 s, jitter) and tried again. A
- *   list or an event that came through ends the growth: a connection that is cut every minute costs 0.8 to 1.6 s each.
- * - The last resourceVersion is where a broken watch goes on, and it never goes back: what an API server that is behind
- *   sends (list, object or bookmark) is dropped.
- * - After a watch that broke, or told nothing, the server's newest resourceVersion is asked for before the next one. A
- *   server that has gone back, because its etcd was restored from a backup, is noticed: onRestored is called and
- *   everything is listed anew, whatever versions it has. So it is where a list has an object that cannot be (history.ts).
- *   A server that was away when it was asked is listed anew in any case: it may have caught up with what was seen.
- * - 410 Gone, as an answer or in the stream, costs one list; what was deleted meanwhile is told as deleted.
- * - 429 and 503 with Retry-After are asked again after that time, at least a second, without a list.
- * - relist() compares the store with the server: a restore that no watch could tell of is noticed then.
- * - A server that falls silent is noticed within 40 s, whatever the sockets look like: the server is asked to end each
- *   watch after 28 to 34 s, and one that is still there 5 s later is dead. Bookmarks alone would not do: they come
- *   every 60 s. Going on costs one small request from where the watch was, which the bookmark that the server sends
- *   2 s before the end keeps as young as etcd's own progress notes allow.
- * - A listener that throws is logged and changes nothing for others.
+ * - It runs until stop(): every failure is logged and retried with backoff (0.8 s to 30 s, jitter). A list or event
+ *   that arrives resets the backoff: a connection that is cut every minute costs 0.8 to 1.6 s each time.
+ * - A broken watch resumes at the last resourceVersion, which never goes back: lists, objects and bookmarks of a stale
+ *   API server are dropped.
+ * - After a watch that broke or received nothing, the server's newest resourceVersion is read before the next watch. If
+ *   it went back, because etcd was restored from a backup, onRestored is called and everything is listed again. The
+ *   same happens when a list has an object that contradicts the history (history.ts). If the server was unavailable for
+ *   that read, everything is listed again: it may have been restored and caught up meanwhile.
+ * - 410 Gone, as a response or in the stream, costs one list; objects deleted meanwhile are reported as deleted.
+ * - 429 and 503 with Retry-After are retried after that time, at least a second, without a list.
+ * - relist() compares the store with the server, and so detects a restore that no watch could report.
+ * - A silent connection is detected within 40 s, whatever the state of its sockets: the server is asked to end each
+ *   watch after 28 to 34 s, and a watch that lasts 5 s longer is considered dead. Bookmarks are not enough: they are
+ *   sent every 60 s. Resuming costs one small request, from a recent resourceVersion, because the server sends a
+ *   bookmark 2 s before it ends the watch.
+ * - A listener that throws is logged and does not affect others.
  *
- * Not guaranteed: every state in between (states that fall into a gap are skipped; deletions and new UIDs are not), an
- * order between objects; after a restore, anything while API servers that were not restarted serve the lost future.
+ * Not guaranteed: every intermediate state (states in a gap are skipped; deletions and new UIDs are not), or an order
+ * between objects. Nothing is guaranteed after a restore while API servers that were not restarted serve the lost
+ * history.
  */
 import { attempt } from './attempt.ts';
 import { Backoff } from './backoff.ts';
@@ -32,33 +33,33 @@ import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
 import { readItem, readLine } from './wire.ts';
 
-const SHORTEST_WATCH_S = 28;
+const MIN_WATCH_S = 28;
 const WATCH_SPREAD_S = 7;
 const WATCH_GRACE_MS = 5_000;
-/** A watch that ends sooner and empty is no watch (client-go's rule): without it a server could make us spin. */
-const SHORTEST_USEFUL_MS = 1_000;
-const SHORTEST_RETRY_MS = 1_000;
+/** A shorter watch without events counts as a failure (client-go's rule), or a server could cause a busy loop. */
+const MIN_USEFUL_WATCH_MS = 1_000;
+const MIN_RETRY_MS = 1_000;
 
-/** What to do next: go on at once, list anew, or wait. */
+/** What to do next: continue, list again, or wait. */
 type Outcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
 
 export interface ReflectorOptions<T> {
-  /** Of the resource, for the log. */
+  /** The resource, for the log. */
   name: string;
   source: Source;
-  /** Keeps of an object what is used: the rest is freed. An object for which it throws is logged and skipped. */
+  /** Keeps the fields of an object that are used. An object for which it throws is logged and skipped. */
   transform: (raw: object) => T;
-  /** Only this reflector writes to it. */
+  /** Written only by this reflector. */
   store: Store<T>;
   clock: Clock;
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   random: () => number;
   log: Log;
-  /** Called as soon as it is known that etcd was restored from a backup: what was learned until now may never have been. */
+  /** Called when a restore of etcd is detected: everything read so far may never have happened. */
   onRestored?: () => void;
 }
 
-export type Listener<T> = (event: StoreEvent<T>) => void;
+type Listener<T> = (event: StoreEvent<T>) => void;
 
 export class Reflector<T> {
   readonly name: string;
@@ -88,9 +89,9 @@ export class Reflector<T> {
     this.#backoff = new Backoff({ clock, random });
   }
 
-  /** Calls it with every change, first with an `added` for each object that is there; returns what ends that. */
+  /** Calls the listener with every change, first `added` for each known object. Returns a function to unsubscribe. */
   subscribe(listener: Listener<T>): () => void {
-    for (const item of this.store.items()) this.#tell(listener, { type: 'added', item });
+    for (const item of this.store.items()) this.#notify(listener, { type: 'added', item });
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -99,43 +100,43 @@ export class Reflector<T> {
     this.#running ??= this.#run(this.#stop.signal);
   }
 
-  /** Resolves when it has stopped: from then on the store does not change. */
+  /** Resolves when it has stopped; the store does not change after that. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
   }
 
-  /** Whether the store has had the whole of the resource. */
+  /** Whether a complete list has been read. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
   /**
-   * False from when a connection broke until the server has shown that its history is still the one that was followed:
-   * what is written meanwhile may come from objects that a restore has undone.
+   * False from a broken connection until the server has shown that its history is still the followed one. A write in
+   * between could be based on objects that a restore has undone.
    */
   get isConfirmed(): boolean {
     return this.#history.isConfirmed;
   }
 
-  /** Lists everything anew; a watch that is under way ends for it. */
+  /** Lists everything again; ends the current watch. */
   relist(): void {
     this.#needsList = true;
     this.#endWatch();
   }
 
-  /** The same; until it is listed, nobody knows whether the server still has the history that was followed. */
+  /** As relist(); until the list arrives, it is unknown whether the server still has the followed history. */
   doubt(): void {
     this.#isDoubted = true;
     this.relist();
   }
 
-  /** Whether a list after doubt() is not there yet. */
+  /** Whether the list after doubt() is still outstanding. */
   get isDoubted(): boolean {
     return this.#isDoubted;
   }
 
-  /** Resolves when hasSynced turns true and the listeners know of every object; never, if it does not. */
+  /** Resolves when hasSynced becomes true and the listeners have received every object. */
   synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -150,7 +151,7 @@ export class Reflector<T> {
 
   #step(signal: AbortSignal): Promise<Outcome> {
     if (this.#needsList) return this.#list(signal);
-    return this.#history.isUnsure ? this.#confirm(signal) : this.#watch(signal);
+    return this.#history.needsConfirm ? this.#confirm(signal) : this.#watch(signal);
   }
 
   async #recover(outcome: Outcome, signal: AbortSignal): Promise<void> {
@@ -161,20 +162,20 @@ export class Reflector<T> {
       this.#log('info', `resourceVersion ${this.#history.version} has expired: listing anew`);
     } else {
       const retryAfterMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
-      if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, SHORTEST_RETRY_MS);
+      if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, MIN_RETRY_MS);
       this.#log('warning', `${describe(outcome)}; next attempt in ${(delay / 1000).toFixed(1)} s`);
     }
     await sleep(this.#options.clock, delay, signal);
   }
 
   async #list(signal: AbortSignal): Promise<Outcome> {
-    // Now, not at its end: who asks for a list while this one is under way wants another.
+    // Set before the list, so that a relist() during it requests another list.
     this.#needsList = false;
     const wasDoubted = this.#isDoubted;
     try {
       const outcome = await this.#listInto(signal);
       this.#needsList ||= outcome.kind !== 'fine';
-      // A list that was under way when the doubt arose says nothing.
+      // A list that was already running when doubt() was called proves nothing.
       if (wasDoubted && !this.#needsList) this.#isDoubted = false;
       return outcome;
     } catch (error) {
@@ -197,14 +198,14 @@ export class Reflector<T> {
 
   async #confirm(signal: AbortSignal): Promise<Outcome> {
     const newest = await this.#history.confirm(signal);
-    // It was away: when it is back it may be restored, and have caught up with the version that was seen.
+    // It was unavailable, so it may have been restored and have caught up with the version that was seen.
     if (newest.kind === 'broken' || newest.kind === 'restored') this.#needsList = true;
     return newest.kind === 'broken' || newest.kind === 'refused' ? newest : { kind: 'fine' };
   }
 
   async #watch(signal: AbortSignal): Promise<Outcome> {
     const { source, clock, random } = this.#options;
-    const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
+    const timeoutSeconds = MIN_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
     const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
     this.#log('debug', `watching from resourceVersion ${this.#history.version}, for ${timeoutSeconds} s`);
     const start = clock.now();
@@ -228,12 +229,12 @@ export class Reflector<T> {
       });
       if (ended.kind === 'refused' && ended.status === 410) return { kind: 'expired' };
       if (ended.kind !== 'ended') return ended;
-      const useful = lines > 0 || clock.now() - start >= SHORTEST_USEFUL_MS;
+      const useful = lines > 0 || clock.now() - start >= MIN_USEFUL_WATCH_MS;
       return useful ? { kind: 'fine' } : broken('the watch ended at once');
     });
   }
 
-  /** One line of a watch. Gives the outcome when the line ends it. */
+  /** Handles one line of a watch. Returns the outcome when the line ends the watch. */
   #take(json: unknown): Outcome | undefined {
     const line = readLine(json);
     switch (line.type) {
@@ -261,11 +262,11 @@ export class Reflector<T> {
 
   #deliver(events: readonly StoreEvent<T>[]): void {
     for (const event of events) {
-      for (const listener of this.#listeners) this.#tell(listener, event);
+      for (const listener of this.#listeners) this.#notify(listener, event);
     }
   }
 
-  #tell(listener: Listener<T>, event: StoreEvent<T>): void {
+  #notify(listener: Listener<T>, event: StoreEvent<T>): void {
     try {
       listener(event);
     } catch (error) {

@@ -1,32 +1,30 @@
-/** The clock of the resync: when everything is to be compared with the server again, whatever the watches told. */
+/** Triggers a resync: a comparison of everything with the server, whatever the watches reported. */
 import type { Clock } from './clock.ts';
 
 const TICK_MS = 1_000;
-/** A tick that comes this late was not held up by work: the process was stopped, or the machine slept. */
+/** A tick that is later than this means that the process was suspended or the machine slept. */
 const PAUSE_MS = 5_000;
 
-export interface ResyncOptions {
-  /** Milliseconds between two calls. */
+interface ResyncOptions {
+  /** Milliseconds between two calls of onInterval. */
   everyMs: number;
   clock: Clock;
-  /** The time of day: a clock that only grows may stand still while the machine sleeps. */
+  /** The time of day: a monotonic clock may stop while the machine sleeps. */
   wall: () => Date;
 }
 
-export interface ResyncCalls {
-  /** Every so often. */
+interface ResyncCalls {
   onInterval: () => void;
   /**
-   * As soon as the process goes on after a time in which it did not run: its connections may be those of a server whose
-   * etcd was restored meanwhile, and has caught up since. The interval begins anew.
+   * Called as soon as the process continues after a suspension: etcd may have been restored meanwhile and have caught
+   * up since. The interval starts again.
    */
   onPause: () => void;
 }
 
 export interface Resync {
-  /** Calls onPause() where the process did not run until just now: before what must not rest on the time before that. */
+  /** Calls onPause() if the process was just suspended. Call it before work that must not rely on older state. */
   look(): void;
-  /** Ends the calls. */
   stop(): void;
 }
 

@@ -1,21 +1,21 @@
 /**
- * What the reflector asks of an API server. Whoever implements it says what happened as values; it is not trusted to
- * end in time, or at all: the reflector's own limits hold without it.
+ * The list and watch requests of the reflector. Outcomes are return values. An implementation is not trusted to end in
+ * time, or at all: the reflector has its own time limits.
  */
 export interface Source {
-  /** One page, at the state the server has when the first page is asked for (resourceVersion unset: never a cache's past). */
+  /** One page of the state at the time of the first page (resourceVersion unset: never from a stale cache). */
   list(options: ListOptions): Promise<Page | Failure>;
   /**
-   * One watch with allowWatchBookmarks, to its end. `onLine` gets every line's JSON as it comes.
-   * It ends soon after the signal is aborted, with whatever value.
+   * One watch with allowWatchBookmarks, until it ends. `onLine` receives each line as parsed JSON. It ends soon after
+   * the signal is aborted, with any result.
    */
   watch(options: WatchOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure>;
 }
 
 export interface ListOptions {
-  /** Most items of a page. */
+  /** Maximum number of items. */
   limit: number;
-  /** The token of the page before. */
+  /** The token of the previous page. */
   continue: string | undefined;
   signal: AbortSignal;
 }
@@ -25,32 +25,32 @@ export interface WatchOptions {
   resourceVersion: string | undefined;
   /** sendInitialEvents=true&resourceVersionMatch=NotOlderThan. */
   initialEvents: boolean;
-  /** After which the server ends it. */
+  /** The server ends the watch after this time. */
   timeoutSeconds: number;
   signal: AbortSignal;
-  /** Called when the server has agreed to it: the first line may be long in coming. */
+  /** Called when the server has accepted the watch; the first line may come much later. */
   onOpen?: () => void;
 }
 
 export interface Page {
   kind: 'page';
-  /** Objects as they travel. */
+  /** Objects as received. */
   items: readonly unknown[];
-  /** Of the list, the same on every page. */
+  /** The list's; the same on every page. */
   resourceVersion: string;
   /** Undefined on the last page. */
   continue: string | undefined;
 }
 
-/** The server ended the watch as it should: between two lines. */
+/** The server ended the watch regularly, between two lines. */
 export interface WatchEnd {
   kind: 'ended';
 }
 
 export type Failure =
-  /** The server answered, and not with what was asked for. */
+  /** The server sent an error response. */
   | { kind: 'refused'; status: number; message: string; retryAfterMs: number | undefined }
-  /** No connection, or one that broke off. */
+  /** No connection, or a broken one. */
   | { kind: 'broken'; message: string };
 
 export function broken(message: string): Failure {

@@ -1,13 +1,13 @@
-/** The metrics of a controller process under the names that controller-runtime and client-go gave them. */
+/** The metrics of a controller process, with the names of controller-runtime and client-go. */
 import type { ControllerMetrics } from './controller.ts';
 import type { Registry } from './metrics.ts';
 import type { QueueMetrics } from './work-queue.ts';
 
-/** Seconds; fewer than those of controller-runtime and client-go. */
+/** In seconds; fewer buckets than controller-runtime and client-go have. */
 const RECONCILE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
-/** What controller-runtime calls our results: a terminal error is an error too, and counted once more beside. */
+/** controller-runtime's names of the results. A terminal error counts as an error too, and in its own counter. */
 const RESULTS = {
   done: 'success',
   requeueAfter: 'requeue_after',
@@ -19,9 +19,9 @@ export interface StandardMetrics {
   queue(name: string): QueueMetrics;
   controller(name: string): ControllerMetrics;
   leads(lease: string, leading: boolean): void;
-  /** A cache has noticed that the server's etcd was restored from a backup. */
+  /** A cache detected that etcd was restored from a backup. */
   restored(): void;
-  /** @param code of HTTP, or `<error>` when there was no answer */
+  /** @param code HTTP status, or `<error>` when there was no response */
   request(code: string, method: string, host: string): void;
 }
 

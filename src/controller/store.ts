@@ -1,26 +1,27 @@
 /**
  * The objects of one resource as last seen, by key and by named indices.
- * - Each object's events come in the order of its changes; `deleted` comes between two objects of one name (new UID).
- * - Events describe what is done already: in a listener, the store has the new state.
+ * - The events of one object are in the order of its changes. `deleted` comes between two objects with the same name
+ *   (new UID).
+ * - Events follow the change: in a listener, the store has the new state.
  *
- * Not guaranteed: an order between objects, that every state in between is seen, that what is read is what the server
- * has now. The store compares no resourceVersions: the reflector passes on nothing older (history.ts). Objects are
- * shared, not copied: nobody may change them.
+ * Not guaranteed: an order between objects, every intermediate state, or that the server still has this state. The
+ * store compares no resourceVersions: the reflector drops older states (history.ts). Objects are shared, not copied: do
+ * not modify them.
  */
 
 export interface Item<T> {
-  /** `namespace/name`, or `name` of what has no namespace. */
+  /** `namespace/name`, or `name` for cluster-scoped objects. */
   readonly key: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly object: T;
 }
 
-/** What is left of a deleted object. */
-export type Tombstone<T> =
+/** The last known state of a deleted object. */
+type Tombstone<T> =
   /** The state in which it was deleted. */
   | { kind: 'final'; item: Item<T> }
-  /** The deletion itself was missed: this is the last state that was seen, maybe not the last it had. */
+  /** The deletion was missed; this is the last state that was seen, perhaps not the last it had. */
   | { kind: 'unknown'; item: Item<T> };
 
 export type StoreEvent<T> =
@@ -28,7 +29,7 @@ export type StoreEvent<T> =
   | { type: 'updated'; old: Item<T>; item: Item<T> }
   | { type: 'deleted'; tombstone: Tombstone<T> };
 
-/** The values under which an object is found in an index. */
+/** The index values of an object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 export class Store<T> {
@@ -57,13 +58,13 @@ export class Store<T> {
     return this.#items.keys();
   }
 
-  /** The items that an index has under a value. Throws for an index that was not declared. */
+  /** The items with this value in the index. Throws for an unknown index. */
   byIndex(name: string, value: string): Item<T>[] {
     const keys = this.#index(name).keys.get(value) ?? [];
     return [...keys].flatMap(key => this.#items.get(key) ?? []);
   }
 
-  /** An object was seen to exist. No event when it is the same state again. */
+  /** The object exists. No event when its state is unchanged. */
   set(item: Item<T>): StoreEvent<T>[] {
     const old = this.#items.get(item.key);
     if (old === undefined) {
@@ -79,7 +80,7 @@ export class Store<T> {
     ];
   }
 
-  /** An object was seen to be deleted, in this state. No event when it is not there, or another of that name is. */
+  /** The object was deleted in this state. No event when it is not in the store, or has another UID there. */
   delete(item: Item<T>): StoreEvent<T>[] {
     const old = this.#items.get(item.key);
     if (old === undefined || old.uid !== item.uid) return [];
@@ -87,7 +88,7 @@ export class Store<T> {
     return [{ type: 'deleted', tombstone: { kind: 'final', item } }];
   }
 
-  /** A whole list was seen: what is not in it is gone. */
+  /** A complete list: objects that are not in it are deleted. */
   replace(items: Iterable<Item<T>>): StoreEvent<T>[] {
     const listed = new Map([...items].map(item => [item.key, item]));
     const events: StoreEvent<T>[] = [];

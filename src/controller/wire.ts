@@ -1,9 +1,9 @@
-/** Reads what a server sends without believing it: lines of a watch, items of a list. */
+/** Parses untrusted input from a server: watch lines and list items. */
 import { messageOf } from './log.ts';
 import type { Failure } from './source.ts';
 import type { Item } from './store.ts';
 
-/** Marks the bookmark after the last initial event. */
+/** Marks the bookmark that ends the initial events. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 export type Line =
@@ -11,7 +11,7 @@ export type Line =
   | { type: 'bookmark'; resourceVersion: string; endsInitialEvents: boolean }
   | { type: 'expired' }
   | { type: 'error'; failure: Failure }
-  /** JSON that is no event. */
+  /** JSON that is not a watch event. */
   | { type: 'unknown' };
 
 export type Read<T> = { kind: 'item'; item: Item<T> } | { kind: 'unusable'; why: string };
@@ -38,7 +38,7 @@ export function readLine(line: unknown): Line {
   }
 }
 
-/** A bad object is no reason to stop reading the others. `transform` keeps of it what is used. */
+/** An invalid object does not prevent reading the others. `transform` keeps the fields that are used. */
 export function readItem<T>(raw: unknown, transform: (raw: object) => T): Read<T> {
   if (typeof raw !== 'object' || raw === null) return { kind: 'unusable', why: 'it is no object' };
   const { name, namespace, uid, resourceVersion } = fields(fields(raw).metadata);

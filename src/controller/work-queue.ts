@@ -1,10 +1,10 @@
 /**
- * Keys on their way to workers, with client-go's semantics (util/workqueue):
- * - a key waits at most once, however often it is added; keys come out in the order they came in;
- * - a key is never with two workers: added while one has it, it comes out once more after done();
- * - a key added later (addAfter, addRateLimited) waits once too, for the earliest of its times.
+ * A queue of keys with client-go's semantics (util/workqueue):
+ * - a key is queued at most once, however often it is added; keys are in the order in which they were added;
+ * - a key is never processed by two workers: if it is added meanwhile, it is queued again after done();
+ * - a delayed key (addAfter, addRateLimited) waits once too, for the earliest of its times.
  *
- * Not guaranteed: that keys survive the process, or an order between a delayed key and others due at the same time.
+ * Not guaranteed: that keys survive the process, or an order among keys that become due at the same time.
  */
 import type { Clock } from './clock.ts';
 import { DelayHeap } from './delay-heap.ts';
@@ -12,9 +12,9 @@ import { defaultRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
 export type Taken<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
 
-/** What a registry wants to know of a queue. */
+/** Receives the metrics of a queue. */
 export interface QueueMetrics {
-  /** Keys that wait: for a worker, or to be worked on once more. */
+  /** Number of keys to process, including those that are being processed and were added again. */
   depth(keys: number): void;
   added(): void;
   retried(): void;
@@ -22,13 +22,13 @@ export interface QueueMetrics {
   waited(seconds: number): void;
   /** From the worker to done(). */
   worked(seconds: number): void;
-  /** Called once, with what gives at any time how many seconds each worker has had its key. */
+  /** Called once; `seconds` returns how long each worker has been processing its key. */
   running(seconds: () => number[]): void;
 }
 
-export interface QueueOptions<K extends string> {
+interface QueueOptions<K extends string> {
   clock: Clock;
-  /** Of addRateLimited; client-go's default unless told otherwise. */
+  /** For addRateLimited; default: that of client-go. */
   limiter?: RateLimiter<K>;
   metrics?: QueueMetrics;
 }
@@ -37,15 +37,15 @@ export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics | undefined;
   readonly #limiter: RateLimiter<K>;
-  /** Keys in the order they come out: each of them is in #dirty and not in #processing. */
+  /** Keys in order. Each is in #dirty and not in #processing. */
   readonly #queue: K[] = [];
-  /** Keys to be worked on, with the time of their first add; those in #processing too come out after done(). */
+  /** Keys to process, with the time of their first add. Those that are also in #processing are queued after done(). */
   readonly #dirty = new Map<K, number>();
-  /** Keys that workers have, with the time they got them. */
+  /** Keys that are being processed, with their start times. */
   readonly #processing = new Map<K, number>();
-  /** Keys whose time has not come. */
+  /** Keys that are not due yet. */
   readonly #delayed = new DelayHeap<K>();
-  /** Workers without a key. Empty unless #queue is. */
+  /** Workers that wait for a key. Empty unless #queue is empty. */
   readonly #waiting: ((taken: Taken<K>) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #shuttingDown = false;
@@ -57,12 +57,12 @@ export class WorkQueue<K extends string = string> {
     metrics?.running(() => [...this.#processing.values()].map(since => (clock.now() - since) / 1000));
   }
 
-  /** Keys that wait for a worker. */
+  /** Number of queued keys. */
   get length(): number {
     return this.#queue.length;
   }
 
-  /** Does nothing after shutDown(). */
+  /** Ignored after shutDown(). */
   add(key: K): void {
     if (this.#shuttingDown || this.#dirty.has(key)) return;
     this.#dirty.set(key, this.#clock.now());
@@ -71,7 +71,7 @@ export class WorkQueue<K extends string = string> {
     if (!this.#processing.has(key)) this.#enqueue(key);
   }
 
-  /** Adds it in `ms`; at once for 0 and less. */
+  /** Adds the key after `ms`; immediately for 0 and less. */
   addAfter(key: K, ms: number): void {
     if (this.#shuttingDown) return;
     if (ms <= 0) {
@@ -82,13 +82,13 @@ export class WorkQueue<K extends string = string> {
     this.#schedule();
   }
 
-  /** Adds it after the delay that its failures so far, and those of all keys, have earned it. */
+  /** Adds the key after the rate limiter's delay. */
   addRateLimited(key: K): void {
     this.#metrics?.retried();
     this.addAfter(key, this.#limiter.when(key));
   }
 
-  /** Its next failure counts as the first. A delay that runs goes on. */
+  /** Resets the key's failures. A running delay is not cancelled. */
   forget(key: K): void {
     this.#limiter.forget(key);
   }
@@ -98,7 +98,7 @@ export class WorkQueue<K extends string = string> {
     return this.#limiter.retries(key);
   }
 
-  /** The next key, which is the caller's until done(key); `shutdown` once the queue is shut down and empty. */
+  /** The next key; call done(key) when it is processed. `shutdown` once the queue is shut down and empty. */
   get(): Promise<Taken<K>> {
     return new Promise(resolve => {
       this.#waiting.push(resolve);
@@ -106,7 +106,7 @@ export class WorkQueue<K extends string = string> {
     });
   }
 
-  /** Must follow every key got. */
+  /** Must be called for every key that get() returned. */
   done(key: K): void {
     const since = this.#processing.get(key);
     if (since === undefined) throw new Error(`the key ${key} is with no worker`);
@@ -115,7 +115,7 @@ export class WorkQueue<K extends string = string> {
     if (this.#dirty.has(key)) this.#enqueue(key);
   }
 
-  /** From now on nothing can be added; what waits for a worker still comes out, what waits for its time does not. */
+  /** Ignores further keys. Queued keys are still returned, delayed ones are not. */
   shutDown(): void {
     this.#shuttingDown = true;
     this.#cancelTimer?.();

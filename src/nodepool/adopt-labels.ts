@@ -1,11 +1,11 @@
-/** What a pool that is made of existing nodes takes over from them: labels and taints that belong to the pool, not to a node. */
+/** The labels and taints that `adopt` copies into a pool: those that describe the group, not a single node. */
 import { isSameTaint } from './taint.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from './types.ts';
 import { MAX_LABELS, MAX_TAINTS, validatePool } from './validation.ts';
 
 /**
- * Whoever owns these domains, or one below, sets the labels in them on every node anew: Kubernetes and its projects,
- * clouds, provisioners, networks and the discovery of hardware.
+ * The owners of these domains and their subdomains set labels on every node: Kubernetes and its projects, cloud
+ * providers, provisioners, CNI plugins and hardware discovery.
  */
 const OWNED_DOMAINS = [
   'kubernetes.io',
@@ -40,12 +40,12 @@ const OWNED_DOMAINS = [
   'microk8s.io',
   'k0sproject.io',
 ];
-/** The one below kubernetes.io that is there for administrators (NodeRestriction). */
+/** The subdomain of kubernetes.io that is reserved for administrators (NodeRestriction). */
 const ADMINISTRATORS_DOMAIN = 'node-restriction.kubernetes.io';
-/** Set by AKS without a domain. */
+/** AKS sets these without a domain. */
 const OWNED_KEYS = ['agentpool', 'storageprofile', 'storagetier'];
 
-/** Set for a while: until an agent is ready, or before a node goes. A pool would keep them, and give them to new nodes. */
+/** Temporary taints, set until an agent is ready or before a node is removed: a pool would set them on new nodes. */
 const PASSING_TAINTS = [
   /^node\.kubernetes\.io\/out-of-service$/,
   /^(ToBeDeletedByClusterAutoscaler|DeletionCandidateOfClusterAutoscaler)$/,
@@ -56,19 +56,20 @@ const PASSING_TAINTS = [
   /(not-ready|uninitialized|unschedulable)$/,
 ];
 
-/** Whether a key, of a label or as `taint KEY`, belongs to nodes, whatever group they are in. */
-export type IsOfNodes = (key: string) => boolean;
+/** Whether a key is specific to single nodes. A key is a label key, or `taint KEY` for a taint. */
+type IsNodeSpecific = (key: string) => boolean;
 
 /**
- * A key that varies within a group belongs to nodes in the others as well: in a group of one node nobody could tell. Groups
- * that share nodes say nothing of each other: what divides the nodes otherwise varies within them by its nature.
+ * A key whose value differs within one group is treated as node-specific in all other groups: a group of one node
+ * cannot show the difference. Overlapping groups are not compared: any other way to divide the same nodes differs
+ * within them.
  */
-export function keysOfNodes(groups: readonly Node[][]): (group: Node[]) => IsOfNodes {
+export function nodeSpecificKeys(groups: readonly Node[][]): (group: Node[]) => IsNodeSpecific {
   const groupsOf = new Map<Node, Node[][]>();
   const varyingIn = new Map<string, Node[][]>();
   for (const group of groups) {
-    for (const node of group) append(groupsOf, node, group);
-    for (const key of varyingKeys(group)) append(varyingIn, key, group);
+    for (const node of group) appendTo(groupsOf, node, group);
+    for (const key of varyingKeys(group)) appendTo(varyingIn, key, group);
   }
   return group => {
     const sharing = new Set(group.flatMap(node => groupsOf.get(node) ?? []));
@@ -76,7 +77,7 @@ export function keysOfNodes(groups: readonly Node[][]): (group: Node[]) => IsOfN
   };
 }
 
-/** What some nodes have and others have not, or otherwise. */
+/** The keys that some of the nodes lack, or have with another value. */
 function varyingKeys(nodes: Node[]): Set<string> {
   const varying = new Set<string>();
   const labels = commonLabels(nodes);
@@ -89,31 +90,31 @@ function varyingKeys(nodes: Node[]): Set<string> {
   return varying;
 }
 
-/** Adds to the list that is kept for the key. */
-export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+/** Appends to the list of the key. */
+export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
   else list.push(value);
 }
 
 /**
- * The spec of a pool of these nodes that changes nothing on them: their common labels and taints, but for those that a
- * pool may not set (validation.ts), that somebody else owns, or that are a node's.
+ * The spec of a pool that changes nothing on these nodes. It has their common labels and taints, without those that a
+ * pool must not set (validation.ts), that another component owns, or that are node-specific.
  */
 export function adoptedSpec(
   pool: Pick<NodePool, 'apiVersion' | 'kind' | 'metadata'>,
   nodeSelector: Record<string, string>,
   nodes: Node[],
-  isOfNodes: IsOfNodes,
+  isNodeSpecific: IsNodeSpecific,
 ): NodePoolSpec {
   const mayHave = (spec: NodePoolSpec) => validatePool({ ...pool, spec: { ...spec, nodeSelector } }).length === 0;
   const labels = [...commonLabels(nodes)]
-    .filter(([key, value]) => !isOfNodes(key) && !isOwned(key) && value !== nodes[0]?.name)
+    .filter(([key, value]) => !isNodeSpecific(key) && !isOwned(key) && value !== nodes[0]?.name)
     .filter(([key, value]) => mayHave({ labels: { [key]: value } }))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, MAX_LABELS);
   const taints = commonTaints(nodes)
-    .filter(taint => !isOfNodes(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
+    .filter(taint => !isNodeSpecific(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
     .map(({ timeAdded: _, ...taint }) => taint)
     .filter(taint => mayHave({ taints: [taint] }))
     .slice(0, MAX_TAINTS);

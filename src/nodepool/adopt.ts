@@ -1,69 +1,69 @@
 /**
- * Finds the pools that a cluster has already, by the labels with which clouds, provisioners and people mark the nodes of
- * one, and says which NodePools would take them over as they are.
+ * Finds node groups that exist in a cluster, by the labels of cloud providers, provisioners and node roles, and
+ * computes the NodePools that would adopt them unchanged.
  */
-import { adoptedSpec, append, keysOfNodes } from './adopt-labels.ts';
+import { adoptedSpec, appendTo, nodeSpecificKeys } from './adopt-labels.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
 import { ROLE_PREFIX } from './selector.ts';
 import { API_VERSION, type Node, type NodePool } from './types.ts';
 import { validatePool } from './validation.ts';
 
-/** Found only when they are asked for: a pool that goes wrong must not take the control plane along. */
+/** Only found with an explicit label: a mistake in such a pool could break the control plane. */
 const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
 
-const LONGEST_NAME = 63;
+const MAX_NAME_LENGTH = 63;
 
-/** Nodes with one value of a label that stands for pools, and the NodePool that they would make. */
+/** The nodes that share one value of a group label, and the NodePool for them. */
 export interface Candidate {
   provider: string;
   label: string;
   value: string;
-  /** Of its label among all; the smaller is preferred. */
+  /** Priority of the label; the smallest is preferred. */
   rank: number;
   nodes: Node[];
-  /** As it would be created; of a group that a pool has already, that pool's name is its name. */
+  /** As it would be created. A group that already has a pool gets the name of that pool. */
   pool: NodePool;
   state: { kind: 'new' } | { kind: 'adopted' } | Overlap;
 }
 
-/** Some of its nodes are in these pools, so that it would not get them. */
+/** Some of the nodes already belong to these pools, so the new pool would not get them. */
 export interface Overlap {
   kind: 'overlap';
-  /** Whether the pools exist, or are candidates themselves. */
+  /** Whether the pools exist; otherwise they are candidates too. */
   exist: boolean;
   pools: string[];
 }
 
 export interface AdoptFacts {
   nodes: Node[];
-  /** Names that are taken. */
+  /** Names of existing pools. */
   pools: string[];
-  /** The pool that the node belongs to now. */
+  /** The pool that currently owns the node. */
   ownerOf: (node: Node) => string | undefined;
-  /** Keys to look for in place of the known ones, the preferred first. Empty: the known ones. */
+  /** Label keys to search instead of the known ones, most preferred first. Empty: the known ones. */
   labels: string[];
 }
 
 type Group = Omit<Candidate, 'pool' | 'state'>;
 
-/** By preference of the label, then by label and value; names are valid, unique and the same from run to run. */
+/** Sorted by priority of the label, then by label and value. Names are valid, unique and deterministic. */
 export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
-  const isOfNodes = keysOfNodes(groups.map(group => group.nodes));
+  const isNodeSpecific = nodeSpecificKeys(groups.map(group => group.nodes));
   const taken = new Set(pools);
   const sizes = countBy(nodes, ownerOf);
   return groups.map(group => {
     const { label, value, nodes: members } = group;
     const owners = countBy(members, ownerOf);
-    // One with other nodes as well is another pool.
+    // A pool with more nodes than the group is not the group's pool.
     const only = [...owners.keys()].find(
       owner => owners.get(owner) === members.length && sizes.get(owner) === members.length,
     );
     const name = only ?? uniqueName(label, value, taken);
     taken.add(name);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
-    const spec = adoptedSpec(pool, { [label]: value }, members, isOfNodes(members));
+    const spec = adoptedSpec(pool, { [label]: value }, members, isNodeSpecific(members));
     const others = [...owners.keys()].filter(owner => owner !== undefined);
     const state: Candidate['state'] =
       only !== undefined
@@ -76,14 +76,14 @@ export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): C
 }
 
 /**
- * The same, where candidates share nodes among themselves: of two with labels of one preference neither is taken, for
- * somebody to choose; else the one with the preferred label.
+ * Marks candidates that share nodes. With labels of equal priority, none of them is created and the user chooses;
+ * otherwise the preferred label wins.
  */
 export function withOverlaps(chosen: Candidate[]): Candidate[] {
   const byNode = new Map<string, Candidate[]>();
   for (const candidate of chosen) {
     if (candidate.state.kind !== 'new') continue;
-    for (const { name } of candidate.nodes) append(byNode, name, candidate);
+    for (const { name } of candidate.nodes) appendTo(byNode, name, candidate);
   }
   return chosen.map(candidate => {
     if (candidate.state.kind !== 'new') return candidate;
@@ -115,7 +115,7 @@ function groupsOf(nodes: Node[], labels: string[]): Group[] {
   );
 }
 
-/** Undefined for a label that stands for no pool. */
+/** Undefined when the label is not a group label. */
 function rankOf(label: string, labels: string[]): number | undefined {
   if (labels.length > 0) {
     const rank = labels.indexOf(label);
@@ -131,14 +131,14 @@ function providerOf(label: string): string {
   return PROVIDER_LABELS.find(({ key }) => key === label)?.provider ?? 'label';
 }
 
-/** @param groups the preferred first */
+/** @param groups sorted, most preferred first */
 function withoutAliases(groups: Group[]): Group[] {
   const best = new Map<Node, number>();
   for (const { nodes, rank } of groups) for (const node of nodes) if (!best.has(node)) best.set(node, rank);
   return groups.filter(({ nodes, rank }) => nodes.some(node => best.get(node) === rank));
 }
 
-/** How many of the nodes each pool owns, and under undefined how many nobody does. */
+/** How many of the nodes each pool owns. The key undefined counts nodes without an owner. */
 function countBy(nodes: Node[], ownerOf: AdoptFacts['ownerOf']): Map<string | undefined, number> {
   const counts = new Map<string | undefined, number>();
   for (const node of nodes) {
@@ -148,16 +148,16 @@ function countBy(nodes: Node[], ownerOf: AdoptFacts['ownerOf']): Map<string | un
   return counts;
 }
 
-/** The label's value, or where that says nothing the name of its key, as a DNS-1123 label. */
+/** A DNS-1123 label of the label's value, or of its key's name when the value is empty or the key is a role. */
 function uniqueName(label: string, value: string, taken: ReadonlySet<string>): string {
   const isRole = label.startsWith(ROLE_PREFIX);
   const text = value === '' || isRole ? label.slice(label.indexOf('/') + 1) : value;
   const words = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-  // Some names are only for pools that say which nodes belong; they would mislead all the same.
+  // Some names are reserved unless the pool has a nodeSelector. They would mislead even with one.
   const base = isReserved(words) ? `${words}-nodes` : words;
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `-${number}`;
-    const name = base.slice(0, LONGEST_NAME - suffix.length) + suffix;
+    const name = base.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix;
     if (!taken.has(name)) return name;
   }
 }

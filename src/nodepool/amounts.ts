@@ -1,4 +1,4 @@
-/** Exact amounts by resource, and how they are added up. */
+/** Exact quantities by resource name, with arithmetic. */
 import { addInAnyOrder, addQuantities, compareQuantities, parseQuantity, type Quantity } from './quantity.ts';
 import type { ResourceList } from './types.ts';
 
@@ -6,20 +6,20 @@ export type Amounts = Map<string, Quantity>;
 
 export const ZERO: Quantity = { unscaled: 0n, exponent: 0, format: 'DecimalSI' };
 
-/** Gives the quantity that a text says. @throws QuantityError */
+/** Parses a quantity. @throws QuantityError */
 export type ReadQuantity = (text: string) => Quantity;
 
-/** Texts that are remembered: a cluster of many sizes has some hundreds. */
-const MOST_TEXTS = 10_000;
+/** Number of cached texts; a cluster with many node sizes has a few hundred. */
+const MAX_TEXTS = 10_000;
 
-/** Thousands of pods say the same few texts: each is parsed once. */
+/** Caches parsed quantities: thousands of pods use the same few texts. */
 export function quantityReader(): ReadQuantity {
   const known = new Map<string, Quantity>();
   return text => {
     const before = known.get(text);
     if (before !== undefined) return before;
     const quantity = parseQuantity(text);
-    if (known.size >= MOST_TEXTS) known.clear();
+    if (known.size >= MAX_TEXTS) known.clear();
     known.set(text, quantity);
     return quantity;
   };
@@ -37,17 +37,17 @@ export function addAmounts(total: Amounts, more: Amounts): void {
   for (const [name, quantity] of more) addOne(total, name, quantity);
 }
 
-/** The same of a list as the API has it, without a Map of its own. @throws QuantityError */
+/** As addAmounts, for a list as the API has it: it avoids a Map for each list. @throws QuantityError */
 export function addList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
   if (list !== undefined) for (const name of Object.keys(list)) addOne(total, name, read(list[name] ?? '0'));
 }
 
-/** Raises each in `total` to that of `other`, where that is greater. */
+/** Raises each amount in `total` to that of `other` where `other` is larger. */
 export function raiseAmounts(total: Amounts, other: Amounts): void {
   for (const [name, quantity] of other) raiseOne(total, name, quantity);
 }
 
-/** The same to those of a list as the API has it. @throws QuantityError */
+/** As raiseAmounts, for a list as the API has it. @throws QuantityError */
 export function raiseToList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
   if (list !== undefined) for (const name of Object.keys(list)) raiseOne(total, name, read(list[name] ?? '0'));
 }
@@ -62,8 +62,8 @@ function raiseOne(total: Amounts, name: string, quantity: Quantity): void {
   if (before === undefined || compareQuantities(quantity, before) > 0) total.set(name, quantity);
 }
 
-/** What is left of a when b is taken from it; nothing is left where b is more. */
-export function leftOf(a: Quantity, b: Quantity): Quantity {
+/** a - b, but at least zero. */
+export function remaining(a: Quantity, b: Quantity): Quantity {
   const left = addQuantities(a, { ...b, unscaled: -b.unscaled });
   return left.unscaled < 0n ? ZERO : left;
 }

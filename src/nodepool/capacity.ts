@@ -1,5 +1,5 @@
-/** What nodes offer, what their pods ask for, and what is free: of one node, or of many together. Exact. */
-import { type Amounts, leftOf, type ReadQuantity, ZERO } from './amounts.ts';
+/** Allocatable, requested, limited, used and free resources of a node, or of several nodes together. Exact. */
+import { type Amounts, type ReadQuantity, remaining, ZERO } from './amounts.ts';
 import { own } from './json.ts';
 import {
   addInAnyOrder,
@@ -11,22 +11,22 @@ import {
 } from './quantity.ts';
 import type { Node, ResourceList } from './types.ts';
 
-/** Of one resource. What is not known is undefined: without pods only `allocatable` is. */
+/** Figures of one resource. Undefined means unknown: without pods, only `allocatable` is known. */
 export interface Figures {
   allocatable: Quantity;
   requested: Quantity | undefined;
-  /** Nobody limits pods' places. */
+  /** Undefined for the resource `pods`, which has no limits. */
   limits: Quantity | undefined;
-  /** As metrics.k8s.io says, of the nodes that it knows. */
+  /** From metrics.k8s.io, for the nodes that it reports. */
   used: Quantity | undefined;
-  /** What new pods can get: allocatable less requested of each node that takes pods. */
+  /** Available to new pods: allocatable minus requested, of each node that accepts pods. */
   free: Quantity | undefined;
 }
 
 export type Measure = keyof Figures;
 export const MEASURES: readonly Measure[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
 
-/** What the pods on a node ask for, together: those that are bound to it and have not ended. */
+/** Totals of the pods that are bound to a node and have not terminated. */
 export interface NodeLoad {
   pods: number;
   requests: Amounts;
@@ -35,26 +35,25 @@ export interface NodeLoad {
 
 export interface NodeFacts {
   node: Node;
-  /** Undefined: nobody looked at pods. */
+  /** Undefined when pods were not read. */
   load: NodeLoad | undefined;
   used: ResourceList | undefined;
 }
 
 export const NO_LOAD: NodeLoad = { pods: 0, requests: new Map(), limits: new Map() };
 
-/** Whether new pods may come: a node that is cordoned or not Ready has nothing to give. */
+/** Whether new pods can be scheduled to the node: it is Ready and not cordoned. */
 export function takesPods({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): boolean {
   return ready && !unschedulable;
 }
 
 export interface Reading {
   read: ReadQuantity;
-  /** Told of what is no quantity and counts as none, in a sentence. */
+  /** Receives a sentence for each invalid quantity; it is counted as zero. */
   onProblem: (problem: string) => void;
 }
 
-/** One resource on one node. */
-export function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
+function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
     const text = list && own(list, resource);
     if (text === undefined) return undefined;
@@ -73,18 +72,18 @@ export function figuresOf(resource: string, { node, load, used }: NodeFacts, { r
     requested,
     limits: resource === 'pods' ? undefined : load && (load.limits.get(resource) ?? ZERO),
     used: quantityOf('usage of', used),
-    free: requested && (takesPods(node) ? leftOf(allocatable, requested) : ZERO),
+    free: requested && (takesPods(node) ? remaining(allocatable, requested) : ZERO),
   };
 }
 
-/** Every pod takes one of the places for pods, whatever it asks for. */
+/** Every pod takes one of the node's pod slots, whatever it requests. */
 function requestedOf(resource: string, { pods, requests }: NodeLoad): Quantity {
   if (resource === 'pods') return { ...ZERO, unscaled: BigInt(pods) };
   return requests.get(resource) ?? ZERO;
 }
 
-/** Both together; what only one knows is that one's. */
-export function addFigures(a: Figures, b: Figures): Figures {
+/** The sum of both; a figure that only one side knows is taken from that side. */
+function addFigures(a: Figures, b: Figures): Figures {
   const sum = (x: Quantity | undefined, y: Quantity | undefined) =>
     x === undefined || y === undefined ? (x ?? y) : addInAnyOrder(x, y);
   return {
@@ -96,15 +95,15 @@ export function addFigures(a: Figures, b: Figures): Figures {
   };
 }
 
-/** Several nodes as one: a pool, or all of the cluster. */
+/** Totals over several nodes: of a pool, or of the cluster. */
 export class Tally {
   nodes = 0;
-  /** Those that take new pods. */
+  /** Number of nodes that accept new pods. */
   schedulable = 0;
-  /** In the order of the resources. */
+  /** In the order of the resources given to the constructor. */
   readonly figures: Map<string, Figures>;
 
-  /** @param seesPods whether figures of pods are known, which they are of no nodes at all, too */
+  /** @param seesPods whether pods are read; then figures of pods start at zero instead of unknown */
   constructor(resources: readonly string[], seesPods: boolean) {
     const none = seesPods ? ZERO : undefined;
     const empty = (resource: string): Figures => ({
@@ -125,8 +124,8 @@ export class Tally {
     }
   }
 
-  /** Where nothing else is known: what thousands of nodes offer, much quicker than one by one. */
-  addOffers(nodes: readonly Node[], { onProblem }: Pick<Reading, 'onProblem'>): void {
+  /** Adds only the allocatable resources of many nodes; much faster than one add() for each node. */
+  addAllocatable(nodes: readonly Node[], { onProblem }: Pick<Reading, 'onProblem'>): void {
     this.nodes += nodes.length;
     for (const node of nodes) if (takesPods(node)) this.schedulable += 1;
     const lists = nodes.map(({ allocatable }) => allocatable);
@@ -148,7 +147,7 @@ export class Tally {
   }
 }
 
-/** How many hundredths of what is allocatable; undefined where that is nothing, and of what is not known or no number holds. */
+/** Percent of allocatable. Undefined when that is zero, or when the quantity is unknown or too large for a number. */
 export function percentOf(quantity: Quantity | undefined, { allocatable }: Figures): number | undefined {
   if (quantity === undefined || allocatable.unscaled <= 0n) return undefined;
   const percent = (quantityToNumber(quantity) / quantityToNumber(allocatable)) * 100;

@@ -1,7 +1,7 @@
 /**
- * Pools of a cluster whose definition of the resource is, or once was, another one may hold anything. What has the wrong
- * type is left out where pools are read, and remembered: all that comes after relies on the types, and a pool with
- * something left out is invalid, whatever the rest of it says (validation.ts).
+ * Makes a pool of the API safe to use. A cluster whose CRD is, or was, of another version can return fields of any
+ * type. Fields of the wrong type are left out and recorded in `unreadable`, so all later code can rely on the types. A
+ * pool with unreadable fields is invalid (validation.ts).
  */
 import { droppedFields } from './dropped-fields.ts';
 import type { FieldError } from './field-error.ts';
@@ -10,7 +10,7 @@ import { CONDITION_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './sch
 import { fits, readTyped } from './typed.ts';
 import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from './types.ts';
 
-/** @param raw with metadata as the server has it: those of any object are checked there */
+/** @param raw the pool with metadata as the API server validates it for every object */
 export function coercePool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
   const spec = read(raw.spec ?? {}, SPEC_SCHEMA, 'spec', errors) ?? {};
@@ -32,7 +32,7 @@ export function coercePool<P extends NodePool>(raw: P): P {
   } as P;
 }
 
-/** It is computed anew in any case: what is wrong with it is nobody's to mend. */
+/** Errors are not reported: the status is computed again anyway. */
 function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   const status = read(raw, STATUS_SCHEMA);
   if (!isObject(status)) return undefined;
@@ -46,21 +46,21 @@ function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   };
 }
 
-/** Those that the server would take again: the first of each type, with a status and a time that are such. */
+/** Keeps what the server would accept: the first condition of each type with a valid status; drops an invalid time. */
 function coerceConditions(raw: unknown[]): Condition[] {
-  const sound = new Map<string, Condition>();
+  const kept = new Map<string, Condition>();
   for (const item of raw) {
     const condition = read(item, CONDITION_SCHEMA);
     if (!isObject(condition)) continue;
     const { lastTransitionTime, ...rest } = condition as unknown as Condition;
-    if (!/^(True|False|Unknown)$/.test(rest.status) || sound.has(rest.type)) continue;
+    if (!/^(True|False|Unknown)$/.test(rest.status) || kept.has(rest.type)) continue;
     const isTime = !Number.isNaN(Date.parse(lastTransitionTime));
-    sound.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
+    kept.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
   }
-  return [...sound.values()];
+  return [...kept.values()];
 }
 
-/** Nearly all of them are sound, and to see that takes a third of the time of a copy. */
+/** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */
 function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = []): unknown {
   return fits(value, schema) ? value : readTyped(value, schema, path, { errors, unknownFields: 'dropped' });
 }

@@ -1,4 +1,4 @@
-/** From a parsed YAML or JSON document to a NodePool, strictly: what the server would drop or refuse is an error here. */
+/** Strictly decodes a parsed YAML or JSON document: anything that the server would drop or reject is an error. */
 import { NodepoolError } from './errors.ts';
 import { type FieldError, fieldErrors } from './field-error.ts';
 import { isObject } from './json.ts';
@@ -7,11 +7,11 @@ import { describeValue, readTyped } from './typed.ts';
 import { API_VERSION, type NodePool, type ObjectMeta } from './types.ts';
 
 /**
- * Checks that the value is a NodePool: its kind, the names of its fields and their types; not its rules (see
- * validation.ts). Nulls are left out, as the server does; a missing spec becomes an empty one.
+ * Checks the kind, field names and field types of a NodePool, not its rules (see validation.ts). Removes nulls, as the
+ * server does; a missing spec becomes an empty one.
  *
- * @param source where the value came from, for the error: a file name, `stdin`
- * @param placeOf the same of one of its fields, where it is known more precisely
+ * @param source where the value came from, for errors: a file name, `stdin`
+ * @param placeOf the source of one field, where it is known more precisely
  * @throws NodepoolError `input`, naming each wrong field
  */
 export function decodePool(value: unknown, source: string, placeOf?: (field: string) => string): NodePool {
@@ -30,8 +30,8 @@ export function decodePool(value: unknown, source: string, placeOf?: (field: str
 }
 
 /**
- * The pool as it is sent to be created: without its status and what only the server sets. A pool that was read from
- * a cluster can so be created again; kubectl create sends these fields, and is refused for the resourceVersion.
+ * The pool without status and without metadata that the server sets, so that a pool read from a cluster can be created
+ * again. kubectl create sends these fields and is rejected for the resourceVersion.
  */
 export function withoutServerFields(pool: NodePool): NodePool {
   const { name, labels, annotations, finalizers, ownerReferences } = pool.metadata;

@@ -1,46 +1,46 @@
 /**
- * Which pods a drain takes off a node, which it leaves, and which it will not touch without a flag that says so. The
- * rules are those of kubectl drain (k8s.io/kubectl/pkg/drain, filters.go); of a pod that breaks several, all are told.
+ * Decides for each pod whether a drain evicts it, leaves it, or refuses without a flag. The rules are those of kubectl
+ * drain (k8s.io/kubectl/pkg/drain, filters.go). All broken rules of a pod are reported.
  */
 import { firstFew } from './plural.ts';
 
-/** What is kept of a pod. */
+/** The fields of a pod that are kept. */
 export interface DrainPod {
   namespace: string;
   name: string;
   uid: string;
-  /** As status.phase. */
+  /** status.phase. */
   phase: string;
-  /** RFC 3339; set once its deletion has begun. */
+  /** RFC 3339; set once the pod is being deleted. */
   deletionTimestamp?: string;
-  /** The owner that manages it, if there is one. */
+  /** The controlling owner reference, if any. */
   controller?: { apiVersion: string; kind: string; name: string };
-  /** Stands for a static pod, which its kubelet runs without the API server. */
+  /** A mirror pod: a static pod that its kubelet runs without the API server. */
   isMirror: boolean;
   hasEmptyDir: boolean;
 }
 
-/** The flags of kubectl drain that decide on pods. */
+/** The flags of kubectl drain that select pods. */
 export interface DrainRules {
   force: boolean;
   ignoreDaemonSets: boolean;
   deleteEmptyDirData: boolean;
-  /** Seconds since the deletion timestamp after which a pod is not waited for any more; 0: never. */
+  /** A pod whose deletion began more than so many seconds ago is not waited for; 0: wait for all. */
   skipWaitForDeleteSeconds: number;
 }
 
 export type Verdict =
-  /** @param warnings what goes wrong with it, that a flag allowed */
+  /** @param warnings the rules that the pod breaks and a flag allows */
   | { kind: 'evict'; warnings: string[] }
-  /** It stays, and people should know. */
+  /** The pod stays, with a warning. */
   | { kind: 'keep'; warning: string }
-  /** It stays, as it must. */
+  /** The pod stays, without a warning. */
   | { kind: 'pass' }
-  /** @param reasons in words that follow "cannot delete" */
+  /** @param reasons phrases that follow "cannot delete" */
   | { kind: 'refuse'; reasons: string[] };
 
-/** @param hasDaemonSet whether the DaemonSet that daemonSetOf() gives still exists */
-export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: Surroundings): Verdict {
+/** @param hasDaemonSet whether the DaemonSet that daemonSetOf() returns still exists */
+export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: PodContext): Verdict {
   if (isStuck(pod, rules.skipWaitForDeleteSeconds, now)) return { kind: 'pass' };
   const { force, ignoreDaemonSets, deleteEmptyDirData } = rules;
   const [warnings, reasons]: [string[], string[]] = [[], []];
@@ -62,19 +62,19 @@ export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }
   return reasons.length > 0 ? { kind: 'refuse', reasons } : { kind: 'evict', warnings };
 }
 
-export interface Surroundings {
+export interface PodContext {
   now: Date;
   hasDaemonSet: boolean;
 }
 
-/** The DaemonSet that would at once replace the pod. What has ended is not replaced, and goes like any other pod. */
+/** The DaemonSet that would immediately recreate the pod; undefined for a terminated pod, which is not recreated. */
 export function daemonSetOf(pod: DrainPod): string | undefined {
   const { controller } = pod;
   const isDaemonSets = controller?.kind === 'DaemonSet' && controller.apiVersion === 'apps/v1';
   return isDaemonSets && !hasEnded(pod) ? controller.name : undefined;
 }
 
-/** Whether its deletion began so long ago that nobody is to wait for it. */
+/** Whether the deletion began too long ago to wait for it. */
 export function isStuck({ deletionTimestamp }: DrainPod, afterSeconds: number, now: Date): boolean {
   if (afterSeconds <= 0 || deletionTimestamp === undefined) return false;
   return Math.floor((now.getTime() - Date.parse(deletionTimestamp)) / 1000) > afterSeconds;
@@ -84,21 +84,21 @@ function hasEnded({ phase }: DrainPod): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/** As it is named in messages. */
+/** The name in messages. */
 export function podName({ namespace, name }: Pick<DrainPod, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`;
 }
 
-/** Pods that are named in one line: thousands may share a fate. */
-const MOST_NAMED = 10;
+/** Maximum number of pods named in one line. */
+const MAX_NAMED = 10;
 
-/** One line for each fate, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`. */
-export function groupByFate(fates: readonly { what: string; pod: string }[]): string[] {
+/** One line for each outcome, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`. */
+export function groupByOutcome(outcomes: readonly { what: string; pod: string }[]): string[] {
   const pods = new Map<string, string[]>();
-  for (const { what, pod } of fates) {
+  for (const { what, pod } of outcomes) {
     const names = pods.get(what);
     if (names === undefined) pods.set(what, [pod]);
     else names.push(pod);
   }
-  return [...pods].map(([what, names]) => `${what}: ${firstFew(names, MOST_NAMED)}`);
+  return [...pods].map(([what, names]) => `${what}: ${firstFew(names, MAX_NAMED)}`);
 }

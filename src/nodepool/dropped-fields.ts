@@ -1,14 +1,14 @@
 /**
- * Fields of a spec that the CRD which is installed does not have: another version's was put in the place of ours. The
- * server leaves them out when it reads the pool, and whoever writes the pool then loses them for good. That somebody set
- * them is still told by managedFields, which no schema prunes.
+ * Finds spec fields that the installed CRD does not have, because a CRD of another version replaced ours. The server
+ * prunes these fields on read, and any write of the pool then deletes them permanently. managedFields still lists them,
+ * because no schema prunes it.
  */
 import { NodepoolError } from './errors.ts';
 import { isObject, own } from './json.ts';
 import { POOL_SCHEMA, type Schema, SPEC_SCHEMA } from './schema.ts';
 import type { NodePool } from './types.ts';
 
-/** Names of fields of the spec, as the API server gave the pool, managedFields included. */
+/** Names of the spec fields that are missing. The pool must be as the API server returned it, with managedFields. */
 export function droppedFields({ metadata, spec }: NodePool): string[] {
   const { managedFields } = metadata as { managedFields?: unknown };
   const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
@@ -24,10 +24,10 @@ export function droppedFields({ metadata, spec }: NodePool): string[] {
 
 /** The pool must not be written. */
 export class DroppedFieldsError extends NodepoolError {
-  /** Paths, as `spec.nodeSelector`. */
+  /** Field paths, such as `spec.nodeSelector`. */
   readonly fields: readonly string[];
 
-  /** @param names of fields of the spec */
+  /** @param names of spec fields */
   constructor(pool: string, names: readonly string[]) {
     const fields = names.map(name => `spec.${name}`);
     super(
@@ -39,21 +39,21 @@ export class DroppedFieldsError extends NodepoolError {
   }
 }
 
-/** What is to be said of a pool that must not be written; undefined of any other. */
+/** The warning for a pool that must not be written; undefined for all others. */
 export function droppedWarning({ metadata, dropped = [] }: Pick<NodePool, 'metadata' | 'dropped'>): string | undefined {
   if (dropped.length === 0 || metadata.deletionTimestamp !== undefined) return undefined;
   const { message, next } = new DroppedFieldsError(metadata.name, dropped);
   return `${message}; ${next}`;
 }
 
-/** Throws DroppedFieldsError for a pool of which the server drops something; one that is being deleted needs no spec. */
+/** Throws DroppedFieldsError when the server drops fields of the pool. A pool that is being deleted needs no spec. */
 export function assertWhole({ metadata, dropped }: NodePool): void {
   if (dropped !== undefined && metadata.deletionTimestamp === undefined) {
     throw new DroppedFieldsError(metadata.name, dropped);
   }
 }
 
-/** Whether this version's CRD has the field. @param path as the server names one that it does not know: `spec.taints[0].key` */
+/** Whether this version's CRD has the field. @param path as the server names an unknown one: `spec.taints[0].key` */
 export function isPoolField(path: string): boolean {
   let schema: Schema | undefined = POOL_SCHEMA;
   for (const name of path.replace(/\[\d+\]/g, '').split('.')) {

@@ -1,21 +1,21 @@
-/** Changes to a pool's spec, as flags state them: applied to what is there, they say nothing of the rest. */
+/** Edits of a pool's spec, as flags express them. Fields without an edit stay as they are. */
 import { setOwn } from './json.ts';
 import { taintId } from './taint.ts';
 import type { NodePoolSpec, Taint, TaintEffect } from './types.ts';
 
 export interface SpecEdits {
-  /** null removes. */
+  /** null removes the label. */
   labels: Record<string, string | null>;
   nodeSelector: Record<string, string | null>;
   setTaints: Taint[];
-  /** Without an effect: every taint of that key. */
+  /** Without an effect, all taints of the key are removed. */
   removeTaints: { key: string; effect?: TaintEffect }[];
   /** "" removes the handler; undefined leaves it. */
   handler: string | undefined;
   unmanaged: 'Keep' | 'Remove' | undefined;
 }
 
-/** The spec with the edits made, and the removals that found nothing to remove, in words. */
+/** The edited spec, and a description of each removal that matched nothing. */
 export function applyEdits(spec: NodePoolSpec, edits: SpecEdits): { spec: NodePoolSpec; notFound: string[] } {
   const notFound: string[] = [];
   const next: NodePoolSpec = { ...spec };
@@ -58,7 +58,7 @@ function editTaints(before: Taint[] = [], edits: SpecEdits, notFound: string[]):
   return after;
 }
 
-/** An emptied member leaves the spec, as if it had never been written; the API takes an empty selector for an error. */
+/** Removes the field when it is empty: the API rejects an empty selector. */
 function assign<K extends 'labels' | 'nodeSelector' | 'taints'>(
   spec: NodePoolSpec,
   field: K,

@@ -1,5 +1,5 @@
-export interface NodepoolErrorOptions extends ErrorOptions {
-  /** Problems that the message announces, a line each. */
+interface NodepoolErrorOptions extends ErrorOptions {
+  /** Problems that the message announces, one a line. */
   items?: readonly string[];
   /** See NodepoolError. */
   isGeneral?: boolean;
@@ -7,25 +7,25 @@ export interface NodepoolErrorOptions extends ErrorOptions {
 }
 
 /**
- * The one error type that is somebody's to act on. Anything else that is thrown is a bug of ours.
+ * The only error type that a user can act on. Anything else that is thrown is a bug.
  *
  * - `usage`: the command line is wrong (exit 2).
  * - `input`: a file or an object is wrong; nothing was written (exit 1).
  * - `cluster`: the cluster refused or could not be reached (exit 1).
- * - `interrupted`: the user stopped it half-way (exit 130).
+ * - `interrupted`: the user interrupted it (exit 130).
  */
 export class NodepoolError extends Error {
   readonly kind: 'usage' | 'input' | 'cluster' | 'interrupted';
   /** What the user can do next, as one imperative sentence without a trailing full stop. */
   readonly next: string | undefined;
   /**
-   * The message line by line: itself, then the items. A newline within one is part of a value, and is to be shown as an
-   * escape: what follows it would pass for a line of ours.
+   * The message and its items, one entry each. A newline within an entry belongs to a value and must be escaped when
+   * printed, or a value could forge a line of output.
    */
   readonly lines: readonly string[];
-  /** Not of the object that was asked for: no connection or no credentials, so that the next request is likely to fail alike. */
+  /** Not specific to the object, such as no connection or no credentials: the next request will likely fail too. */
   readonly isGeneral: boolean;
-  /** May pass without anybody's help: the server is away, restarts or has too much to do. */
+  /** Can pass without intervention: the server is unavailable, restarting or overloaded. */
   readonly isTransient: boolean;
 
   constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
@@ -40,14 +40,14 @@ export class NodepoolError extends Error {
     this.isTransient = isTransient;
   }
 
-  /** The message in one line, for what is put together of several. Not `line`: errors of JavaScriptCore have a number of that name. */
+  /** The message and its items. Not named `line`: errors of JavaScriptCore have a numeric property of that name. */
   get oneLine(): string {
     const [message = '', ...items] = this.lines;
     return items.length === 0 ? message : `${message} ${items.join('; ')}`;
   }
 }
 
-/** What the server finds wrong with a list can only be the selector, and that is of the command line. Others stay as they are. */
+/** When the server rejects a list, the selector of the command line is wrong: `input` becomes `usage`. */
 export function selectorError(
   error: unknown,
   flag: string,

@@ -1,52 +1,53 @@
-/** Why a node is, or is not, in each pool: the rules of membership.ts in words that a screen can show. */
+/** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
+
+import type { FieldError } from './field-error.ts';
 import { own } from './json.ts';
 import type { Ownership } from './membership.ts';
 import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
-import type { FieldError } from './validation.ts';
 
-/** One label that the pool asks for. */
-export interface SelectorPair {
+/** One label of the pool's selector. */
+interface SelectorPair {
   key: string;
   wanted: string;
-  /** Undefined when the node has no such label. */
+  /** The value on the node; undefined when the node does not have the label. */
   live: string | undefined;
 }
 
-/** By what one of two pools that match gets the node. */
-export type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
+/** The rule by which one of two matching pools owns the node. */
+type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
 
 export type Verdict =
-  /** `over`: of the pools that match too, each with the rule that decided; none when no other does. */
+  /** `over`: the other pools that match, each with the deciding rule. */
   | { kind: 'member'; over: { pool: string; rule: Rule }[] }
   | { kind: 'lost'; to: string; rule: Rule }
   | { kind: 'no match' }
   | { kind: 'deleting' }
-  /** An invalid spec gets no new nodes. */
+  /** A pool with an invalid spec gets no new nodes. */
   | { kind: 'invalid'; errors: FieldError[] }
-  /** The selector cannot be read: the pool keeps what it holds, and gets nothing. */
+  /** The selector cannot be read: the pool keeps the nodes that it holds and gets no new ones. */
   | { kind: 'unknown selector'; keeps: boolean };
 
 export interface PoolReason {
   pool: string;
   selector: SelectorPair[];
   verdict: Verdict;
-  /** The node still carries what this pool applied, and is not its member: the next reconcile takes it back. */
+  /** The node still has what this pool applied but is no longer a member; the next reconcile removes it. */
   toBeCleaned: boolean;
 }
 
 export interface Explanation {
   node: string;
   owner: string | undefined;
-  /** The owner first, then those that lost the node, then the others by name. */
+  /** The owner first, then the pools that match but do not own the node, then the others by name. */
   pools: PoolReason[];
-  /** A pool that is not there any more and whose labels and taints are on the node until the next reconcile. */
+  /** A deleted pool whose labels and taints stay on the node until the next reconcile. */
   gone: string | undefined;
 }
 
 /**
- * @param ownership of that node among those pools, as `PoolIndex.ownership` gives it
- * @param errorsOf what is wrong with a pool's spec
+ * @param ownership of the node among these pools, from `PoolIndex.ownership`
+ * @param errorsOf returns the validation errors of a pool
  */
 export function explain(
   node: Node,

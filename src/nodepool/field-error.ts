@@ -1,7 +1,7 @@
-/** What is wrong with one field of a pool, and how a list of such becomes the error a user sees. */
+/** Errors of single fields of a pool, and how a list of them becomes one NodepoolError. */
 import { NodepoolError } from './errors.ts';
 
-/** The way out where the rules themselves name none. */
+/** The next step when the rule itself names none. */
 function explain(fields: readonly string[]): string {
   if (fields.length === 1 && /^metadata(\.name)?$/.test(fields[0] ?? ''))
     return 'give the pool a name in metadata.name';
@@ -14,17 +14,17 @@ function explain(fields: readonly string[]): string {
 export interface FieldError {
   /** Path as the API server writes it: `spec.taints[1].key`. */
   field: string;
-  /** What is wrong, without the field's name. */
+  /** Does not repeat the name of the field. */
   message: string;
-  /** What to do about it, as one imperative sentence without a trailing full stop. */
+  /** The next step, as one imperative sentence without a trailing full stop. */
   next?: string;
 }
 
 /**
- * One error is one line; several are a list, a line each.
+ * A single error becomes one line; several become a list with one line each.
  *
  * @param source where the pool came from: a file name, `stdin`, `NodePool "gpu"`
- * @param placeOf where a field of it stands: `pools.yaml:14`
+ * @param placeOf the position of a field: `pools.yaml:14`
  */
 export function fieldErrors(
   source: string,

@@ -1,14 +1,14 @@
 /**
- * Which labels a kubelet may set on its own node, and what a pool that selects by these gives away. Source of the rule:
- * Kubernetes' admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
+ * Which labels a kubelet may set on its own node, and what a pool that selects by such labels exposes. Source: the
+ * admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
  */
 import { noun } from './plural.ts';
 import { membershipSelector } from './selector.ts';
 import { formatTaint } from './syntax.ts';
 import type { NodePool } from './types.ts';
 
-/** On a pool: `Allow` says that its members are meant to be those that kubelets say; manifests/protect-membership.yaml heeds it. */
-export const KUBELET_MEMBERSHIP = 'nodes.lailin.xyz/kubelet-membership';
+/** Annotation on a pool. `Allow`: kubelets may choose its members, and manifests/protect-membership.yaml exempts it. */
+const KUBELET_MEMBERSHIP = 'nodes.lailin.xyz/kubelet-membership';
 
 const KUBELET_LABELS = [
   'kubernetes.io/hostname',
@@ -23,7 +23,7 @@ const KUBELET_LABELS = [
   'failure-domain.beta.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/region',
 ];
-/** A kubelet may set none of these, however it is set up. */
+/** A kubelet may never set labels of this domain. */
 const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
 const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
@@ -35,23 +35,24 @@ export function isKubeletSettable(key: string): boolean {
   return KUBELET_LABELS.includes(key) || isWithin(domain, KUBELET_DOMAINS) || !isWithin(domain, KUBERNETES_DOMAINS);
 }
 
-export interface KubeletRisk {
+interface KubeletRisk {
   /** The labels of the selector that a kubelet may set, sorted. */
   keys: string[];
-  /** Labels of the pool that a kubelet may not set, and gets by joining; sorted. */
+  /** Labels of the pool that a kubelet may not set but gets by joining, sorted. */
   gains: string[];
   /**
-   * Whether it gets them, too, by registering a new node where manifests/protect-membership.yaml is in force. That refuses it
-   * for labels of node-restriction.kubernetes.io alone: clouds have kubelets register the nodes of their groups.
+   * Whether a kubelet also gets them by registering a new node while manifests/protect-membership.yaml is applied. The
+   * policy refuses registration only for labels of node-restriction.kubernetes.io: kubelets of cloud node groups
+   * register with group labels.
    */
   canRegister: boolean;
-  /** Whether the pool has taints, which a node loses by leaving. */
+  /** Whether the pool has taints, which a node loses when it leaves. */
   shedsTaints: boolean;
 }
 
 /**
- * What a kubelet could get by changing the labels of its own node: labels when it can join the pool (it may set all of the
- * selector), no taints when it can leave (it may set any). Undefined when nothing, and when the pool says that it is meant.
+ * What a kubelet could gain by changing labels of its own node. It can join the pool if it may set all labels of the
+ * selector, and leave it if it may set any. Undefined when there is nothing to gain, or when the pool allows it.
  */
 export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
   if (pool.metadata.annotations?.[KUBELET_MEMBERSHIP] === 'Allow') return undefined;
@@ -66,7 +67,7 @@ export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
   return gains.length > 0 || shedsTaints ? { keys, gains, canRegister, shedsTaints } : undefined;
 }
 
-/** Goes on after the pool's name. */
+/** Follows the name of the pool. */
 export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
   const effects = [
     ...(gains.length > 0 ? [`join the pool and so get ${gains.join(', ')}`] : []),
@@ -75,17 +76,17 @@ export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): stri
   return `selects by ${keys.join(', ')}, which a kubelet may set on its own node: a compromised one can ${effects.join(', and ')}`;
 }
 
-/** What a node gets that a kubelet registers into the pool; goes on after the pool's name. */
+/** What a node gets when its kubelet registers it into the pool. Follows the name of the pool. */
 export function kubeletRegistrationText({ keys, gains }: KubeletRisk, { spec }: NodePool): string {
   const taints = (spec.taints ?? []).map(formatTaint);
   const more = taints.length === 0 ? '' : `, and the ${noun(taints.length, 'taint')} ${taints.join(', ')}`;
   return `selects by ${keys.join(', ')}, with which a kubelet may register a new node: it gets the ${noun(gains.length, 'label')} ${gains.join(', ')}${more}`;
 }
 
-/** Imperative, without a full stop. */
+/** An imperative without a trailing full stop. */
 export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED_DOMAIN}/, which no kubelet may set, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
 
-/** Imperative, without a full stop. */
+/** An imperative without a trailing full stop. */
 export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, apply manifests/protect-membership.yaml as install --controller does, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
 
 function isWithin(domain: string, domains: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-/** A label selector as text, read as the API server reads it (k8s.io/apimachinery/pkg/labels), for lists that are there. */
+/** Parses a label selector as the API server does (k8s.io/apimachinery/pkg/labels), to filter on the client. */
 import { NodepoolError } from './errors.ts';
 import { own } from './json.ts';
 import { keyProblem, valueProblem } from './syntax.ts';
@@ -10,7 +10,7 @@ const TOKEN = /==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+/g;
 const WORD = /^[^=!(),<>]/;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Whether labels match. An empty selector matches all. Throws NodepoolError of kind input. */
+/** The match function of a selector. An empty selector matches all. @throws NodepoolError `input` */
 export function parseLabelSelector(selector: string): MatchLabels {
   const tokens = new Tokens(selector.match(TOKEN) ?? []);
   if (tokens.peek() === undefined) return () => true;
@@ -38,7 +38,7 @@ class Tokens {
     return this.#tokens[this.#at++];
   }
 
-  /** The next token if it is no sign. */
+  /** The next token if it is a word, not an operator. */
   word(): string | undefined {
     return WORD.test(this.peek() ?? '') ? this.next() : undefined;
   }
@@ -88,7 +88,7 @@ function comparison(tokens: Tokens): MatchValue {
   }
 }
 
-/** Empty where none is written: `a=` is a label with an empty value. */
+/** A missing value is "": `a=` matches the label with an empty value. */
 function readValue(tokens: Tokens): string {
   const value = tokens.word() ?? '';
   check(valueProblem(value));
@@ -115,7 +115,7 @@ function not(matches: MatchValue): MatchValue {
   return value => !matches(value);
 }
 
-/** Of 64 bits, as the server reads it. */
+/** A 64-bit integer, as the server parses it. */
 function integer(text: string): bigint | undefined {
   const number = INTEGER.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined;
   return number === undefined || BigInt.asIntN(64, number) !== number ? undefined : number;

@@ -1,6 +1,7 @@
 /**
- * The labels by which a node is put into a pool or taken out of it: those of the pool's selector, and of them only what
- * is ours to change. Each function gives a merge patch of labels, or throws a NodepoolError that names node and label.
+ * Computes the label changes that make a node join or leave a pool. Only labels of the pool's selector change, and only
+ * those that a user may change. Each function returns a merge patch of labels, or throws a NodepoolError that names the
+ * node and the label.
  */
 import { NodepoolError } from './errors.ts';
 import { own, setOwn } from './json.ts';
@@ -10,16 +11,16 @@ import { matchesLabels, membershipSelector } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
 import { isClusterLabel } from './validation.ts';
 
-/** null removes. */
+/** null removes the label. */
 export type LabelPatch = Record<string, string | null>;
 
-/** Set by cloud controllers, which would set it back. */
+/** Cloud controllers set these and would set them again. */
 const TOPOLOGY = 'topology.kubernetes.io/';
 
 /**
- * For a node that is to be in the pool.
- * @param record what is applied to the node now: what a pool gave it may be replaced
- * @param source the pool that it leaves for this one: the labels that make it a member there go with the same patch
+ * The labels that make a node a member of the pool.
+ * @param record what is currently applied to the node: values that a pool set may be replaced
+ * @param source the pool that the node leaves; the labels that make it a member there are removed in the same patch
  */
 export function labelsToJoin(
   node: Node,
@@ -51,10 +52,10 @@ export function labelsToJoin(
 }
 
 /**
- * For a node that is to leave the pool. Labels by which another pool has the node, too, stay where one of the others is
- * enough.
+ * The labels that make a node leave the pool. Labels by which another pool selects the node also stay, when removing
+ * another label is enough.
  * @param rivals the other pools that match the node
- * @param isOwner whether the node is this pool's, and not one that it lost to another
+ * @param isOwner whether the pool owns the node, and does not only match it
  */
 export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodePool[], isOwner: boolean): LabelPatch {
   const selector = membershipSelector(pool);
@@ -75,12 +76,12 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
   );
 }
 
-/** The patch without what is so already. */
+/** The patch without values that are already set. */
 export function effective(node: Node, patch: LabelPatch): LabelPatch {
   return Object.fromEntries(Object.entries(patch).filter(([key, value]) => (labelOf(node, key) ?? null) !== value));
 }
 
-/** The labels with the patch laid over them. */
+/** The labels after the patch. */
 export function patchedLabels(labels: Record<string, string>, patch: LabelPatch): Record<string, string> {
   const merged = { ...labels };
   for (const [key, value] of Object.entries(patch)) {
@@ -90,7 +91,7 @@ export function patchedLabels(labels: Record<string, string>, patch: LabelPatch)
   return merged;
 }
 
-/** The provider of a pool goes by its label, and would not set it again. */
+/** Labels of cloud node groups are not included: providers read them and do not set them again. */
 function isClusterSet(key: string): boolean {
   return isClusterLabel(key) || key.startsWith(TOPOLOGY) || PROVIDER_LABELS.some(label => label.key === key);
 }

@@ -1,4 +1,5 @@
-/** Which node belongs to which pool. One node, one pool. */
+/** Decides which pool owns a node. A node has at most one owner. */
+import type { FieldError } from './field-error.ts';
 import { deepEqual } from './merge-patch.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
@@ -6,42 +7,42 @@ import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.t
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
 import { FINALIZER, type Node, type NodePool } from './types.ts';
-import { type FieldError, validatePool } from './validation.ts';
+import { validatePool } from './validation.ts';
 
-/** What the pools have to say about one node. */
+/** The result for one node. */
 export interface Ownership {
-  /** What is applied to the node now, and by which pool. */
+  /** What is currently applied to the node, and by which pool. */
   record: AppliedRecord | undefined;
-  /** Name of the pool that the node belongs to. */
+  /** The pool that the node belongs to. */
   owner: string | undefined;
-  /** Names of the other pools that match the node and do not get it. */
+  /** The other pools that match the node. */
   conflicting: readonly string[];
 }
 
-/** Most nodes are lost by nobody. */
+/** Shared, because most nodes have no conflict. */
 const NONE: readonly string[] = [];
 
-/** All pools, arranged so that one node's ownership costs a look-up per label of the node, not one per pool. */
+/** An index over all pools: ownership costs one look-up for each label of the node, not one for each pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
-  /** By key and value of one label of the pool's selector; the rest of the selector is checked on a hit. */
+  /** Pools by key and value of the first label of their selector; the other labels are checked on a hit. */
   readonly #byLabel = new Map<string, Map<string, NodePool[]>>();
   readonly #records = new RecordCache();
-  /** Of the selectors of all pools. */
+  /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
-  /** Names of pools that keep every node they hold: which ones they are meant to have cannot be read. */
-  readonly #keepers = new Set<string>();
-  /** Names of pools that hold what equals their spec on nodes without a record. */
+  /** Pools that keep every node that they hold, because their selector cannot be read. */
+  readonly #unreadablePools = new Set<string>();
+  /** Inherited pools (see isInherited): what equals their spec on nodes without a record counts as applied by them. */
   readonly #inherited: ReadonlySet<string>;
 
-  /** @param nodes all of them: their records tell which pools have been taken over */
+  /** @param nodes all nodes: their records show which pools were taken over */
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node> = []) {
     const sorted = [...pools].sort(olderFirst);
     this.#inherited = this.#inheritedOf(sorted, nodes);
     for (const pool of sorted) {
       this.#errors.set(pool.metadata.name, validatePool(pool));
       if (!isSelectorKnown(pool)) {
-        if (pool.metadata.deletionTimestamp === undefined) this.#keepers.add(pool.metadata.name);
+        if (pool.metadata.deletionTimestamp === undefined) this.#unreadablePools.add(pool.metadata.name);
         continue;
       }
       const selector = membershipSelector(pool);
@@ -57,45 +58,46 @@ export class PoolIndex {
     }
   }
 
-  /** What is wrong with the pool's spec, as `validatePool` says. */
+  /** The errors of validatePool(). */
   errors(name: string): FieldError[] {
     return this.#errors.get(name) ?? [];
   }
 
-  /** Whether the pool still holds what equals its spec: see isInherited(). */
+  /** See isInherited(). */
   isInherited(name: string): boolean {
     return this.#inherited.has(name);
   }
 
-  /** Whether a pool selects by one of these labels: no others can make a node join or leave one. */
+  /** Whether a pool selects by one of these labels. No other label can change the membership of a node. */
   affectsMembership(labels: Record<string, unknown>): boolean {
     for (const key in labels) if (this.#keys.has(key)) return true;
     return false;
   }
 
   /**
-   * The pool that already holds the node keeps it while it matches; else the older pool, then the smaller name.
-   * A pool that is being deleted gets no node; a pool with an invalid spec keeps what it has and gets nothing new, even
-   * nodes that it might not match if its selector could be read.
+   * The pool that already holds the node keeps it while it matches. Otherwise the oldest matching pool owns it, then
+   * the one with the smallest name. A pool that is being deleted gets no node. A pool with an invalid spec keeps its
+   * nodes and gets no new ones; it keeps even nodes that it might not match if its selector could be read.
    */
   ownership(node: Node): Ownership {
     const matching = this.#matching(node);
     const applied = node.record === undefined ? undefined : this.#records.read(node.record);
     const record = applied ?? impliedRecord(node, matching, this.#inherited);
-    const able: string[] = [];
+    const eligible: string[] = [];
     for (const { metadata } of matching) {
       const { name } = metadata;
-      const isSound = name === record?.pool || this.errors(name).length === 0;
-      if (metadata.deletionTimestamp === undefined && isSound) able.push(name);
+      const isEligible = name === record?.pool || this.errors(name).length === 0;
+      if (metadata.deletionTimestamp === undefined && isEligible) eligible.push(name);
     }
-    if (record !== undefined && this.#keepers.has(record.pool)) able.unshift(record.pool);
-    const owner = record !== undefined && able.includes(record.pool) ? record.pool : able[0];
-    return { record, owner, conflicting: able.length < 2 ? NONE : able.filter(name => name !== owner) };
+    if (record !== undefined && this.#unreadablePools.has(record.pool)) eligible.unshift(record.pool);
+    const owner = record !== undefined && eligible.includes(record.pool) ? record.pool : eligible[0];
+    return { record, owner, conflicting: eligible.length < 2 ? NONE : eligible.filter(name => name !== owner) };
   }
 
   /**
-   * One without a mark that has a record on a node it matches was reconciled by this program: all that it held is
-   * recorded. Any one record counts, since the other answer would remove what others set on nodes that joined later.
+   * An unmarked pool with a record on a matching node was reconciled by this program, so everything that it applied is
+   * recorded. One record is enough: if more were required, values that others set on nodes that joined later could be
+   * removed.
    */
   #inheritedOf(pools: NodePool[], nodes: Iterable<Node>): Set<string> {
     const inherited = pools.filter(isInherited);
@@ -129,29 +131,29 @@ function olderFirst(a: NodePool, b: NodePool): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-/** Whether ownerships made with `before` still hold with `after`. */
+/** Whether ownership computed with `before` is still valid with `after`. */
 export function sameOwnership(before: NodePool, after: NodePool): boolean {
   return (
     before.metadata.uid === after.metadata.uid &&
     before.metadata.generation === after.metadata.generation &&
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     isInherited(before) === isInherited(after) &&
-    // What the server shows of a spec can change without a write: with the CRD.
+    // The fields that the server returns can change without a write, when the CRD changes.
     deepEqual(before.dropped, after.dropped)
   );
 }
 
 /**
- * Whether only the operator that this product follows has reconciled the pool so far: its finalizer is there, and a
- * status without observedGeneration, which ours sets (on such a pool only once all of it is applied). Its CRD drops that
- * field, so the end of the takeover is marked on the pool as well.
+ * Whether only the earlier operator has reconciled the pool so far. Then its finalizer is there, and the status has no
+ * observedGeneration, which this program sets once everything is applied. The earlier CRD drops observedGeneration, so
+ * the end of the takeover is also marked on the pool.
  */
 export function isInherited(pool: NodePool): boolean {
   const isHeld = pool.metadata.finalizers?.includes(FINALIZER) === true;
   return isHeld && isWithoutGeneration(pool) && takeoverOf(pool) !== 'finished';
 }
 
-/** That operator wrote no records: an inherited pool holds what equals its spec on the nodes it matches. */
+/** The earlier operator wrote no records: what equals the spec of an inherited pool counts as applied by it. */
 function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<string>): AppliedRecord | undefined {
   if (node.record !== undefined || inherited.size === 0) return undefined;
   const pool = matching.find(({ metadata }) => inherited.has(metadata.name));

@@ -1,8 +1,8 @@
 import { isObject, own, setOwn } from './json.ts';
 
 /**
- * The RFC 7386 merge patch that turns `before` into `after`; undefined when they are equal.
- * Members missing from `after` are deleted (null). Arrays are replaced whole.
+ * The RFC 7386 merge patch from `before` to `after`; undefined when they are equal. Properties missing from `after` are
+ * deleted (null). Arrays are replaced as a whole.
  */
 export function mergePatch(before: unknown, after: unknown): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
@@ -18,7 +18,7 @@ export function mergePatch(before: unknown, after: unknown): Record<string, unkn
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** Structural equality of JSON values; a member that is undefined equals one that is not there. */
+/** Deep equality of JSON values. An undefined property equals a missing one. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -1,8 +1,8 @@
-/** Which resources stay where there are too many: a kubelet may report any names, and hides none that several nodes have. */
+/** Which resources are kept when there are too many: a kubelet can report any name, so the most reported come first. */
 import { NATIVE_RESOURCES } from './node-resources.ts';
 
-/** Native ones first, then those that stand in the most lists, then by name. */
-export function byReports(names: readonly string[], lists: Iterable<Iterable<string>>): string[] {
+/** Native resources first, then by the number of lists that contain them, then by name. */
+export function sortByReports(names: readonly string[], lists: Iterable<Iterable<string>>): string[] {
   const reports = new Map<string, number>();
   for (const list of lists) for (const name of list) reports.set(name, (reports.get(name) ?? 0) + 1);
   const rank = (name: string) => (NATIVE_RESOURCES.includes(name) ? Infinity : (reports.get(name) ?? 0));

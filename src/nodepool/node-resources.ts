@@ -1,32 +1,32 @@
 /**
- * Which resources of a node's status are read. A kubelet chooses them, and the API server validates neither the form of
- * their names, nor their number, nor how large a quantity is.
+ * Limits which resources of a node's status are read. A kubelet reports them, and the API server validates neither the
+ * format of the names, nor their number, nor the size of a quantity.
  */
 import { plural } from './plural.ts';
-import { isBeyondLimits, MOST_DIGITS, quoteQuantity } from './quantity-parse.ts';
+import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity-parse.ts';
 import { keyProblem } from './syntax.ts';
 import type { Node, OmittedResources, ResourceList } from './types.ts';
 
-/** Of a node, and of a pool. A node with a dozen device plugins has about thirty. */
+/** For a node and for a pool. A node with a dozen device plugins has about thirty. */
 export const MAX_RESOURCES = 128;
 
-/** Kept before all others. Not hugepages-*: a kubelet can report any number of these. */
+/** Always kept. hugepages-* is not included: a kubelet can report any number of these. */
 export const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
 
-/** Names found to be qualified: thousands of nodes report the same few. */
+/** Cache of valid names: thousands of nodes report the same few. */
 const qualified = new Set<string>();
-const MOST_REMEMBERED = 1000;
-const LONGEST_EXAMPLE = 80;
+const MAX_CACHED = 1000;
+const MAX_EXAMPLE_LENGTH = 80;
 
-export interface NodeResources {
+interface NodeResources {
   allocatable: ResourceList;
   /** Undefined when nothing was left out. */
   omitted: OmittedResources | undefined;
 }
 
 /**
- * Those with a qualified name and a quantity that can be read, at most MAX_RESOURCES: native ones first, then by name. The
- * rest is counted. What is no quantity at all is not: no API server takes it.
+ * Keeps at most MAX_RESOURCES with a qualified name and a quantity within the limits: native resources first, then by
+ * name. The rest is counted. Texts that are no quantities are kept: every API server rejects them.
  */
 export function readResources(list: ResourceList): NodeResources {
   const names = Object.keys(list);
@@ -35,14 +35,14 @@ export function readResources(list: ResourceList): NodeResources {
   if (readable.length === names.length && names.length <= MAX_RESOURCES)
     return { allocatable: list, omitted: undefined };
   const kept = readable.toSorted(byImportance).slice(0, MAX_RESOURCES);
-  // The smallest, so that the same status gives the same text whatever the order of the map.
+  // The smallest name, so that the message does not depend on the order of the map.
   const [example = ''] = names.filter(name => !isQualifiedName(name)).toSorted();
   const [oversized] = valid.filter(name => isBeyondLimits(list[name] ?? '0')).toSorted();
   return {
     allocatable: Object.fromEntries(kept.map(name => [name, list[name] ?? '0'])),
     omitted: {
       unqualified: names.length - valid.length,
-      example: example.slice(0, LONGEST_EXAMPLE),
+      example: example.slice(0, MAX_EXAMPLE_LENGTH),
       oversized: valid.length - readable.length,
       oversizedExample: oversized === undefined ? '' : `${oversized} ${quoteQuantity(list[oversized] ?? '0')}`,
       excess: readable.length - kept.length,
@@ -50,7 +50,7 @@ export function readResources(list: ResourceList): NodeResources {
   };
 }
 
-/** What of the node was left out, each a sentence. */
+/** One sentence for each kind of resource that was left out. */
 export function omittedTexts({ name, omittedResources }: Node): string[] {
   if (omittedResources === undefined) return [];
   const { unqualified, example, oversized, oversizedExample, excess } = omittedResources;
@@ -63,17 +63,17 @@ export function omittedTexts({ name, omittedResources }: Node): string[] {
     ...(oversized === 0
       ? []
       : [
-          `node ${name}: ${plural(oversized, 'resource')} with a quantity of more than ${MOST_DIGITS} digits, such as ${oversizedExample}`,
+          `node ${name}: ${plural(oversized, 'resource')} with a quantity of more than ${MAX_DIGITS} digits, such as ${oversizedExample}`,
         ]),
     ...(excess === 0 ? [] : [`node ${name}: ${plural(excess, 'resource')} beyond the first ${MAX_RESOURCES}`]),
   ];
 }
 
-/** As IsQualifiedName of k8s.io/apimachinery: the rules for the key of a label. */
+/** IsQualifiedName of k8s.io/apimachinery: the rules of label keys. */
 function isQualifiedName(name: string): boolean {
   if (qualified.has(name)) return true;
   if (keyProblem(name) !== undefined) return false;
-  if (qualified.size >= MOST_REMEMBERED) qualified.clear();
+  if (qualified.size >= MAX_CACHED) qualified.clear();
   qualified.add(name);
   return true;
 }

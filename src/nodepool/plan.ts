@@ -1,21 +1,21 @@
 /**
- * The plan for one node: a three-way merge of what was applied (record), what is wanted (the owner's spec) and what
- * is there (live), for labels and taints alike.
+ * Plans the changes of one node by a three-way merge, for labels and taints alike: what was applied (the record), what
+ * is desired (the owner's spec) and what is live.
  *
- * - A slot the spec wants is set; what it displaced is remembered.
- * - A slot that left the spec, or whose pool let the node go, gets back what it displaced, unless somebody else has
- *   changed it since: what someone else set is kept.
- * - A slot in neither the spec nor the record is never touched (but see `unmanaged: Remove`).
+ * - A slot (label key or taint `key:Effect`) in the spec is set; the value that it displaces goes into the record.
+ * - A slot that left the spec, or whose pool released the node, gets the displaced value back. If someone else has
+ *   changed it since, it stays.
+ * - A slot in neither the spec nor the record is not touched, except with `unmanaged: Remove`.
  */
 import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized, isStrippable } from './record.ts';
 import { membershipSelector } from './selector.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
 
-/** `membership`: asked for with `add`, `remove` or `move`. */
-export type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
+/** `membership`: requested by `add`, `remove` or `move`. */
+type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
 
-/** One label or taint that the plan changes. */
+/** One change of a label or taint. */
 export interface Change {
   kind: 'label' | 'taint';
   key: string;
@@ -26,11 +26,11 @@ export interface Change {
   reason: ChangeReason;
 }
 
-/** A merge patch of one node. `null` deletes. `resourceVersion` makes the server refuse it when the node moved on. */
+/** A merge patch of one node; null deletes. The server rejects it when resourceVersion has changed. */
 export interface NodePatch {
   resourceVersion: string;
   labels?: Record<string, string | null>;
-  /** The whole list: spec.taints is atomic on the server. */
+  /** The whole list, because spec.taints is an atomic list. */
   taints?: Taint[];
   /** The new value of the record annotation. */
   record?: string | null;
@@ -39,23 +39,23 @@ export interface NodePatch {
 
 export interface NodePlan {
   node: Node;
-  /** The pool that the node belongs to after the plan. */
+  /** The owner after the plan. */
   owner: string | undefined;
-  /** The pool that held it before. */
+  /** The pool that held the node before. */
   previous: string | undefined;
   changes: Change[];
-  /** Absent when the node already is as it should be. */
+  /** Absent when there is nothing to change. */
   patch: NodePatch | undefined;
-  /** Pools that would hand the node to each other for ever, by the labels that they set: nothing is to be written then. */
+  /** Pools whose labels would move the node in an endless cycle. Nothing must be written then. */
   circle?: readonly string[];
-  /** The record would be larger than one may be: with `unmanaged: Remove` there is too much to take away. Nothing is to be written. */
+  /** The record would exceed its limits (only with `unmanaged: Remove`). Nothing must be written then. */
   isOversized?: boolean;
 }
 
 /**
- * @param record what is applied now, as `PoolIndex.ownership` found it
- * @param owner the pool the node belongs to; undefined lets the node go
- * @param rivals other pools that match the node: the labels by which they do are never stripped
+ * @param record what is currently applied, from `PoolIndex.ownership`
+ * @param owner the pool that owns the node; undefined releases the node
+ * @param rivals the other pools that match the node: labels of their selectors are never stripped
  */
 export function planNode(
   node: Node,
@@ -97,7 +97,7 @@ export function planNode(
   return plan;
 }
 
-/** Whether there is nothing to plan, as on nearly all nodes; false where only a merge can tell. */
+/** A fast check that nothing has to change, as on nearly all nodes. False means that a merge is needed. */
 function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePool): boolean {
   if (record.pool !== metadata.name || spec.unmanaged === 'Remove') return false;
   const { labels = {}, taints = [] } = spec;
@@ -118,7 +118,7 @@ interface SlotWrite {
   from: string | null;
   to: string | null;
   action: Change['action'];
-  /** What the merge itself knows of why; `released` becomes "spec" or "left the pool". */
+  /** The reason as far as the merge knows it; `released` becomes "spec" or "left the pool". */
   why: 'spec' | 'drift' | 'unmanaged' | 'released';
 }
 
@@ -134,7 +134,7 @@ function merge(
     const had = applied.get(id);
     const from = live.get(id) ?? null;
     const displaced = displacedBy(to, from, leaving && had?.value !== from ? undefined : had);
-    // A slot that is empty, as it was before, needs no remembering.
+    // A slot that is and was empty needs no entry in the record.
     if (to !== null || displaced !== undefined) next.set(id, withDisplaced(to, displaced));
     if (from === to) continue;
     const ours = had !== undefined && had.value === from;
@@ -152,9 +152,9 @@ function merge(
 }
 
 /**
- * What is to come back when the slot is let go. It is kept from the first time on: what drifts later is repaired, not
- * remembered. Only where the slot was or gets stripped is a newer value somebody else's to have back.
- * @param had what the same pool had applied, or an earlier one that left it there
+ * The value to restore when the slot is released. The first displaced value is kept: later drift is repaired and not
+ * recorded. Only a stripped slot records a newer value, because someone else set it.
+ * @param had what the same pool, or an earlier one that left it in place, had applied
  */
 function displacedBy(to: string | null, from: string | null, had: AppliedSlot | undefined): string | undefined {
   if (had === undefined) return from ?? undefined;
@@ -188,7 +188,7 @@ function desiredTaints(node: Node, record: AppliedRecord | undefined, owner: Nod
   return desired;
 }
 
-/** Wants every unmanaged slot empty: those that are there, and those already taken away (else they would return). */
+/** Empties every unmanaged slot: live ones, and those already stripped, which would otherwise be restored. */
 function strip(
   desired: Map<string, string | null>,
   live: string[],
@@ -214,7 +214,7 @@ function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Cha
   };
 }
 
-/** The live list with the writes laid over it: order kept, untouched taints kept whole (timeAdded too). */
+/** The live list with the writes applied. Keeps the order, and keeps untouched taints complete (with timeAdded). */
 function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
   const pending = new Map(writes.map(write => [write.id, write.to]));
   const taints: Taint[] = [];

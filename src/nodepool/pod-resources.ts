@@ -1,8 +1,8 @@
 /**
- * What a pod asks its node for, as the scheduler counts it: the rules of PodRequests and PodLimits in
- * k8s.io/component-helpers/resource, with resizes in place and resources of whole pods, as of Kubernetes 1.36.
+ * The resource requests and limits of a pod, as the scheduler computes them: PodRequests and PodLimits of
+ * k8s.io/component-helpers/resource, with in-place resize and pod-level resources, as of Kubernetes 1.36.
  *
- * Not counted: devices that stand for a node's own resources (DRANodeAllocatableResources, alpha and off in 1.36).
+ * Not included: devices that represent native resources (DRANodeAllocatableResources, alpha and off in 1.36).
  */
 import {
   type Amounts,
@@ -29,21 +29,21 @@ export interface Container {
   resources?: Resources;
 }
 
-export interface ContainerStatus {
+interface ContainerStatus {
   name?: string;
-  /** What the kubelet has set aside. */
+  /** What the kubelet has allocated. */
   allocatedResources?: ResourceList;
   /** What the container runs with. */
   resources?: Resources;
 }
 
-/** A v1 Pod, cut down to what decides its resources. */
+/** The fields of a v1 Pod that determine its resources. */
 export interface DemandingPod {
   spec?: {
     containers?: Container[];
     initContainers?: Container[];
     overhead?: ResourceList;
-    /** Of the pod as a whole. */
+    /** Pod-level resources. */
     resources?: Resources;
   };
   status?: {
@@ -57,14 +57,14 @@ export interface DemandingPod {
 
 type Kind = 'requests' | 'limits';
 
-/** The pod's requests, its overhead included. @throws QuantityError */
+/** The pod's requests, including overhead. @throws QuantityError */
 export function podRequests(pod: DemandingPod, read: ReadQuantity): Amounts {
   const total = podAmounts(pod, 'requests', read);
   addList(total, pod.spec?.overhead, read);
   return total;
 }
 
-/** The pod's limits; its overhead counts where there is a limit. @throws QuantityError */
+/** The pod's limits. Overhead is added only to resources with a limit. @throws QuantityError */
 export function podLimits(pod: DemandingPod, read: ReadQuantity): Amounts {
   const total = podAmounts(pod, 'limits', read);
   if (pod.spec?.overhead === undefined) return total;
@@ -75,7 +75,7 @@ export function podLimits(pod: DemandingPod, read: ReadQuantity): Amounts {
   return total;
 }
 
-/** Without overhead. What is said for the pod as a whole stands in place of what its containers say. */
+/** Without overhead. Pod-level resources replace those of the containers. */
 function podAmounts(pod: DemandingPod, kind: Kind, read: ReadQuantity): Amounts {
   const infeasible = isResizeInfeasible(pod);
   const total = containerAmounts(pod, kind, infeasible, read);
@@ -88,14 +88,14 @@ function podAmounts(pod: DemandingPod, kind: Kind, read: ReadQuantity): Amounts 
   return total;
 }
 
-/** Containers run together; init containers one after the other, beside the sidecars that started before them. */
+/** Containers and sidecars run together; an init container runs alone beside the sidecars started before it. */
 function containerAmounts(
   { spec, status }: DemandingPod,
   kind: Kind,
   infeasible: boolean,
   read: ReadQuantity,
 ): Amounts {
-  // There are a hundred thousand pods: no Map for a container where its list can be added as it is.
+  // With 100,000 pods, avoid a Map for each container where its list can be added directly.
   const add = (sum: Amounts, { name, resources }: Container, statuses: ContainerStatus[] | undefined) => {
     const asked = resources?.[kind];
     const live = statuses?.find(candidate => candidate.name === name);
@@ -111,7 +111,7 @@ function containerAmounts(
     if (container.restartPolicy === 'Always') {
       for (const sum of [total, sidecars]) add(sum, container, status?.initContainerStatuses);
     } else {
-      // What it was given once it ran does not count: only sidecars can be resized.
+      // The status of a regular init container does not count: only sidecars can be resized.
       const amounts = toAmounts(container.resources?.[kind], read);
       addAmounts(amounts, sidecars);
       raiseAmounts(peak, amounts);
@@ -121,7 +121,7 @@ function containerAmounts(
   return total;
 }
 
-/** While a resize is under way the most of what was asked for, set aside and in use; a refused one counts for nothing. */
+/** During a resize, the maximum of requested, allocated and in use. An infeasible resize is ignored. */
 function effective(
   asked: ResourceList | undefined,
   kind: Kind,
@@ -139,7 +139,7 @@ function isResizeInfeasible({ status }: DemandingPod): boolean {
   return status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible';
 }
 
-/** Which resources a pod may state for itself as a whole. */
+/** The resources that pod-level resources support. */
 function isPodLevel(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource.startsWith('hugepages-');
 }

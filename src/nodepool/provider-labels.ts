@@ -1,6 +1,6 @@
 /**
- * The labels by which clouds and provisioners mark the nodes of one of their pools. In the order of preference: a group
- * whose nodes are all in groups found by earlier ones is one of them by another name.
+ * Labels by which cloud providers and provisioners mark the nodes of a group, most preferred first. A group whose nodes
+ * are all in groups of earlier labels is the same group under another label.
  */
 export const PROVIDER_LABELS: readonly { provider: string; key: string }[] = [
   { provider: 'Karpenter', key: 'karpenter.sh/nodepool' },

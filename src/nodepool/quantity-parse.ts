@@ -1,6 +1,6 @@
 /**
- * Reading a quantity, with the very results of Go's k8s.io/apimachinery pkg/api/resource (ParseQuantity): its oddities
- * are kept, since what the API server accepts and prints comes from there.
+ * Parses quantities with the same results as ParseQuantity of k8s.io/apimachinery pkg/api/resource. Its peculiarities
+ * are kept, because the API server accepts and prints what that library does.
  */
 
 import { ellipsize } from './cut-bytes.ts';
@@ -21,16 +21,16 @@ export class QuantityError extends Error {
   }
 }
 
-/** The text may be a quantity, of more characters or digits than are read. */
-export class QuantityLimitError extends QuantityError {}
+/** The text may be a quantity, but exceeds the limits on characters or digits. */
+class QuantityLimitError extends QuantityError {}
 
 const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_NUMBER = 'unable to parse numeric part of quantity';
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
-/** Sign, leading zeros, digits, fraction. Go reads digits even where there are none: "-" is 0. */
+/** Sign, leading zeros, digits, fraction. Go accepts missing digits: "-" is 0. */
 const NUMBER = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?/;
-/** Apart from the number: in one expression, a text of zeros takes time by its length to the power of three. */
+/** Separate from the number: one combined expression takes cubic time for a text of zeros. */
 const SUFFIX = /^[eEinumkKMGTP]*[-+]?[0-9]*$/;
 
 export const DECIMAL_SUFFIXES: ReadonlyMap<string, number> = new Map([
@@ -60,16 +60,16 @@ const MIN_INT64 = -(2n ** 63n);
 /** The smallest unit, 1n, as a power of ten. */
 const NANO = -9;
 /**
- * Ours: Go builds numbers of any size; a node must not be able to make us do that. Real quantities have some 20
- * characters.
+ * Our limit: Go builds numbers of any size, and a node must not be able to make this program do that. Real quantities
+ * have about 20 characters.
  */
 const LONGEST_TEXT = 512;
-/** Before the point. */
-export const MOST_DIGITS = 500;
-/** Without an exponent, what is as short is never beyond the limits. */
+/** Before the decimal point. */
+export const MAX_DIGITS = 500;
+/** A text of this length without an exponent never exceeds the limits. */
 const SHORT_TEXT = 32;
 /** Bytes of a quantity in a message. */
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN_BYTES = 60;
 const EXPONENT = /[eE][-+]?[0-9]/;
 
 /** @throws QuantityError with Go's message, or QuantityLimitError */
@@ -83,10 +83,10 @@ export function parseQuantity(text: string): Quantity {
   const digits = (integer === '' ? '0' : integer) + fraction;
   const binary = format === 'BinarySI';
   const exponent = (binary ? 0 : power) - fraction.length;
-  if (!binary && integer.length + power > MOST_DIGITS) {
-    throw new QuantityLimitError(`quantities have at most ${MOST_DIGITS} digits before the point`);
+  if (!binary && integer.length + power > MAX_DIGITS) {
+    throw new QuantityLimitError(`quantities have at most ${MAX_DIGITS} digits before the point`);
   }
-  // Go reads "Ki" as 0, but not what is beyond its int64 form.
+  // Go reads "Ki" as 0, but not where the value exceeds its int64 representation.
   const large = binary ? power >= 50 : exponent < NANO;
   if (large && zeros + integer + fraction === '') throw new QuantityError(WRONG_NUMBER);
   if (binary) return binaryQuantity(BigInt(digits) << BigInt(power), exponent, signed);
@@ -104,14 +104,14 @@ export function isBeyondLimits(text: string): boolean {
   }
 }
 
-/** For messages: a text that is no quantity may have a megabyte. */
+/** Truncates: a text that is no quantity may have a megabyte. */
 export function quoteQuantity(text: string): string {
-  return JSON.stringify(ellipsize(text, LONGEST_SHOWN));
+  return JSON.stringify(ellipsize(text, MAX_SHOWN_BYTES));
 }
 
 type Sign = (magnitude: bigint) => bigint;
 
-/** Go caps binary quantities at the largest int64, and makes decimal what is below 1. */
+/** As Go: caps binary quantities at the largest int64, and makes values below 1 decimal. */
 function binaryQuantity(digits: bigint, scale: number, signed: Sign): Quantity {
   const { unscaled, exponent } = roundedToNano(digits, scale, magnitude => magnitude);
   const one = 10n ** BigInt(-exponent);
@@ -120,18 +120,18 @@ function binaryQuantity(digits: bigint, scale: number, signed: Sign): Quantity {
   return { unscaled: signed(unscaled), exponent, format };
 }
 
-/** Rounds away from zero to whole nanos: whoever wants some gets some. */
+/** Rounds away from zero to whole nanos, as Go does. */
 function roundedToNano(digits: bigint, exponent: number, signed: Sign): Pick<Quantity, 'unscaled' | 'exponent'> {
   if (exponent >= NANO) return { unscaled: signed(digits), exponent };
   if (digits === 0n) return { unscaled: 0n, exponent: 0 };
-  // A number of so few digits is below one nano; its power of ten need not be built.
+  // With so few digits the value is below one nano, so the power of ten need not be built.
   const tooFine = NANO - exponent > digits.toString().length;
   const divisor = tooFine ? digits : 10n ** BigInt(NANO - exponent);
   const rounded = tooFine ? 1n : (digits + divisor - 1n) / divisor;
   return { unscaled: signed(rounded), exponent: NANO };
 }
 
-/** The power is one of two for BinarySI, else one of ten. */
+/** The power is of two for BinarySI, otherwise of ten. */
 function readSuffix(suffix: string): { format: QuantityFormat; power: number } {
   const decimal = DECIMAL_SUFFIXES.get(suffix);
   if (decimal !== undefined) return { format: 'DecimalSI', power: decimal };

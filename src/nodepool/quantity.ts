@@ -1,6 +1,6 @@
 /**
- * Kubernetes quantities ("7910m", "6129040Ki"): exact, and with the very results of Go's resource.Quantity.
- * One difference: Go prints 1000E as "1", for want of a suffix; here it stays "1000E".
+ * Exact Kubernetes quantities ("7910m", "6129040Ki"), with the same results as Go's resource.Quantity. One difference:
+ * Go prints 1000E as "1" because it has no larger suffix; here it stays "1000E".
  */
 import { own } from './json.ts';
 import {
@@ -16,7 +16,7 @@ import type { ResourceList } from './types.ts';
 
 export { parseQuantity, type Quantity, QuantityError, quoteQuantity } from './quantity-parse.ts';
 
-/** a + b as Go's Add: in the format of a, or of b when a is zero. */
+/** a + b as Go's Add: in the format of a, or in that of b when a is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   const format = a.unscaled === 0n ? b.format : a.format;
   if (b.unscaled === 0n) return { unscaled: a.unscaled, exponent: a.exponent, format };
@@ -26,8 +26,8 @@ export function addQuantities(a: Quantity, b: Quantity): Quantity {
 }
 
 /**
- * a + b in a format that does not depend on the order in which quantities are added, as long as none is negative: BinarySI
- * if one that is not zero has it, else DecimalSI likewise, else DecimalExponent.
+ * a + b in a format that does not depend on the order of the additions, as long as no quantity is negative: BinarySI if
+ * any non-zero term has it, otherwise DecimalSI likewise, otherwise DecimalExponent.
  */
 export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
   const sum = addQuantities(a, b);
@@ -36,7 +36,7 @@ export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
   return { ...sum, format: isEither('BinarySI') ? 'BinarySI' : 'DecimalSI' };
 }
 
-/** Below, equal to or above zero as a is below, equal to or above b. */
+/** Negative, zero or positive, as in Array.sort. */
 export function compareQuantities(a: Quantity, b: Quantity): number {
   const exponent = Math.min(a.exponent, b.exponent);
   const [left, right] = [at(a, exponent), at(b, exponent)];
@@ -51,12 +51,12 @@ export function formatQuantity(quantity: Quantity): string {
   return formatDecimal(quantity);
 }
 
-/** Near enough for bars and rounded columns; not exact. */
+/** An approximation, for bars and rounded columns. */
 export function quantityToNumber(quantity: Quantity): number {
   return Number(`${quantity.unscaled}e${quantity.exponent}`);
 }
 
-/** The sum, as Go's `Add` in this order gives it; "0" for none. @throws QuantityError */
+/** The sum in this order, as Go's Add gives it; "0" for none. @throws QuantityError */
 export function sumQuantities(texts: readonly string[]): string {
   const sum = new Sum(addQuantities);
   for (const text of texts) sum.add(text);
@@ -72,10 +72,9 @@ export function sumResourceLists(
 }
 
 /**
- * The sums by resource, the same in any order of the lists. What is no quantity is left out.
- *
- * @param onProblem told of that: the list's place among the lists, and a sentence that names the resource and the value
- * @param only the resources that are meant; else all
+ * The sums by resource; they do not depend on the order of the lists. Invalid quantities are left out.
+ * @param onProblem receives the index of the list, and a sentence that names the resource and the value
+ * @param only the resources to sum; default: all
  */
 export function addResourceLists(
   lists: Iterable<ResourceList>,
@@ -111,10 +110,10 @@ function tryToAdd(sum: Sum, text: string): string | undefined {
   }
 }
 
-/** A running sum. Equal short suffixes, as nodes have them, are added as numbers while these are exact. */
+/** A running sum. Small integers of one suffix, as nodes report them, are added as numbers while these are exact. */
 class Sum {
   readonly #add: typeof addQuantities;
-  /** The sum while every term was a small count of the same suffix. */
+  /** The sum while every term was a small integer with the same suffix. */
   #count: number | undefined;
   #suffix = '';
   /** The sum otherwise. */
@@ -154,17 +153,17 @@ class Sum {
   }
 }
 
-/** Above: an integer that a number holds exactly. */
-const MOST_DIGITS = 15;
+/** A number represents larger integers inexactly. */
+const MAX_DIGITS = 15;
 
 /**
- * The suffix of a plain count, of milli or of Ki; undefined for what needs the whole parser. No regular expression: there
- * are eight texts a node.
+ * The suffix of a small integer in units, milli or Ki; undefined for a text that needs the full parser. Without regular
+ * expressions, because each node has eight such texts.
  */
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
   let digits = 0;
   while (isDigit(text.charCodeAt(digits))) digits++;
-  if (digits === 0 || digits > MOST_DIGITS) return undefined;
+  if (digits === 0 || digits > MAX_DIGITS) return undefined;
   if (digits === text.length) return '';
   const rest = text.length - digits;
   if (rest === 1 && text.endsWith('m')) return 'm';
@@ -175,12 +174,12 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** The unscaled value at that exponent, which is not above the quantity's. */
+/** The unscaled value at that exponent, which must not exceed the quantity's own. */
 function at({ unscaled, exponent }: Quantity, target: number): bigint {
   return exponent === target ? unscaled : unscaled * 10n ** BigInt(exponent - target);
 }
 
-/** Undefined when there is a fraction. */
+/** Undefined when there is a fractional part. */
 function wholeValue({ unscaled, exponent }: Quantity): bigint | undefined {
   if (exponent >= 0) return unscaled * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
@@ -197,7 +196,7 @@ function formatBinary(whole: bigint): string {
   return `${mantissa}${suffix}`;
 }
 
-/** The shortest mantissa over a power of a thousand. */
+/** The shortest mantissa with a power of a thousand. */
 function formatDecimal(quantity: Quantity): string {
   let { unscaled, exponent } = quantity;
   while (unscaled % 10n === 0n) {

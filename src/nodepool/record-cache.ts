@@ -1,23 +1,23 @@
-/** Records by their text: the nodes of a pool mostly carry the same one. */
+/** Parsed records by text: most nodes of a pool have the same record. */
 import { type AppliedRecord, parseRecord } from './record.ts';
 
-/** Characters of all texts together. A kubelet may write ever new ones of 160 KB on its node. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
-/** Texts: those of a big cluster where no two are alike. */
-const MOST_RECORDS = 10_000;
+/** Characters of all texts together. A kubelet can write a different text of 160 KB at any time. */
+const MAX_CHARACTERS = 8 * 1024 * 1024;
+/** Number of texts; enough for a large cluster where all records differ. */
+const MAX_RECORDS = 10_000;
 
 export class RecordCache {
   readonly #records = new Map<string, AppliedRecord>();
-  /** Of the keys of #records. */
+  /** Total length of the keys of #records. */
   #characters = 0;
 
-  /** Undefined when it cannot be understood. */
+  /** Undefined when the record cannot be parsed. */
   read(raw: string): AppliedRecord | undefined {
     const known = this.#records.get(raw);
     if (known !== undefined) return known;
     const record = parseRecord(raw);
     if (record === undefined) return undefined;
-    if (this.#records.size >= MOST_RECORDS || this.#characters + raw.length > MOST_CHARACTERS) {
+    if (this.#records.size >= MAX_RECORDS || this.#characters + raw.length > MAX_CHARACTERS) {
       this.#records.clear();
       this.#characters = 0;
     }

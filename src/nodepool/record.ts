@@ -1,21 +1,21 @@
 /**
- * The record: what a pool applied to a node, kept in one annotation on that node.
+ * The record: what a pool applied to a node, stored in one annotation on that node.
  *
- * Labels and taints are both slots: an identity (label key, or taint `key:Effect`) that holds one string. The record
- * remembers for each slot the value the pool wrote (`null` = it took the slot away) and the value this displaced, so
- * that letting go can put it back.
+ * Labels and taints are slots: an identity (label key, or taint `key:Effect`) with one string value. For each slot the
+ * record has the value that the pool wrote (null: the pool removed it) and the value that this displaced. Releasing the
+ * node restores the displaced value.
  *
- * Not guaranteed: that nobody forged it. A kubelet may write annotations of its own node, and so make us let go of a
- * label or taint there that is not the pool's: remove it, or set it to another value. It cannot bring a key of the
- * cluster's own (one that contains "kubernetes") into being. manifests/protect-records.yaml refuses it the annotation.
+ * Not guaranteed: that the record is authentic. A kubelet can write annotations of its own node, and so cause a label
+ * or taint of another owner to be removed or changed there. It cannot add a key that contains "kubernetes".
+ * manifests/protect-records.yaml denies kubelets this annotation.
  */
 import { isObject } from './json.ts';
 import { isSubdomain, isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
 
 export interface AppliedSlot {
-  /** What the pool wrote; null when it took the slot away (`unmanaged: Remove`). */
+  /** What the pool wrote; null when it removed the slot (`unmanaged: Remove`). */
   value: string | null;
-  /** What stood there before; absent when the slot was empty. */
+  /** The earlier value; absent when the slot was empty. */
   displaced?: string;
 }
 
@@ -25,38 +25,38 @@ export interface AppliedRecord {
   taints: ReadonlyMap<string, AppliedSlot>;
 }
 
-/** Labels and taints whose key contains "kubernetes" are never stripped: the rule of `unmanaged: Remove`. */
+/** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
 export function isStrippable(key: string): boolean {
   return !key.includes('kubernetes');
 }
 
 /**
- * Characters. A pool of 100 labels and 100 taints whose keys, values and displaced values are all at their longest takes
- * 157,932 (validation.ts); only `unmanaged: Remove` could take more, and does not.
+ * In characters. A pool with 100 labels and 100 taints whose keys, values and displaced values have the maximum length
+ * takes 157,932 (validation.ts). Only `unmanaged: Remove` could exceed that, and is refused.
  */
 export const MAX_RECORD_LENGTH = 160 * 1024;
-/** Labels, and taints, in one record. */
+/** Maximum number of labels, and of taints, in one record. */
 export const MAX_RECORD_SLOTS = 1_000;
 
-/** What stands for a record that is too large to be kept in memory: that is what somebody else wrote. */
+/** Replaces a record in memory that is too large; no pool wrote it. */
 const TOO_LARGE = /^record of (\d+) characters$/;
 
-/** The annotation as it is kept in memory: nobody needs the text of one that is too large. */
+/** The annotation as it is kept in memory, without the text of one that is too large. */
 export function keptRecord(raw: string): string {
   return raw.length > MAX_RECORD_LENGTH ? `record of ${raw.length} characters` : raw;
 }
 
-/** Reads the annotation. Undefined when there is none or when it cannot be understood. */
+/** Undefined when there is no record, or when it cannot be parsed. */
 export function parseRecord(raw: string | undefined): AppliedRecord | undefined {
   return raw === undefined ? undefined : readRecord(raw).record;
 }
 
-/** Why the annotation is not one that a pool wrote; undefined when it is. What can be understood of it is used all the same. */
+/** Why no pool can have written the annotation; undefined when it is valid. Its valid parts are used anyway. */
 export function recordProblem(raw: string): string | undefined {
   return readRecord(raw).problem;
 }
 
-/** Whether what was to be written is more than is read again. */
+/** Whether the record exceeds the limits of parseRecord(). */
 export function isOversized({ labels, taints }: AppliedRecord, text: string): boolean {
   return text.length > MAX_RECORD_LENGTH || Math.max(labels.size, taints.size) > MAX_RECORD_SLOTS;
 }
@@ -91,7 +91,7 @@ function slotsOf(values: unknown): [string, unknown][] {
   return isObject(values) ? Object.entries(values) : [];
 }
 
-/** What no pool can have written is left out: it would make a patch that the server refuses for ever. */
+/** Leaves out invalid slots: they would make a patch that the server always rejects. */
 function parseSlots(
   values: readonly [string, unknown][],
   displaced: unknown,
@@ -118,16 +118,16 @@ function isTaintId(id: string): boolean {
   return colon > 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
 
-/** The texts that records were read from. */
+/** The text that each record was parsed from. */
 const sources = new WeakMap<AppliedRecord, string>();
 const formatted = new WeakMap<AppliedRecord, string>();
 
-/** Writes the annotation: the same record always gives the same bytes. Of one that many nodes share, only once. */
+/** The annotation; equal records give equal bytes. The text of a record that many nodes share is computed once. */
 export function formatRecord(record: AppliedRecord): string {
   const known = formatted.get(record);
   if (known !== undefined) return known;
   const [text, source] = [format(record), sources.get(record)];
-  // Nearly always they are alike, and one of them is memory enough.
+  // They are nearly always equal; keeping one of them saves memory.
   const kept = text === source ? source : text;
   formatted.set(record, kept);
   return kept;

@@ -1,8 +1,8 @@
-/** Which resources a person wants to see. */
+/** Which resources are displayed by default, and in which order. */
 
 const FIRST = ['cpu', 'memory', 'pods'];
 
-/** Accelerators, as the device plugins of their makers name them: nvidia.com/mig-1g.5gb, aws.amazon.com/neuron. */
+/** Accelerators as device plugins name them: nvidia.com/mig-1g.5gb, aws.amazon.com/neuron. */
 const ACCELERATOR = /(?<![a-z])([qv]?gpu|[ntx]pu|mlu|dcu|hpu|mig-|neuron|gaudi|ascend|xe\b|i915)/i;
 
 /** Whether it is an extended resource with the name of an accelerator. */
@@ -16,7 +16,7 @@ export function inResourceOrder(resources: Iterable<string>): string[] {
   return [...FIRST.filter(name => names.delete(name)), ...[...names].toSorted()];
 }
 
-/** What is shown unless somebody asks for others. @param offered those that there are any of */
+/** The resources that are displayed by default. @param offered resources that some node has */
 export function usualResources(offered: Iterable<string>): string[] {
   return inResourceOrder([...FIRST, ...[...offered].filter(isAccelerator)]);
 }

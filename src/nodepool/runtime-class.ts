@@ -1,4 +1,4 @@
-/** The RuntimeClass `node-pool-<pool>`: pods that name it land on the pool's nodes and tolerate its taints. */
+/** The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints. */
 import { deepEqual } from './merge-patch.ts';
 import { membershipSelector } from './selector.ts';
 import { API_VERSION, GROUP, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
@@ -7,7 +7,7 @@ export function runtimeClassName(pool: string): string {
   return `node-pool-${pool}`;
 }
 
-/** The pool that a RuntimeClass of that name is for, whether there is one or not. */
+/** The pool that a RuntimeClass of this name belongs to, whether the pool exists or not. */
 export function poolOfRuntimeClass(name: string): string | undefined {
   return /^node-pool-(.+)$/.exec(name)?.[1];
 }
@@ -15,14 +15,14 @@ export function poolOfRuntimeClass(name: string): string | undefined {
 export type RuntimeClassPlan =
   | { kind: 'none' }
   | { kind: 'create'; desired: RuntimeClass }
-  /** The handler is immutable on the server, a namesake's leftover has another owner, one that dies goes: delete, create. */
+  /** Delete and create: another handler (immutable), an earlier pool as owner, or a deletion in progress. */
   | { kind: 'replace'; current: RuntimeClass; desired: RuntimeClass }
   | { kind: 'patch'; current: RuntimeClass; scheduling: NonNullable<RuntimeClass['scheduling']> }
   | { kind: 'delete'; current: RuntimeClass }
-  /** One of that name exists that is not ours; it is not taken over. */
+  /** A RuntimeClass of this name has another owner; it is not taken over. */
   | { kind: 'foreign'; current: RuntimeClass };
 
-/** @param current the RuntimeClass of the pool's name, whoever made it */
+/** @param current the RuntimeClass with the pool's name, whoever owns it */
 export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefined): RuntimeClassPlan {
   const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool) : undefined;
   const owned = current === undefined ? undefined : ownership(pool, current);
@@ -70,10 +70,10 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
   };
 }
 
-/** `leftover`: made by an earlier pool of the same name that is gone, and not collected yet. */
+/** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */
 function ownership(pool: NodePool, runtimeClass: RuntimeClass): 'ours' | 'leftover' | 'foreign' {
   const owner = runtimeClass.metadata.ownerReferences?.find(reference => reference.controller);
-  // Others have a kind of that name, too: Karpenter for one.
+  // Other API groups have the kind NodePool too, for example Karpenter.
   const isPool = owner?.kind === 'NodePool' && owner.apiVersion.startsWith(`${GROUP}/`);
   if (!isPool || owner.name !== pool.metadata.name) return 'foreign';
   return owner.uid === pool.metadata.uid ? 'ours' : 'leftover';

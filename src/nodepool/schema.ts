@@ -1,4 +1,4 @@
-/** The fields of a NodePool and their types, as the CRD has them: what strict decoding walks along. */
+/** The fields of a NodePool and their types, as in the CRD; typed.ts reads values by it. */
 
 export type Schema =
   | { type: 'string' }
@@ -8,7 +8,7 @@ export type Schema =
   | { type: 'scalar' }
   | { type: 'any' }
   | { type: 'list'; of: Schema }
-  /** Keys are free. */
+  /** Any key is allowed. */
   | { type: 'map'; of: Schema; what: string }
   | { type: 'object'; fields: Readonly<Record<string, Schema>>; required?: readonly string[] };
 
@@ -91,7 +91,7 @@ export const POOL_SCHEMA: Schema = {
   fields: { apiVersion: string, kind: string, metadata, spec: SPEC_SCHEMA, status: STATUS_SCHEMA },
 };
 
-/** Of a condition, whoever set it: what the CRD asks for. */
+/** A condition of any writer: the fields that the CRD requires. */
 export const CONDITION_SCHEMA: Schema = {
   type: 'object',
   required: ['type', 'status'],

@@ -1,17 +1,17 @@
-/** Keeps a pool's status small, whatever its nodes report: etcd refuses objects of 1.5 MB, and every watch gets them. */
+/** Bounds the size of a pool's status: etcd rejects objects of 1.5 MB, and every watch receives the status. */
 import { ellipsize } from './cut-bytes.ts';
-import { byReports } from './most-reported.ts';
+import { sortByReports } from './most-reported.ts';
 import { MAX_RESOURCES } from './node-resources.ts';
 import type { Node, ResourceList } from './types.ts';
 
-/** Of the whole status, as JSON. */
+/** The whole status as JSON. */
 export const MAX_STATUS_BYTES = 64 * 1024;
-/** Of a condition's message, as JSON: four of them leave half of the status to resources. */
+/** The message of one condition as JSON: four of them leave half of the status for resources. */
 const MAX_MESSAGE_BYTES = 8 * 1024;
 
 /**
- * The sums that a status has room for: native resources first, then those that most members report, then by name. So one
- * node cannot drive out what several have.
+ * The sums that fit into the status: native resources first, then those that most members report, then by name. So one
+ * node cannot displace resources that several nodes have.
  *
  * @param room for the sums as JSON, in bytes
  */
@@ -21,9 +21,9 @@ export function fitSums(sums: ResourceList, members: readonly Node[], room: numb
   const kept: [string, string][] = [];
   let bytes = jsonBytes({});
   const lists = members.map(({ allocatable }) => Object.keys(allocatable));
-  for (const name of byReports(names, lists).slice(0, MAX_RESOURCES)) {
+  for (const name of sortByReports(names, lists).slice(0, MAX_RESOURCES)) {
     const sum = sums[name] ?? '0';
-    // With the colon and the comma.
+    // Plus the colon and the comma.
     bytes += jsonBytes(name) + jsonBytes(sum) + 2;
     if (bytes > room) break;
     kept.push([name, sum]);
@@ -31,7 +31,7 @@ export function fitSums(sums: ResourceList, members: readonly Node[], room: numb
   return Object.fromEntries(kept);
 }
 
-/** The message in at most 8 KiB of JSON: characters that JSON escapes take up to six times their bytes. */
+/** Truncates the message to 8 KiB of JSON. Escaped characters take up to six times their bytes. */
 export function fitMessage(message: string): string {
   let fitted = message;
   for (let limit = MAX_MESSAGE_BYTES; jsonBytes(fitted) > MAX_MESSAGE_BYTES; limit /= 2) {

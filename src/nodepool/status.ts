@@ -1,14 +1,14 @@
-/** The status of a pool, computed anew from what was observed; nothing is carried over but transition times. */
+/** Computes the status of a pool from what was observed. Only transition times are carried over. */
 import { ellipsize } from './cut-bytes.ts';
+import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
 import { plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
 import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
 import type { Condition, Node, NodePool, NodePoolStatus, ResourceList } from './types.ts';
-import type { FieldError } from './validation.ts';
 
-/** The values of `status.status`. */
+/** The meaning of `status.status`. */
 export const STATUS_WORDS: Readonly<Record<number, string>> = {
   200: 'Normal',
   409: 'Conflict',
@@ -17,18 +17,18 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'NotReady',
 };
 
-/** Bytes. */
-const LONGEST_SENTENCE = 1024;
+/** In bytes. */
+const MAX_SENTENCE_BYTES = 1024;
 const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'ResourcesOmitted'];
 
 export interface Observation {
   members: Node[];
   specErrors: FieldError[];
-  /** Each a sentence: a node that another pool owns, a RuntimeClass that is not ours. */
+  /** One sentence for each: a node that another pool owns, or a RuntimeClass of another owner. */
   conflicts: { reason: 'NodeConflict' | 'RuntimeClassConflict'; message: string }[];
-  /** Writes that failed, each a sentence. */
+  /** One sentence for each failed write. */
   failures: string[];
-  /** Pods on the members; undefined when nobody counts them. */
+  /** Pods on the members; undefined when pods are not counted. */
   podCount: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   const invalid = summarize(specErrors.map(error => `${error.field}: ${error.message}`));
   const applied = specErrors.length === 0 && failures.length === 0;
   const generation = pool.metadata.generation;
-  // Stays unset on a pool of the operator before us until all of it is ours (see membership.ts).
+  // Unset on a pool of the earlier operator until everything is applied (see membership.ts).
   const observedGeneration = isInherited(pool) && !applied ? undefined : generation;
 
   const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
@@ -80,7 +80,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
   const omission = (left: number): Condition[] => {
-    // Members come in any order, and a text that differs is a write.
+    // Sorted, because members have no order and a different text would cause a write.
     const texts = members.flatMap(omittedTexts).toSorted();
     if (left > 0) texts.unshift(`${plural(left, 'sum')} beyond ${MAX_RESOURCES} resources or 64 KiB of status`);
     if (texts.length === 0) return [];
@@ -112,11 +112,11 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],
   });
-  // What the rest takes with no sum in it is the most that it can take.
+  // The status without the sums leaves this much room for them.
   return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
 }
 
-/** The condition that says most of why a pool is not as it should be: Ready points to the others. */
+/** The condition that explains best why a pool is not as desired; Ready only refers to the others. */
 export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
   const conditions = status?.conditions ?? [];
   return (
@@ -126,9 +126,9 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
   );
 }
 
-/** The first few, and how many more: a condition is read by people, and a wrong value may have 1 MB. */
+/** The first few sentences and the number of the others: people read a condition, and a value may have 1 MB. */
 function summarize(sentences: string[], most = 5): string {
-  const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, LONGEST_SENTENCE));
+  const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, MAX_SENTENCE_BYTES));
   const shown = said.slice(0, most).join('; ');
   return said.length > most ? `${shown}; and ${said.length - most} more` : shown;
 }

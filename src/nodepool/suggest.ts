@@ -1,14 +1,14 @@
-/** Of a name of an object; the time grows with the square. */
+/** Length of an object name; the time grows with the square of it. */
 const LONGEST = 253;
 
-/** The known word that an unknown one was probably meant to be: it begins so, or is near; undefined when none is. */
+/** The known word that an unknown one probably means: one that it is a prefix of, or a similar one. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
-  // One letter is near to every short word, and means none of them.
+  // A single letter is similar to every short word.
   if (word.length < 2 || word.length > LONGEST) return undefined;
   const lower = word.toLowerCase();
   const begun = known.find(candidate => candidate.toLowerCase().startsWith(lower));
   if (begun !== undefined) return begun;
-  // A third of the letters may be wrong: one typing error in short words, two or three in long ones.
+  // A third of the letters may differ: one typing error in short words, two or three in long ones.
   const most = Math.max(1, Math.floor(word.length / 3));
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of known) {
@@ -19,7 +19,7 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   return best?.candidate;
 }
 
-/** Insertions, deletions and substitutions, and swaps of neighbours, that turn one word into the other. */
+/** The number of insertions, deletions, substitutions and swaps of neighbours that turn one word into the other. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,7 +1,7 @@
-/** How far a pool of the earlier operator is taken over: a mark on the pool, which no CRD can drop. */
+/** How far a pool of the earlier operator is taken over: an annotation on the pool, which no CRD can drop. */
 import { type NodePool, TAKEOVER_ANNOTATION } from './types.ts';
 
-/** `started` before the first record of an inherited pool is written, `finished` when a run has tried all of its nodes. */
+/** `started` before the first record of an inherited pool is written; `finished` after a run tried all nodes. */
 export type Takeover = 'started' | 'finished';
 
 export function takeoverOf({ metadata }: NodePool): Takeover | undefined {
@@ -9,12 +9,12 @@ export function takeoverOf({ metadata }: NodePool): Takeover | undefined {
   return value === 'started' || value === 'finished' ? value : undefined;
 }
 
-/** There is a status, and not the field in it that this program always writes in the end. */
+/** Whether the status lacks observedGeneration, which this program always sets in the end. */
 export function isWithoutGeneration({ status }: NodePool): boolean {
   return status?.status !== undefined && status.observedGeneration === undefined;
 }
 
-/** Whether the server has dropped fields from the status that this program wrote: its CRD is another version's. */
+/** Whether the server dropped status fields that this program wrote, because the CRD is of another version. */
 export function hasLostFields(pool: NodePool): boolean {
   return isWithoutGeneration(pool) && takeoverOf(pool) === 'finished';
 }

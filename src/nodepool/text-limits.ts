@@ -1,11 +1,11 @@
-/** How large a YAML or JSON text may be that somebody else wrote, and what its aliases make of it. */
+/** Limits on a YAML or JSON text of unknown origin, also after its aliases are expanded. */
 
-/** Characters; as much as 15,000 pools have. Three million brackets take a parser half a gigabyte. */
+/** In characters; enough for 15,000 pools. Three million brackets take a parser half a gigabyte. */
 export const LONGEST_TEXT = 4 * 1024 * 1024;
 /** Parsers allow 100 levels; an alias to an alias adds to them. */
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 
-/** The text is valid, and still more than is read. */
+/** The text is valid but exceeds the limits. */
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError';
 }
@@ -17,9 +17,9 @@ export function checkLength(text: string): void {
 }
 
 /**
- * Checks what the values are once every alias is written out, as a request has them: ten lines of aliases to aliases
- * stand for billions of values.
- * @throws TooLargeError when that is longer than a text may be, too deep, or has no end
+ * Checks the size of the values after every alias is expanded, as in a request: ten lines of aliases to aliases can
+ * represent billions of values.
+ * @throws TooLargeError when that is longer than a text may be, nested too deeply, or cyclic
  */
 export function checkExpanded(values: readonly unknown[]): void {
   const known = new Map<object, Measure>();
@@ -41,9 +41,9 @@ function measure(value: unknown, level: number, known: Map<object, Measure>): Me
   if (typeof value === 'string') return { length: value.length + 1, depth: 0 };
   if (typeof value !== 'object' || value === null) return { length: 1, depth: 0 };
   const before = known.get(value);
-  if (before !== undefined && level + before.depth <= DEEPEST) return before;
-  if (level >= DEEPEST || before !== undefined) {
-    throw new TooLargeError(`with its aliases written out it has more than ${DEEPEST} levels`);
+  if (before !== undefined && level + before.depth <= MAX_DEPTH) return before;
+  if (level >= MAX_DEPTH || before !== undefined) {
+    throw new TooLargeError(`with its aliases written out it has more than ${MAX_DEPTH} levels`);
   }
   const found: Measure = { length: 1, depth: 0 };
   for (const [key, member] of Object.entries(value)) {

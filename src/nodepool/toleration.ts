@@ -1,19 +1,19 @@
 /**
- * What a taint with the effect NoExecute does to the pods that are on a node already, as Kubernetes' taint eviction
- * controller decides it (k8s.io/kubernetes pkg/controller/tainteviction, with Toleration.ToleratesTaint of k8s.io/api).
- * It looks at tolerations alone: pods of DaemonSets, mirror pods and pods that have ended are no exceptions. Most of
- * the first two come with tolerations of their own.
+ * How a NoExecute taint affects the pods that already run on a node, as Kubernetes' taint eviction controller decides
+ * (k8s.io/kubernetes pkg/controller/tainteviction, with Toleration.ToleratesTaint of k8s.io/api). Only tolerations
+ * count: DaemonSet pods, mirror pods and terminated pods are not exempt. Most DaemonSet and mirror pods have suitable
+ * tolerations.
  */
 import { taintId } from './taint.ts';
 import type { Taint, Toleration } from './types.ts';
 
-/** As Go's strconv takes it after IsDecimalInteger: no sign but -, no leading zero. */
+/** As Go's strconv accepts it after IsDecimalInteger: no plus sign, no leading zeros. */
 const DECIMAL = /^(0|-?[1-9]\d*)$/;
 const [LOWEST, HIGHEST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /**
- * Whether the toleration covers the taint. Lt and Gt compare whole numbers (TaintTolerationComparisonOperators, alpha in
- * 1.35 and 1.36): only a server with that gate takes a pod that has them.
+ * Whether the toleration tolerates the taint. Lt and Gt compare integers (TaintTolerationComparisonOperators, alpha in
+ * 1.35 and 1.36); only a server with that feature gate accepts pods that use them.
  */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
@@ -34,8 +34,8 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
 }
 
 /**
- * Seconds until a pod with these tolerations is evicted from a node with these taints: 0 at once, Infinity never. Of
- * each taint the first toleration that covers it counts, and of those the shortest tolerationSeconds.
+ * Seconds until a pod with these tolerations is evicted from a node with these taints: 0 immediately, Infinity never.
+ * For each taint the first matching toleration counts, and of those the shortest tolerationSeconds.
  */
 export function evictedAfter(tolerations: readonly Toleration[], taints: readonly Taint[]): number {
   let shortest = Infinity;
@@ -48,7 +48,7 @@ export function evictedAfter(tolerations: readonly Toleration[], taints: readonl
   return shortest;
 }
 
-/** The taints with NoExecute that are new on a node, or have another value than before. */
+/** NoExecute taints that are new on a node, or have a new value. */
 export function arrivingNoExecute(before: readonly Taint[], after: readonly Taint[]): Taint[] {
   const values = new Map(before.map(taint => [taintId(taint), taint.value ?? '']));
   return after.filter(taint => taint.effect === 'NoExecute' && values.get(taintId(taint)) !== (taint.value ?? ''));
@@ -59,7 +59,7 @@ function compares(operator: 'Lt' | 'Gt', taint: bigint | undefined, toleration: 
   return operator === 'Lt' ? taint < toleration : taint > toleration;
 }
 
-/** Of 64 bits, or undefined. */
+/** A 64-bit integer, or undefined. */
 function integer(text: string): bigint | undefined {
   if (!DECIMAL.test(text)) return undefined;
   const value = BigInt(text);

@@ -1,21 +1,21 @@
-/** Reads a value along a schema (schema.ts): keeps what has the right type, and says of the rest what is wrong with it. */
+/** Reads a value by a schema (schema.ts): keeps what has the right type, and reports the rest. */
 import type { FieldError } from './field-error.ts';
 import { isObject, own } from './json.ts';
 import type { Schema } from './schema.ts';
 import { suggest } from './suggest.ts';
 
 export interface Reading {
-  /** Each wrong field is added. */
+  /** Receives an error for each wrong field. */
   errors: FieldError[];
-  /** Fields that the schema does not have are never kept; `refused` makes them errors. */
+  /** Fields that are not in the schema are never kept; `refused` reports them as errors. */
   unknownFields: 'refused' | 'dropped';
 }
 
 /**
- * The value without its nulls, as the server leaves them out, and without all that is wrong: a field of another type, an
- * object that lacks a required one.
+ * The value without nulls, which the server removes too, and without wrong parts: a field of another type, an object
+ * that lacks a required field.
  *
- * @param path of the value, for the errors
+ * @param path of the value, for errors
  */
 export function readTyped(value: unknown, schema: Schema, path: string, reading: Reading): unknown {
   switch (schema.type) {
@@ -45,7 +45,7 @@ export function readTyped(value: unknown, schema: Schema, path: string, reading:
   }
 }
 
-/** Whether readTyped() would give the value itself: all of it has the right type, and nothing is null or unknown. */
+/** Whether readTyped() would return the value unchanged: all types are right, nothing is null or unknown. */
 export function fits(value: unknown, schema: Schema): boolean {
   switch (schema.type) {
     case 'any':
@@ -97,7 +97,7 @@ function readObject(
   return required.every(name => Object.hasOwn(whole, name)) ? whole : undefined;
 }
 
-/** A null is an error here, not an absent entry: `gpu:` without a value was meant to be `gpu: ""`. */
+/** A null is an error here: `gpu:` without a value was meant as `gpu: ""`. */
 function readMap(
   value: Record<string, unknown>,
   { of, what }: Extract<Schema, { type: 'map' }>,
@@ -119,7 +119,7 @@ function wrong(value: unknown, expected: string, path: string, { errors }: Readi
   errors.push({ field: path, message: `expected ${expected}, found ${describeValue(value)}` });
 }
 
-/** A value in a few words, for errors. */
+/** A short description of a value, for errors. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'none';
   if (value === null) return 'nothing';

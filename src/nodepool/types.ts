@@ -1,26 +1,26 @@
-/** The objects the domain speaks of, cut down to the fields that are used. Shapes follow the Kubernetes API. */
+/** The objects of the domain, reduced to the fields that are used. Field names follow the Kubernetes API. */
 
 import type { FieldError } from './field-error.ts';
 
 export const GROUP = 'nodes.lailin.xyz';
 export const VERSION = 'v1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
-/** The finalizer of the operator that this product follows: its pools are released too. */
+/** The finalizer of the earlier operator; pools that it made are released too. */
 export const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
-/** Who reports: the name of this product's controller in events, metrics and the log. */
+/** The controller's name in events, metrics and the log. */
 export const CONTROLLER = 'nodepool-controller';
-/** The lease of `reconcile --watch --leader-elect`, and the namespace where it is unless told otherwise. */
+/** The lease of `reconcile --watch --leader-elect`, and its default namespace. */
 export const LEASE = 'kubectl-nodepool';
 export const LEASE_NAMESPACE = 'kube-system';
-/** The annotation on a node that says what its pool applied there (see record.ts). */
+/** The annotation on a node with what its pool applied there (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 
-/** The annotation on a pool of the earlier operator that says how far it is taken over (see membership.ts). */
+/** The annotation on a pool of the earlier operator with the state of its takeover (see takeover.ts). */
 export const TAKEOVER_ANNOTATION = 'nodes.lailin.xyz/takeover';
 
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 
-/** Identity is key + effect, as on the API server. An absent value equals "". */
+/** Identified by key and effect, as on the API server. A missing value equals "". */
 export interface Taint {
   key: string;
   value?: string;
@@ -41,7 +41,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[];
 }
 
-export interface OwnerReference {
+interface OwnerReference {
   apiVersion: string;
   kind: string;
   name: string;
@@ -59,7 +59,7 @@ export interface NodePoolSpec {
 }
 
 export interface Condition {
-  /** ResourcesOmitted is there only while it is True. */
+  /** ResourcesOmitted is present only while it is True. */
   type: 'Ready' | 'Applied' | 'Conflict' | 'ResourcesOmitted';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
@@ -68,16 +68,16 @@ export interface Condition {
   observedGeneration?: number;
 }
 
-/** Resource name to quantity string, as in the API. */
+/** Quantity by resource name, as in the API. */
 export type ResourceList = Record<string, string>;
 
 export interface NodePoolStatus {
-  /** 200 = normal; 409 conflict, 422 invalid spec, 500 writes failing or quantities that no API server takes, 503 no member is Ready. */
+  /** 200: normal; 409: conflict; 422: invalid spec; 500: failing writes or invalid quantities; 503: none Ready. */
   status: number;
   nodeCount: number;
   readyNodeCount?: number;
   unschedulableNodeCount?: number;
-  /** Pods on the members that have not ended. Only where they are counted. */
+  /** Pods on the members that have not terminated. Only with --pod-counts. */
   podCount?: number;
   allocatable?: ResourceList;
   observedGeneration?: number;
@@ -90,13 +90,13 @@ export interface NodePool {
   metadata: ObjectMeta;
   spec: NodePoolSpec;
   status?: NodePoolStatus;
-  /** What of the spec had another type than the API's, and was left out when it was read (see coerce.ts). Never sent. */
+  /** Spec fields of the wrong type, which were left out when the pool was read (see coerce.ts). Never sent. */
   unreadable?: FieldError[];
-  /** Fields of the spec that the CRD which is installed drops (see dropped-fields.ts). Never sent. */
+  /** Spec fields that the installed CRD drops (see dropped-fields.ts). Never sent. */
   dropped?: string[];
 }
 
-/** What is kept of a v1 Node: never the 11 kB object. */
+/** The fields of a v1 Node that are kept, instead of the 11 kB object. */
 export interface Node {
   name: string;
   uid: string;
@@ -108,22 +108,22 @@ export interface Node {
   record?: string;
   ready: boolean;
   unschedulable: boolean;
-  /** What is read of it (see node-resources.ts). */
+  /** Limited as in node-resources.ts. */
   allocatable: ResourceList;
   omittedResources?: OmittedResources;
 }
 
-/** Resources of a node that are not read. */
+/** Resources of a node that are left out. */
 export interface OmittedResources {
-  /** How many have no qualified name. */
+  /** Number of resources without a qualified name. */
   unqualified: number;
-  /** One of these names, cut; empty when there is none. */
+  /** One of these names, truncated; empty when there is none. */
   example: string;
-  /** How many have a quantity of more characters or digits than are read. */
+  /** Number of resources whose quantity exceeds the limits. */
   oversized: number;
-  /** One of these with its quantity, cut; empty when there is none. */
+  /** One of these with its quantity, truncated; empty when there is none. */
   oversizedExample: string;
-  /** How many there are beyond the most that are read. */
+  /** Number of resources beyond MAX_RESOURCES. */
   excess: number;
 }
 

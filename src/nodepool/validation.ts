@@ -1,7 +1,7 @@
 /**
- * The rules of a pool that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server, repeated here
- * so that the CLI refuses before it sends and the reconciler copes with pools older than the rules.
- * test/e2e/crd-validation.test.ts holds the two together.
+ * The rules for pools that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server. They are
+ * repeated here so that the CLI reports errors before it sends anything, and so that the reconciler handles pools that
+ * are older than the rules. test/e2e/crd-validation.test.ts compares the two.
  */
 import type { FieldError } from './field-error.ts';
 import { membershipSelector, ROLE_PREFIX } from './selector.ts';
@@ -9,14 +9,12 @@ import { dnsLabelProblem, effectProblem, keyProblem, poolNameProblem, valueProbl
 import { taintId } from './taint.ts';
 import type { NodePool, Taint } from './types.ts';
 
-export type { FieldError } from './field-error.ts';
-
-/** With every key and value at its longest, the record on a node takes 155 KiB of the 256 KiB that annotations may take. */
+/** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
 export const MAX_LABELS = 100;
 export const MAX_TAINTS = 100;
-export const MAX_SELECTOR_LABELS = 20;
+const MAX_SELECTOR_LABELS = 20;
 
-/** Set by the kubelet or a cloud's node controller, which would set them back. */
+/** The kubelet or a cloud's node controller sets these and would set them again. */
 const CLUSTER_LABELS = [
   'kubernetes.io/hostname',
   'kubernetes.io/os',
@@ -26,17 +24,17 @@ const CLUSTER_LABELS = [
 ];
 const CLUSTER_LABEL_PREFIXES = ['beta.kubernetes.io/', 'failure-domain.beta.kubernetes.io/'];
 
-/** Set and lifted by the node lifecycle controller, the scheduler's helpers and cloud controllers. */
+/** The node lifecycle controller, cloud controllers and others set and remove these. */
 const CLUSTER_TAINT_PREFIXES = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
-/** The one of them that people set by hand. */
+/** The only one of them that people set by hand. */
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Their default membership label is the one that kubeadm gives to control-plane nodes. */
+/** The default selector of these pools is the label that kubeadm gives to control-plane nodes. */
 const RESERVED_NAMES = ['control-plane', 'master'];
 
-/** Everything that is wrong with the pool's name and spec, in the order of the fields; empty when nothing is. */
+/** All errors of the pool's name and spec, in the order of the fields. */
 export function validatePool(pool: NodePool): FieldError[] {
-  // Rules would speak of what is left of it.
+  // The rules cannot judge a spec of which parts were left out.
   if (pool.unreadable !== undefined) return pool.unreadable;
   return [
     ...nameErrors(pool),
@@ -47,7 +45,7 @@ export function validatePool(pool: NodePool): FieldError[] {
   ];
 }
 
-/** Whether the kubelet or a cloud's node controller sets the label, and would set it back. */
+/** Whether the kubelet or a cloud's node controller sets the label, and would set it again. */
 export function isClusterLabel(key: string): boolean {
   return CLUSTER_LABELS.includes(key) || CLUSTER_LABEL_PREFIXES.some(prefix => key.startsWith(prefix));
 }
@@ -144,7 +142,7 @@ function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
 
 function otherErrors({ spec: { handler = '', unmanaged } }: NodePool): FieldError[] {
   const errors: FieldError[] = [];
-  // "" is no handler: that is how the Go type of the API writes an unset one.
+  // The Go type of the API writes an unset handler as "".
   if (handler !== '') push(errors, 'spec.handler', dnsLabelProblem(handler));
   if (unmanaged !== undefined && unmanaged !== 'Keep' && unmanaged !== 'Remove') {
     push(errors, 'spec.unmanaged', `${JSON.stringify(unmanaged)} must be Keep or Remove`);

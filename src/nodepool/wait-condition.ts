@@ -1,11 +1,11 @@
-/** What `wait --for` waits for. */
+/** The condition of `wait --for`. */
 import type { NodePool } from './types.ts';
 
 export type WaitCondition = { kind: 'delete' } | { kind: 'status' | 'nodes' | 'ready'; value: number };
 
 /**
- * Whether the pool's status says so. A status about an older spec says nothing, as for `kubectl wait`. Never true of
- * `delete`: a pool that is there is not deleted.
+ * Whether the status meets the condition. As for `kubectl wait`, a status of an older generation does not count. Always
+ * false for `delete`: the pool exists.
  */
 export function isMet(condition: WaitCondition, { metadata, status }: NodePool): boolean {
   if (condition.kind === 'delete' || status === undefined) return false;

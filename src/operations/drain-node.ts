@@ -4,7 +4,7 @@
  */
 import { type Clock, sleep } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import { type DrainPod, groupByFate, isStuck, podName } from '../nodepool/drain-filters.ts';
+import { type DrainPod, groupByOutcome, isStuck, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DrainScope, PodReader } from './drain-pods.ts';
 import type { DrainPort, Removal } from './drain-port.ts';
@@ -73,7 +73,7 @@ export async function drainNode(
   const { clock, signal } = deps;
   const began = clock.now();
   const { evict, refusals } = listed === undefined ? await deps.pods.read(drain.node) : { evict: listed, refusals: [] };
-  if (refusals.length > 0) throw new NodepoolError('cluster', groupByFate(refusals).join('; '));
+  if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
   drain.pods = drain.gone + evict.length;
   const left = new Map(
     evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),
@@ -204,7 +204,7 @@ async function addLate(there: readonly DrainPod[], known: readonly DrainPod[], w
   const names = new Set(known.map(podName).filter(name => !replaced.has(name)));
   const late = there.filter(pod => !uids.has(pod.uid) && !names.has(podName(pod)));
   const { evict, refusals } = await deps.pods.judge(late);
-  errors.push(...groupByFate(refusals));
+  errors.push(...groupByOutcome(refusals));
   for (const pod of evict) left.set(pod.uid, { pod, askAt: deps.clock.now(), wasAsked: false });
   drain.pods += evict.length;
 }
@@ -222,6 +222,6 @@ function timedOut({ drain, options, left, errors }: Work): NodepoolError {
     const why = drain.held.get(name);
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
   });
-  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByFate(fates).join('; ')}`;
+  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByOutcome(fates).join('; ')}`;
   return new NodepoolError('cluster', [...errors, late].join('; '));
 }

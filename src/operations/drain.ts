@@ -3,7 +3,7 @@
  * after node, a few at a time, is emptied. What may not go is found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
-import { type DrainPod, groupByFate, podName } from '../nodepool/drain-filters.ts';
+import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainPlaces, drainOrder } from '../nodepool/drain-places.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -59,7 +59,7 @@ export async function planDrain(
   return {
     pool,
     nodes: judged.map(({ node, evict }) => ({ node, pods: evict })),
-    warnings: groupByFate(judged.flatMap(({ warnings }) => warnings)),
+    warnings: groupByOutcome(judged.flatMap(({ warnings }) => warnings)),
   };
 }
 
@@ -155,6 +155,6 @@ function refused(pool: string, refusals: PodFate[]): NodepoolError {
     'input',
     `cannot drain nodepool "${pool}", and nothing was changed:`,
     'use the flags that are named, or take care of these pods first',
-    { items: groupByFate(refusals) },
+    { items: groupByOutcome(refusals) },
   );
 }

@@ -1,5 +1,5 @@
 /** Which resources `top` gives figures of. */
-import { byReports } from '../nodepool/most-reported.ts';
+import { sortByReports } from '../nodepool/most-reported.ts';
 import { MAX_RESOURCES } from '../nodepool/node-resources.ts';
 import { plural } from '../nodepool/plural.ts';
 import { inResourceOrder, usualResources } from '../nodepool/resource-names.ts';
@@ -36,7 +36,7 @@ function mostOf(resources: string[], nodes: readonly Node[], demand: Demand | un
   if (more <= 0) return { resources, warnings: [] };
   const offers = nodes.map(({ allocatable }) => Object.keys(allocatable));
   const requests = [...(demand?.byNode.values() ?? [])].map(load => load.requests.keys());
-  const kept = byReports(resources, [...offers, ...requests]).slice(0, MAX_RESOURCES);
+  const kept = sortByReports(resources, [...offers, ...requests]).slice(0, MAX_RESOURCES);
   const warning = `${plural(more, 'more resource')} of nodes and pods ${more === 1 ? 'is' : 'are'} not shown; show them by name: --resources NAME,NAME`;
   return { resources: inResourceOrder(kept), warnings: [warning] };
 }

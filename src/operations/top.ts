@@ -156,7 +156,7 @@ class Table {
     const tally = this.#tally();
     for (const node of members) this.problems.push(...omittedTexts(node).map(text => `left out: ${text}`));
     if (this.#keepsNodes) for (const node of members.toSorted(byName)) this.#addNode(pool, node, tally);
-    else if (this.#demand === undefined) tally.addOffers(members, this.#reading);
+    else if (this.#demand === undefined) tally.addAllocatable(members, this.#reading);
     else for (const node of members) tally.add(this.#factsOf(node), this.#reading);
     this.total.addAll(tally);
     this.pools.push({ pool, tally });

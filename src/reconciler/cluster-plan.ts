@@ -1,9 +1,10 @@
 /**
  * The plan of a command for the whole cluster: a value that can be shown, compared and dry-run. Planning writes nothing.
  */
+
+import type { FieldError } from '../nodepool/field-error.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
-import type { FieldError } from '../nodepool/validation.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';

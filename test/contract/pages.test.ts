@@ -40,7 +40,7 @@ test('the README links to every page', () => {
 
 test('links between pages lead to existing files and headings', () => {
   const missing: string[] = [];
-  for (const { path, text } of [...pages, { path: 'README.md', text: readme }]) {
+  for (const { path, text } of read(globSync('{*,docs/**/*,src/**/*,examples/**/*}.md', { cwd: ROOT }))) {
     for (const [, file = '', hash] of text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
       const target = file === '' ? path : join(path, '..', file);
       const found = globSync(target, { cwd: ROOT })[0];

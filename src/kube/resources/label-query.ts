@@ -1,12 +1,12 @@
 import { own } from '../../nodepool/json.ts';
 
-/** The meta/v1 LabelSelector of a PodDisruptionBudget. */
+/** meta/v1 LabelSelector, as in PodDisruptionBudgets. */
 export interface LabelQuery {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
-/** An empty selector matches everything; none, or one with an unknown operator, matches nothing. */
+/** An empty selector matches everything. A missing selector, or an unknown operator, matches nothing. */
 export function matchesQuery(query: LabelQuery | undefined, labels: Record<string, string>): boolean {
   if (query === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = query;

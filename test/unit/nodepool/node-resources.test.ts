@@ -69,7 +69,7 @@ test('sums of the largest accepted quantities can be summed again', () => {
   const members = ['a', 'b'].map(name => memberOf(name, { cpu: '9'.repeat(500) }));
   const tally = new Tally(['cpu'], false);
   const onProblem = (problem: string) => assert.fail(problem);
-  tally.addOffers(members, { onProblem });
+  tally.addAllocatable(members, { onProblem });
   tally.addAll(tally);
   assert.match(formatQuantity(tally.figures.get('cpu')?.allocatable ?? assert.fail()), /^39{498,}6$/);
 });
