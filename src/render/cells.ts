@@ -11,6 +11,13 @@ import type { Cell } from './table.ts';
 
 export const NONE = '<none>';
 
+/** A label and the values to the right of it, each on a line of its own. */
+export type Field = [label: string, values: Cell | Cell[]];
+
+export function orNone(texts: string[]): string[] {
+  return texts.length > 0 ? texts : [NONE];
+}
+
 /** `200`, or `409,Conflict`: one word, so that scripts can split lines at spaces. */
 export function statusText(status: number | undefined): string {
   if (status === undefined) return NONE;
@@ -40,6 +47,11 @@ export function betweenPools(circle: readonly string[]): string {
 /** `Ready`, `NotReady,SchedulingDisabled`: as the first words of it in `kubectl get nodes`. */
 export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
   return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
+}
+
+export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, style: Style): Cell {
+  const paint = !node.ready ? style.red : node.unschedulable ? style.yellow : style.green;
+  return { text: nodeStatusText(node), paint };
 }
 
 /** `in sync`, or what keeps a node of a pool from that. */

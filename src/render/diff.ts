@@ -7,7 +7,7 @@ import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import type { Cell } from './table.ts';
+import type { StyledText } from './table.ts';
 
 export interface Diff extends Omit<ClusterPlan, 'nodes'> {
   nodes: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
@@ -64,7 +64,7 @@ function changeLine(change: Change, style: Style): string {
 }
 
 /** `+` sets what was not there, `-` takes away, `~` changes. A value that comes back is one of these too. */
-export function changeCell(change: Change, style: Style): Exclude<Cell, string> {
+export function changeCell(change: Change, style: Style): StyledText {
   const { kind, from, to } = change;
   const cell = (sign: string, text: string, paint: (text: string) => string) => ({
     text: `${sign} ${kind} ${text}`,

@@ -4,7 +4,7 @@ import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
 import { printJson } from './printers.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
 /** Characters of a text: the message of a condition, or of a server, may have a megabyte. */
 const MOST_SHOWN = 1000;
@@ -20,7 +20,7 @@ export function renderChecks(checks: Check[], style: Style): string {
     ...(details.length > MOST_DETAILS ? [['', '', `- and ${details.length - MOST_DETAILS} more`]] : []),
     ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MOST_SHOWN)]]),
   ]);
-  return `${renderTable(['', '', ''], rows, { headers: false, dense: true })}\n\n${summary(checks)}`;
+  return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;
 }
 
 /** The same for programs; `status` is the worst of all. */

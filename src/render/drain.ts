@@ -63,7 +63,7 @@ export function renderDrains(drains: readonly NodeDrain[], style: Style): string
       held.size === 0 ? '' : `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
-  return renderTable(['NODE', 'STATE', 'PODS GONE', 'NOTE'], rows);
+  return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
 }
 
 function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {

@@ -13,8 +13,8 @@ export interface NodesTableOptions {
   now: Date;
 }
 
-const COLUMNS = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
-const WIDE_COLUMNS = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY'];
+const HEADER = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
+const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY'];
 
 /** Lists beyond this many characters are counted; wide lists all. */
 const LIST_WIDTH = 32;
@@ -24,7 +24,7 @@ export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTabl
   const rows = nodes.map(node =>
     wide ? [...row(node, width, now, style), ...wideRow(node)] : row(node, width, now, style),
   );
-  return renderTable(wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS, rows, { headers });
+  return renderTable(headers ? [wide ? [...HEADER, ...WIDE_HEADER] : HEADER, ...rows] : rows);
 }
 
 function row(

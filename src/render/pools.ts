@@ -9,13 +9,12 @@ import type { ChangeType } from '../operations/follow.ts';
 import { joined, labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, growingTable } from './table.ts';
+import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
 
 export interface PoolsTableOptions {
   wide: boolean;
   headers: boolean;
-  now: Date;
   /** The resources to show, in place of CPU, memory and pods; `all` is every one that a pool has. */
   resources?: readonly string[] | 'all' | undefined;
   /** Labels to show, a column each. */
@@ -24,9 +23,6 @@ export interface PoolsTableOptions {
   showLabels?: boolean | undefined;
 }
 
-type Shape = Omit<PoolsTableOptions, 'now'>;
-
-/** A column, as far as it can be told from the pool. */
 interface Column {
   header: string;
   cell: (pool: NodePool, now: Date) => Cell;
@@ -38,35 +34,32 @@ const TAINTS_WIDTH = 32;
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
 
-/** What a pool has not been given yet by a reconcile shows as `<none>`. */
-export function renderPools(pools: NodePool[], options: PoolsTableOptions, style: Style): string {
-  return growingPools(options, style)(pools, options.now);
-}
-
 /**
- * The first call gives the table, later ones more rows of it: as pools change, they are shown again. Which columns there
- * are is decided by the pools of the first.
- * @returns what takes pools and, for a first column EVENT, what happened to them
+ * The first call gives the table, later ones more rows: a watch prints pools again as they change. The pools of the first
+ * call decide which columns there are. Status fields that no reconcile has written yet are `<none>`.
+ * @returns prints pools; with an event type they get a first column EVENT
  */
-export function growingPools(shape: Shape, style: Style): (pools: NodePool[], now: Date, event?: ChangeType) => string {
+export function poolsPrinter(
+  options: PoolsTableOptions,
+  style: Style,
+): (pools: NodePool[], now: Date, event?: ChangeType) => string {
   let table: { columns: Column[]; render: (rows: Cell[][]) => string } | undefined;
   return (raw, now, event) => {
     const pools = raw.map(coercePool);
     if (table === undefined) {
-      const columns = columnsOf(pools, shape, style);
-      const headers = columns.map(({ header }) => header);
-      const all = event === undefined ? headers : ['EVENT', ...headers];
-      table = { columns, render: growingTable(all, { headers: shape.headers }) };
+      const columns = columnsOf(pools, options, style);
+      const header = [...(event === undefined ? [] : ['EVENT']), ...columns.map(column => column.header)];
+      table = { columns, render: tablePrinter(options.headers ? header : undefined) };
     }
     const { columns, render } = table;
-    // The events are as wide as the longest of them from the start.
+    // As wide as the longest event type from the start: columns do not grow.
     const first = event === undefined ? [] : [event.padEnd('MODIFIED'.length)];
     return render(pools.map(pool => [...first, ...columns.map(({ cell }) => cell(pool, now))]));
   };
 }
 
-function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
-  const { wide, resources, labelColumns = [], showLabels = false } = shape;
+function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column[] {
+  const { wide, resources, labelColumns = [], showLabels = false } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [

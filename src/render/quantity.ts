@@ -1,5 +1,5 @@
 /** Quantities for people: rounded, with the unit that reads best. Exact values are in `-o json` and `-o yaml`. */
-import { parseQuantity, QuantityError, quantityToNumber } from '../nodepool/quantity.ts';
+import { parseQuantity, type Quantity, QuantityError, quantityToNumber } from '../nodepool/quantity.ts';
 
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
@@ -37,9 +37,16 @@ function decimals(value: number, digits: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-function numberOf(quantity: string): number | undefined {
+/** Undefined for text that is no quantity. */
+export function numberOf(text: string): number | undefined {
+  const quantity = quantityOf(text);
+  return quantity === undefined ? undefined : quantityToNumber(quantity);
+}
+
+/** Undefined for text that is no quantity. */
+export function quantityOf(text: string): Quantity | undefined {
   try {
-    return quantityToNumber(parseQuantity(quantity));
+    return parseQuantity(text);
   } catch (error) {
     if (error instanceof QuantityError) return undefined;
     throw error;

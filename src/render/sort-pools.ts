@@ -1,12 +1,13 @@
 /** `--sort-by`, with kubectl's rules: the first value of a path, quantities by their size, pools without it first. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { compareQuantities, parseQuantity, type Quantity, QuantityError } from '../nodepool/quantity.ts';
+import { compareQuantities } from '../nodepool/quantity.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { evaluate } from './jsonpath/evaluate.ts';
 import { goType } from './jsonpath/go-value.ts';
 import { parseTemplate } from './jsonpath/parse.ts';
 import { relaxedPath } from './jsonpath/relaxed.ts';
 import { JsonPathError } from './jsonpath/template.ts';
+import { quantityOf } from './quantity.ts';
 
 /**
  * @param path `.status.nodeCount`; the dot and braces are optional
@@ -43,18 +44,9 @@ function compare(a: unknown, b: unknown): number {
   if (typeof a !== 'string' || typeof b !== 'string') {
     throw new JsonPathError(`cannot compare ${goType(a)} with ${goType(b)}`);
   }
-  const [left, right] = [quantity(a), quantity(b)];
+  const [left, right] = [quantityOf(a), quantityOf(b)];
   if (left !== undefined && right !== undefined) return compareQuantities(left, right);
   return a < b ? -1 : Number(a > b);
-}
-
-function quantity(text: string): Quantity | undefined {
-  try {
-    return parseQuantity(text);
-  } catch (error) {
-    if (error instanceof QuantityError) return undefined;
-    throw error;
-  }
 }
 
 function explained<T>(path: string, run: () => T): T {

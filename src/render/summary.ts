@@ -3,7 +3,7 @@ import { plural } from '../nodepool/plural.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import { poolResource, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
 export interface ReconciledPool {
   pool: string;
@@ -30,7 +30,7 @@ export function renderSummaries(pools: ReconciledPool[], options: { dryRun: bool
     const text = [note(pool), options.dryRun ? '(server dry run)' : ''].filter(Boolean).join('  ');
     return [...summaryCells(pool, style), text];
   });
-  return renderTable(['', '', '', '', '', ''], rows, { headers: false, dense: true });
+  return renderTable(rows, DESCRIBE);
 }
 
 function summaryCells(summary: ReconciledPool, style: Style): Cell[] {

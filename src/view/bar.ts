@@ -1,6 +1,6 @@
 /** Bars of a few parts, in a width of so many characters. */
 import type { Style } from '../render/style.ts';
-import type { Cell } from '../render/table.ts';
+import type { StyledText } from '../render/table.ts';
 
 /** What nodes are, from the best: each kind has a sign of its own, so that a bar can be read without colour. */
 export interface NodeCounts {
@@ -14,7 +14,7 @@ export interface NodeCounts {
 const [OPEN, CORDONED, NOT_READY] = ['█', '▒', '░'];
 
 /** The nodes of a pool as a bar. A part that is there has a character at least, if the width has one for each. */
-export function nodesBar({ open, cordoned, notReady }: NodeCounts, width: number, style: Style): Exclude<Cell, string> {
+export function nodesBar({ open, cordoned, notReady }: NodeCounts, width: number, style: Style): StyledText {
   const [a = 0, b = 0, c = 0] = shares([open, cordoned, notReady], width);
   const text = OPEN.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
   return { text: text.padEnd(width), paint: shown => paintBar(shown, style) };

@@ -1,6 +1,6 @@
 /** The rows of the lists: pools, a pool's nodes, events. What a row shows is made when it is on the screen. */
 import { own } from '../nodepool/json.ts';
-import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from '../nodepool/quantity.ts';
+import { sumResourceLists } from '../nodepool/quantity.ts';
 import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -8,11 +8,9 @@ import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../render/cells.ts';
+import { shortEvent } from '../render/events.ts';
+import { numberOf } from '../render/quantity.ts';
 import type { NodeCounts } from './bar.ts';
-
-/** The longest that the server lets a name be. */
-const NAME_WIDTH = 253;
 
 export interface PoolRow {
   key: string;
@@ -80,10 +78,7 @@ export function eventRows(
     if (pool !== undefined && event.pool !== pool) continue;
     const uid = pool === undefined ? undefined : clusterState.pool(pool)?.metadata.uid;
     if (uid !== undefined && event.poolUid && event.poolUid !== uid) continue;
-    // Through core/v1 others write at any length.
-    const [reason, type] = [shorten(event.reason, REASON_WIDTH), shorten(event.type, REASON_WIDTH)];
-    const [note, reporter] = [shorten(event.note.trim(), MESSAGE_WIDTH), shorten(event.reporter, REASON_WIDTH)];
-    rows.push({ key, event: { ...event, pool: shorten(event.pool, NAME_WIDTH), reason, type, note, reporter } });
+    rows.push({ key, event: shortEvent(event) });
   }
   return rows;
 }
@@ -96,12 +91,7 @@ export function totals(clusterState: ClusterState): Totals {
 
 /** For sorting; what is no quantity, or not there, is 0. */
 export function amount(list: ResourceList, resource: string): number {
-  try {
-    return quantityToNumber(parseQuantity(own(list, resource) ?? '0'));
-  } catch (error) {
-    if (error instanceof QuantityError) return 0;
-    throw error;
-  }
+  return numberOf(own(list, resource) ?? '0') ?? 0;
 }
 
 /** The resource that stands for GPUs: the first accelerator that there is any of. */

@@ -4,11 +4,11 @@ import type { LiveView, Outage } from '../operations/view.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
+import { fit } from '../render/table.ts';
 import { formatDuration } from '../render/time.ts';
-import { widthOf } from '../render/width.ts';
+import { widthOf, wrap } from '../render/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
-import { fit, wrap } from './fit.ts';
 import { gpuOf } from './rows.ts';
 import { isText, type Place, placeOf, type State } from './state.ts';
 

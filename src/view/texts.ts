@@ -5,16 +5,14 @@ import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { NONE, nodeStatusText, pairs } from '../render/cells.ts';
+import { type Field, NONE, nodeStatusText, orNone, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
+import { eventTypeCell } from '../render/events.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import { type Cell, paintAs } from '../render/table.ts';
+import { fit, paintAs } from '../render/table.ts';
 import { formatTimeAndAge } from '../render/time.ts';
-import { fit, wrap } from './fit.ts';
-
-/** A label and what stands right of it, each entry on a line of its own or several. */
-type Field = [label: string, values: Cell | Cell[]];
+import { wrap } from '../render/width.ts';
 
 const LABEL_WIDTH = 14;
 
@@ -38,18 +36,18 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
     ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
-    ['Taints', lines(node.taints.map(formatTaint))],
-    ['Allocatable', lines(resources.toSorted())],
-    ['Labels', lines(pairs(node.labels))],
+    ['Taints', orNone(node.taints.map(formatTaint))],
+    ['Allocatable', orNone(resources.toSorted())],
+    ['Labels', orNone(pairs(node.labels))],
   ];
 }
 
 export function eventText(event: PoolEventRecord, now: Date, style: Style): Field[] {
-  const { type, count } = event;
+  const { count } = event;
   return [
     ['Pool', event.pool],
     ['Reason', event.reason],
-    ['Type', type === 'Warning' ? { text: type, paint: style.yellow } : type],
+    ['Type', eventTypeCell(event, style)],
     ['Last seen', formatTimeAndAge(event.lastSeen, now)],
     ...(count > 1 ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as Field] : []),
     ['From', event.reporter || NONE],
@@ -92,8 +90,4 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
 
 export function helpLines(width: number): string[] {
   return HELP.map(([keys, what]) => fit(`${keys.padEnd(17)} ${what}`, width));
-}
-
-function lines(texts: string[]): Cell[] {
-  return texts.length > 0 ? texts : [NONE];
 }

@@ -4,7 +4,7 @@ import type { Io } from '../../cli/io.ts';
 import { showChanges } from '../../cli/show-changes.ts';
 import { oldestFirst } from '../../operations/event-order.ts';
 import type { PoolEventRecord } from '../../operations/ports.ts';
-import { growingEvents } from '../../render/events.ts';
+import { eventsPrinter } from '../../render/events.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 
@@ -20,7 +20,7 @@ export function showEventChanges(
   io: Io,
   connection: Connection,
 ): Promise<number> {
-  const render = growingEvents({ headers }, makeStyle(io.color));
+  const render = eventsPrinter(headers, makeStyle(io.color));
   const print = (events: PoolEventRecord[]) => io.out(render(events, io.now()));
   return showChanges<PoolEventRecord>(
     {

@@ -9,7 +9,7 @@ import type { PoolsTableOptions } from '../../render/pools.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 
 /** Columns, a format of objects, or a template. */
-export type PoolOutput = Omit<PoolsTableOptions, 'now'> | ObjectFormat | ObjectTemplate;
+export type PoolOutput = PoolsTableOptions | ObjectFormat | ObjectTemplate;
 
 export interface OutputFlags {
   output: string | undefined;
@@ -53,8 +53,8 @@ export async function printPools(pools: RawPool[], asList: boolean, output: Pool
     const text = printObjects(pools, output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
-    const { renderPools } = await import('../../render/pools.ts');
+    const { poolsPrinter } = await import('../../render/pools.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
+    io.out(poolsPrinter(output, makeStyle(io.color))(pools, io.now()));
   }
 }

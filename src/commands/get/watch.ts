@@ -5,7 +5,7 @@ import { showChanges } from '../../cli/show-changes.ts';
 import type { ChangeType } from '../../operations/follow.ts';
 import type { RawPool } from '../../operations/ports.ts';
 import { objectStream } from '../../render/object-stream.ts';
-import { growingPools } from '../../render/pools.ts';
+import { poolsPrinter } from '../../render/pools.ts';
 import { makeStyle } from '../../render/style.ts';
 import type { PoolOutput } from './output.ts';
 
@@ -49,7 +49,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
 
 function poolRenderer({ output, asEvents }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const render = growingPools(output, makeStyle(io.color));
+    const render = poolsPrinter(output, makeStyle(io.color));
     return (pools, type) => `${render(pools, io.now(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {
