@@ -3,13 +3,12 @@ import { test } from 'node:test';
 import { progress } from '../../../src/cli/progress.ts';
 import { testIo } from './test-io.ts';
 
-test('a spinner is drawn on a terminal, and its final text stays', async () => {
+test('a spinner is drawn on a terminal, on stderr alone', async () => {
   const io = testIo({ stderrIsTTY: true });
   const spinner = await progress(io, 'Reconciling');
   spinner.update('Reconciling: 1/2 nodes');
-  spinner.stop('2 nodes');
+  spinner.stop();
   assert.match(io.stderrText(), /Reconciling/);
-  assert.match(io.stderrText(), /2 nodes\n$/);
   assert.equal(io.stdoutText(), '');
 });
 
@@ -18,7 +17,7 @@ for (const facts of [{}, { stderrIsTTY: true, env: { CI: 'true' } }, { stderrIsT
     const io = testIo(facts);
     const spinner = await progress(io, 'Reconciling');
     spinner.update('more');
-    spinner.stop('done');
+    spinner.stop();
     assert.equal(io.stderrText(), '');
   });
 }
