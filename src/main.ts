@@ -1,20 +1,20 @@
-/** The composition root: joins the verbs, the manifest and the process. */
+/** The composition root: joins the commands, the manifest and the process. */
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
 import type { Grammar } from './cli/completion/grammar.ts';
 import { type Io, processIo } from './cli/io.ts';
 import type { Program } from './cli/plugin.ts';
-import { verbs } from './commands/index.ts';
+import { commands } from './commands/index.ts';
 
-const program: Omit<Program, 'root'> = { verbs, manifest: manifest as unknown as Program['manifest'], pjson };
+const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
-/** How a shell asks what a command line may go on with: the word of cobra's programs. */
+/** The hidden command of cobra's completion protocol. */
 const COMPLETE = '__complete';
 
 /**
- * Runs one command line (without node and script) and returns the exit code. Never throws; only a watch that was cut off
- * exits by itself.
- * @param root the directory in which manifests/ stands
+ * Runs one command line (without node and script) and returns the exit code. Never throws; only an aborted
+ * `reconcile --watch` exits by itself.
+ * @param root the directory that contains manifests/
  */
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (argv[0] === COMPLETE) return complete(argv.slice(1), io);
@@ -22,12 +22,12 @@ export async function main(argv: string[], io: Io, root: string): Promise<number
   return runCommand(argv, io, { ...program, root });
 }
 
-/** The whole program: the exit code is set, and the process ends once stdout is drained and nothing is left to do. */
+/** The whole program: sets the exit code; the process ends once stdout is drained and nothing is left to do. */
 export async function start(root: string): Promise<void> {
   const io = processIo(process);
   const argv = process.argv.slice(2);
   if (argv[0] === COMPLETE) {
-    // Nothing may be said, and nothing that still runs is waited for.
+    // Prints no error, and waits for nothing that still runs.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, () => process.exit(0));
     await main(argv, io, root);
     process.stdout.write('', () => process.exit(0));
@@ -35,7 +35,7 @@ export async function start(root: string): Promise<void> {
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
-  // What nobody awaited has failed all the same.
+  // Errors that no caller awaits.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       const context = {
@@ -51,13 +51,13 @@ export async function start(root: string): Promise<void> {
   process.exitCode = await main(argv, io, root);
 }
 
-/** Without oclif and the verbs: a person waits at the key. */
+/** Without oclif and the commands: the user waits at the key. */
 async function complete(words: string[], io: Io): Promise<number> {
   const { complete } = await import('./cli/completion/complete.ts');
   const { openNames } = await import('./cli/factory.ts');
   const answer = await complete({
     words,
-    verbs: manifest.commands as Grammar,
+    commands: manifest.commands as Grammar,
     io,
     openNames: flags => openNames(flags, { io, version: pjson.version }),
   });

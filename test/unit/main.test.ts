@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { completionScript, SHELLS } from '../../src/cli/completion/scripts.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
 import { testIo } from './cli/test-io.ts';
 
@@ -16,12 +16,12 @@ describe('help', () => {
   test('alone, `help` and `--help` show every verb on a line', async () => {
     const alone = await run();
     assert.equal(alone.code, 0);
-    for (const verb of Object.keys(verbs)) assert.match(alone.out, new RegExp(`^  ${verb} +[A-Z]`, 'm'));
+    for (const verb of Object.keys(commands)) assert.match(alone.out, new RegExp(`^  ${verb} +[A-Z]`, 'm'));
     assert.deepEqual(await run('help'), alone);
     assert.deepEqual(await run('--help'), alone);
   });
 
-  for (const verb of Object.keys(verbs)) {
+  for (const verb of Object.keys(commands)) {
     test(`${verb} --help: usage, examples, own flags, global flags, 80 columns`, async () => {
       const { code, out, err } = await run(verb, '--help');
       assert.equal(code, 0);
