@@ -80,10 +80,10 @@ ${EXIT_STATUS}`;
     }
     const names = created.map(pool => pool.metadata.name);
     written = notApplied(names);
-    // It remembers what was agreed to when the pools were created.
+    // The same approver, which knows what was agreed to at the creation.
     const { connection, approve } = connected;
     const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false, approve };
-    // With -o stdout is the objects alone.
+    // With -o only the objects go to stdout.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);
   }

@@ -48,7 +48,7 @@ export default class Install extends BaseCommand<typeof Install> {
       const options = { crd: manifest.object, controller: controller?.objects ?? [], timeoutMs };
       return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
     };
-    // What would be sent is known without a cluster.
+    // A client dry run with -o needs no cluster.
     const outcome = flags['dry-run'] === 'client' && flags.output !== undefined ? undefined : await apply();
     if (flags.output === 'yaml')
       io.out(
@@ -86,7 +86,7 @@ async function readWanted(
   );
 }
 
-/** Several objects as kubectl prints them. */
+/** As a List, as kubectl prints several objects. */
 function asOne(crd: object, controller: Manifests | undefined): object {
   if (controller === undefined) return crd;
   return { apiVersion: 'v1', kind: 'List', items: [crd, ...controller.objects] };

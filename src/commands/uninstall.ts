@@ -11,7 +11,7 @@ import { plural } from '../nodepool/plural.ts';
 import { type Leftovers, uninstall } from '../operations/uninstall.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 
-/** As kubectl writes it of what it deletes. */
+/** As kubectl names a deleted object. */
 const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 
 export default class Uninstall extends BaseCommand<typeof Uninstall> {

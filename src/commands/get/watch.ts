@@ -1,4 +1,4 @@
-/** `get --watch`: prints the pools that there are, then each that changes. */
+/** `get --watch`: prints the current pools, then each that changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { showChanges } from '../../cli/show-changes.ts';
@@ -14,11 +14,11 @@ export interface PoolChanges {
   selector: string | undefined;
   fieldSelector: string | undefined;
   output: PoolOutput;
-  /** Each pool with what happened to it. */
+  /** --output-watch-events */
   asEvents: boolean;
-  /** What there is at first is not shown. */
+  /** --watch-only */
   changesOnly: boolean;
-  /** Puts what there is at first in order. */
+  /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
   verbosity: number;
 }
