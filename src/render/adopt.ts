@@ -5,7 +5,7 @@ import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 
 const HEADER = ['POOL', 'STATE', 'NODES', 'READY', 'PROVIDER', 'LABEL', 'VALUE', 'LABELS', 'TAINTS'];
-/** Taints beyond this many characters are counted, not listed. */
+/** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 32;
 
 export function renderCandidates(candidates: Candidate[], style: Style): string {
@@ -27,7 +27,7 @@ function row(candidate: Candidate, style: Style): Cell[] {
   ];
 }
 
-/** One word, as all cells: scripts split lines at spaces. */
+/** One word, as every cell: scripts split lines at spaces. */
 function stateCell({ state }: Candidate, style: Style): Cell {
   switch (state.kind) {
     case 'new':

@@ -1,4 +1,4 @@
-/** Everything there is to say of one pool, laid out as `kubectl describe` does. */
+/** All about one pool, in the layout of `kubectl describe`. */
 import { planRuntimeClass } from '../nodepool/runtime-class.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
@@ -17,13 +17,13 @@ import { formatAge, formatTimeAndAge } from './time.ts';
 export interface Description {
   pool: NodePool;
   nodes: DescribedNode[];
-  /** The RuntimeClass of the pool's name, whoever made it. */
+  /** The RuntimeClass of the pool's name, whoever owns it. */
   runtimeClass: RuntimeClass | undefined;
   /** In the order to show. */
   events: EventRow[];
 }
 
-/** Values longer than this are cut in annotations: whole documents live there. */
+/** Longer values of annotations are cut: some are whole documents. */
 const ANNOTATION_WIDTH = 60;
 const BAD_WHEN_TRUE = ['Conflict', 'ResourcesOmitted'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -85,7 +85,7 @@ interface Table {
   rows: Cell[][];
 }
 
-/** Exact values, and what people call them. */
+/** Exact quantities, and rounded ones beside them. */
 function allocatableTable({ status }: NodePool): Table {
   const rows = Object.entries(status?.allocatable ?? {})
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

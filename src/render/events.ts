@@ -1,4 +1,4 @@
-/** Events about pools: the table of `kubectl nodepool events`, and the section of `describe`. */
+/** Events of pools: the table of `events`, and the section of `describe`. */
 import type { PoolEventRecord } from '../operations/ports.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from './cells.ts';
 import type { Style } from './style.ts';
@@ -48,7 +48,7 @@ export function describeEvents(events: EventRow[], now: Date, style: Style): { c
   };
 }
 
-/** `5m`, or `5m (x3 over 2h)` for an event that came again. */
+/** `5m`, or `5m (x3 over 2h)` for a repeated event. */
 function seen({ lastSeen, firstSeen, count }: EventRow, now: Date): string {
   const age = formatAge(lastSeen, now);
   return count > 1 ? `${age} (x${count} over ${formatAge(firstSeen, now)})` : age;

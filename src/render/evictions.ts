@@ -1,4 +1,4 @@
-/** What taints with the effect NoExecute evict: the screen before the question. */
+/** The pods that NoExecute taints would evict, shown before the question. */
 import { noun, plural } from '../nodepool/plural.ts';
 import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
 import { listText, shorten, taintsText } from './cells.ts';
@@ -9,7 +9,7 @@ const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
 const MOST_NODES = 20;
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 40;
-/** Narrower than that, names of pods say nothing. */
+/** In a narrower column the names of pods would be useless. */
 const LEAST_NAMES = 30;
 
 /** Lines joined by newlines, without one at the end; not sanitized beyond the table's own cells. */
@@ -41,7 +41,6 @@ function row({ node, taints, now, later }: NodeEvictions): string[] {
   return [node, taintsText(taints, TAINTS_WIDTH), String(now.length), laterText];
 }
 
-/** As many names as fit, at least one, and how many more. */
 function podsText({ now, later }: NodeEvictions, room: number): string {
   const names = [...now, ...later.map(({ pod }) => pod)];
   return shorten(listText(names, room), room);

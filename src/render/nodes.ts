@@ -16,7 +16,7 @@ export interface NodesTableOptions {
 const HEADER = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
 const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY'];
 
-/** Lists beyond this many characters are counted; wide lists all. */
+/** Items beyond this many characters are counted; -o wide lists all. */
 const LIST_WIDTH = 32;
 
 export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTableOptions, style: Style): string {
@@ -56,7 +56,7 @@ function wideRow({ node, conflicting }: PoolNode): Cell[] {
   return [...resources, conflicting.join(',') || NONE];
 }
 
-/** What reconcile would do: `+tier=gold` sets, `~zone=b` changes, `-old:NoSchedule` takes away. */
+/** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */
 function changeText({ kind, key, effect, from, to }: Change): string {
   if (to === undefined) return `-${key}${effect === undefined ? '' : `:${effect}`}`;
   const sign = from === undefined ? '+' : '~';

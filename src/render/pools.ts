@@ -6,7 +6,7 @@ import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
-import { joined, labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
+import { labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf, withoutSpaces } from './cells.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tablePrinter } from './table.ts';
@@ -15,11 +15,11 @@ import { formatAge } from './time.ts';
 export interface PoolsTableOptions {
   wide: boolean;
   headers: boolean;
-  /** The resources to show, in place of CPU, memory and pods; `all` is every one that a pool has. */
+  /** Shown in place of CPU, memory and pods; `all` stands for every resource of a pool. */
   resources?: readonly string[] | 'all' | undefined;
-  /** Labels to show, a column each. */
+  /** Labels with a column each. */
   labelColumns?: readonly string[] | undefined;
-  /** All labels, as the last column. */
+  /** All labels in the last column. */
   showLabels?: boolean | undefined;
 }
 
@@ -28,7 +28,7 @@ interface Column {
   cell: (pool: NodePool, now: Date) => Cell;
 }
 
-/** Taints beyond this many characters are counted, not listed; wide lists all. */
+/** Taints beyond this many characters are counted; -o wide lists all. */
 const TAINTS_WIDTH = 32;
 
 const RESOURCES = ['cpu', 'memory', 'pods'];
@@ -68,7 +68,7 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
     { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
     ...(chosen ?? RESOURCES).map(resourceColumn),
-    { header: 'TAINTS', cell: ({ spec }) => joined(taintsText(spec.taints, taintsWidth)) },
+    { header: 'TAINTS', cell: ({ spec }) => withoutSpaces(taintsText(spec.taints, taintsWidth)) },
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
     ...(wide ? wideColumns(pools, chosen === undefined) : []),
     ...labelColumns.map(labelColumn),
@@ -79,10 +79,10 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
 function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
-    { header: 'HANDLER', cell: ({ spec }) => joined(spec.handler || NONE) },
+    { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     { header: 'UNSCHEDULABLE', cell: ({ status }) => count(status?.unschedulableNodeCount) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
-    { header: 'SELECTOR', cell: pool => joined(labelsText(membershipSelector(pool))) },
+    { header: 'SELECTOR', cell: pool => withoutSpaces(labelsText(membershipSelector(pool))) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
     ...extended.map(resourceColumn),
   ];
@@ -94,7 +94,7 @@ function resourceColumn(name: string): Column {
   return { header, cell: ({ status }) => poolResource(status, name) };
 }
 
-/** Under the label's name without its prefix, as kubectl has it. */
+/** The header is the label's name without its prefix, as with kubectl. */
 function labelColumn(label: string): Column {
   const header = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
   return { header, cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
@@ -104,7 +104,7 @@ function allResources(pools: NodePool[]): string[] {
   return inResourceOrder(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
 }
 
-/** Devices and huge pages: what most pools do not have. */
+/** Extended resources and huge pages, which most pools do not have. */
 function isExtended(name: string): boolean {
   return name.includes('/') || name.startsWith('hugepages');
 }
@@ -113,7 +113,7 @@ function hasSome(pools: NodePool[], name: string): boolean {
   return pools.some(({ status }) => isPositive(own(status?.allocatable ?? {}, name) ?? '0'));
 }
 
-/** Places for pods, and how many are taken where that is counted: `42/1100`. */
+/** Allocatable pods; with pod counts `42/1100`. */
 function podsCell(status: NodePoolStatus | undefined): string {
   const places = poolResource(status, 'pods');
   return status?.podCount === undefined ? places : `${status.podCount}/${places}`;

@@ -1,4 +1,4 @@
-/** `--sort-by`, with kubectl's rules: the first value of a path, quantities by their size, pools without it first. */
+/** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, pools without a value first. */
 import { compareQuantities } from '../nodepool/quantity.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { evaluate } from './jsonpath/evaluate.ts';

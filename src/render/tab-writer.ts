@@ -10,8 +10,8 @@ interface Line {
 }
 
 /**
- * Gives the text of each call; each ends with a newline.
- * @param widthOf of a cell, in columns
+ * Returns the function that lays out a text; each ends with a newline.
+ * @param widthOf a cell, in columns
  */
 export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
   const remembered: number[] = [];

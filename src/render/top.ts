@@ -10,18 +10,18 @@ import { type Cell, DESCRIBE, renderTable, takenWidth } from './table.ts';
 
 export interface TopTableOptions {
   headers: boolean;
-  /** Show extended resources that a pool or a node has none of, too. */
+  /** Also shows extended resources that a pool or a node does not have. */
   everyResource: boolean;
-  /** Bars fill what a terminal of that many columns has left; undefined: no terminal, no bars. */
+  /** Bars fill the rest of a terminal of that width; undefined without a terminal. */
   bars: { columns: number; glyphs: BarGlyphs } | undefined;
 }
 
-/** Cells at most, and below which there is no bar. */
+/** Width of a bar; there are no narrower ones. */
 const WIDEST_BAR = 20;
 const NARROWEST_BAR = 5;
-/** Characters of an amount: one that is beyond all numbers has thousands of digits. */
+/** Characters of an amount: a huge quantity has thousands of digits. */
 const WIDEST_AMOUNT = 24;
-/** Percent of what is allocatable. */
+/** Percent of allocatable. */
 const [FILLING, FULL] = [80, 95];
 
 interface Column {
@@ -29,7 +29,7 @@ interface Column {
   cell: (figures: Figures, resource: string) => Cell;
 }
 
-/** A line before its columns of figures. */
+/** A row: its first cells, and the figures for the other columns. */
 interface Line {
   head: Cell[];
   resource: string;
@@ -54,7 +54,7 @@ export function renderTopNodes({ nodes, total, usage }: Top, options: TopTableOp
   return tableOf(['NODE', 'POOL', 'STATUS'], all, usage, options, style);
 }
 
-/** How many take new pods, of how many. */
+/** Schedulable nodes of all nodes. */
 function nodesCell({ schedulable, nodes }: Tally): string {
   return `${schedulable}/${nodes}`;
 }
@@ -65,7 +65,7 @@ function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOp
     .map(([resource, its]) => ({ head, resource, figures: its }));
 }
 
-/** An extended resource that is neither there nor asked for. */
+/** An extended resource that is neither allocatable nor requested. */
 function isNothing(resource: string, { allocatable, requested }: Figures): boolean {
   return resource.includes('/') && allocatable.unscaled === 0n && (requested?.unscaled ?? 0n) === 0n;
 }
@@ -112,7 +112,7 @@ function amount(quantity: Quantity | undefined, resource: string): string {
   return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), WIDEST_AMOUNT);
 }
 
-/** Whole percents, cut off as `kubectl describe node` does. */
+/** Truncated to whole percents, as by `kubectl describe node`. */
 function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
   const percent = percentOf(quantity, figures);
   return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };

@@ -1,4 +1,4 @@
-/** The screen of `nodes --why`: for each pool whether the node is in it, and by which rule. */
+/** The output of `nodes --why`: whether the node is a member of each pool, and by which rule. */
 import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
 import { MESSAGE_WIDTH, shorten } from './cells.ts';
 import { oneLine } from './error.ts';
