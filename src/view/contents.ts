@@ -1,4 +1,4 @@
-/** What is in a place: the rows that its list has now, or the lines of its text. */
+/** The contents of a place: the current rows of its list, or the lines of its text. */
 import type { LiveView } from '../operations/view.ts';
 import type { Style } from '../render/style.ts';
 import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
@@ -11,13 +11,13 @@ export type Contents = { totals: Totals } & (
   | { kind: 'text'; lines: string[] }
   | {
       kind: 'list';
-      /** Of the rows that are shown, in order, and how many there are without the filter. */
+      /** Of the filtered rows, in order; total counts all rows. */
       keys: string[];
       total: number;
       sorts: Scene['sorts'];
-      /** What stands there when there is none. */
+      /** Shown instead of rows when there are none. */
       empty: string;
-      /** The header and the lines of so many rows. */
+      /** @param count of rows from top on */
       draw(top: number, count: number, options: ListOptions): { header: string; lines: string[] };
     }
 );

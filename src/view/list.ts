@@ -1,4 +1,4 @@
-/** A list on the screen: sorted, filtered, and as many of its columns as the width has room for. */
+/** A list on the screen: sorted, filtered, with as many columns as fit. */
 import type { Style } from '../render/style.ts';
 import { type Cell, columnWidths, fit, safeText } from '../render/table.ts';
 import { cut } from '../render/width.ts';

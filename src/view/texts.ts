@@ -1,4 +1,4 @@
-/** The texts one can go into: all about a node, a whole event, the help. No line is wider than the width. */
+/** The detail texts: a node, an event, the help. No line is wider than the width. */
 
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -55,7 +55,7 @@ export function eventText(event: PoolEventRecord, now: Date, style: Style): Fiel
   ];
 }
 
-/** The fields as lines; what is too long goes on below. */
+/** The fields as lines; long values are wrapped. */
 export function fieldLines(fields: readonly Field[], width: number): string[] {
   const label = Math.min(LABEL_WIDTH, Math.floor(width / 3));
   return fields.flatMap(([title, values]) => {
@@ -67,7 +67,7 @@ export function fieldLines(fields: readonly Field[], width: number): string[] {
   });
 }
 
-/** What the keys do, by groups. */
+/** Keys and what they do. */
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓  k j', 'up, down'],
   ['g G  home end', 'first, last'],
