@@ -67,6 +67,12 @@ export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | '
   }
 }
 
+/** @param page how many rows or lines fit */
+export function sceneOf(contents: Contents, page: number, node: Scene['node']): Scene {
+  if (contents.kind === 'text') return { keys: [], length: contents.lines.length, page, sorts: new Map(), node };
+  return { keys: contents.keys, length: contents.keys.length, page, sorts: contents.sorts, node };
+}
+
 function list<Row extends { key: string }>(
   rows: Row[],
   columns: Column<Row>[],

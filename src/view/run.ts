@@ -8,7 +8,7 @@ import type { LiveView } from '../operations/view.ts';
 import { cordonLine } from '../render/cordon.ts';
 import { formatError } from '../render/error.ts';
 import type { Style } from '../render/style.ts';
-import { type Contents, contentsOf } from './contents.ts';
+import { type Contents, contentsOf, sceneOf } from './contents.ts';
 import { type Key, keysOf } from './keys.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
 import {
@@ -19,9 +19,8 @@ import {
   paste,
   placeOf,
   press,
-  type Scene,
   type Target,
-  tell,
+  withMessage,
 } from './state.ts';
 
 export interface RunOptions {
@@ -71,13 +70,7 @@ export function runView(options: RunOptions): Running {
     return cached.contents;
   }
 
-  function scene(): Scene {
-    const there = contents();
-    const keys = there.kind === 'text' ? [] : there.keys;
-    const length = there.kind === 'text' ? there.lines.length : keys.length;
-    const sorts: Scene['sorts'] = there.kind === 'text' ? new Map() : there.sorts;
-    return { keys, length, page: pageOf(state, size()), sorts, node: name => live.clusterState.node(name) };
-  }
+  const scene = () => sceneOf(contents(), pageOf(state, size()), name => live.clusterState.node(name));
 
   function element() {
     state = clampSelection(state, scene());
@@ -117,12 +110,12 @@ export function runView(options: RunOptions): Running {
 
   function cordon(target: Target): void {
     const { node, unschedulable } = target;
-    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
+    state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
     // A rejection is a bug and ends the program as an unhandled one.
     void options.cordon(target).then(result => {
       const line = cordonLine(result, unschedulable, '');
       const isError = line.to === 'error';
-      state = tell(state, isError ? formatError([line.message], line.next) : line.text, isError);
+      state = withMessage(state, isError ? formatError([line.message], line.next) : line.text, isError);
       draw();
     });
   }

@@ -89,7 +89,7 @@ export function press(before: State, key: Key, scene: Scene): { state: State; ef
       const effect: Effect = { kind: 'cordon', target: state.mode.target };
       return key === 'y' || key === 'Y'
         ? { state: browse(state), effect }
-        : { state: tell(browse(state), 'Nothing was changed') };
+        : { state: withMessage(browse(state), 'Nothing was changed') };
     }
     case 'browse':
       return key === 'q' && placeOf(state).kind !== 'help'
@@ -115,7 +115,7 @@ export function clampSelection(state: State, { keys, length, page }: Pick<Scene,
   return withPlace(state, { index, selected: keys[index], top: Math.max(top, 0) });
 }
 
-export function tell(state: State, text: string, isError = false): State {
+export function withMessage(state: State, text: string, isError = false): State {
   return { ...state, message: { text, isError } };
 }
 
@@ -217,11 +217,11 @@ function showEvents(state: State, { kind, pool, selected }: Place): State {
 function ask(state: State, scene: Scene, unschedulable: boolean): State {
   const { kind, selected, subject } = placeOf(state);
   if (kind !== 'nodes' && kind !== 'node')
-    return tell(state, 'Only nodes can be cordoned: press enter on their pool first');
+    return withMessage(state, 'Only nodes can be cordoned: press enter on their pool first');
   const node = scene.node((kind === 'node' ? subject : selected) ?? '');
   if (node === undefined) return state;
   if (node.unschedulable === unschedulable) {
-    return tell(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
+    return withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
   }
   return { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } };
 }

@@ -26,7 +26,7 @@ export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
   pace: (members: number) => DrainOptions['pace'];
 }
 
-type Surroundings = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
+type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
@@ -35,10 +35,10 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   // Refuses wrong flags before the first request.
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun === 'server' });
-  const surroundings = await surroundingsOf(connection, dryRun, deps);
+  const drainDeps = await drainDepsOf(connection, dryRun, deps);
   let warned = false;
   const propose = async () => {
-    const drainPlan = await planDrain(pool, choice, surroundings);
+    const drainPlan = await planDrain(pool, choice, drainDeps);
     for (const warning of warned ? [] : drainPlan.warnings) io.err(warningLine(warning));
     warned = true;
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
@@ -54,11 +54,11 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     return EXIT.done;
   }
   const options = { ...choice, pace: choice.pace(plan.nodes.length) };
-  const { drains, interrupted } = await interruptibleDrain(plan, options, surroundings, deps);
+  const { drains, interrupted } = await interruptibleDrain(plan, options, drainDeps, deps);
   return report(pool, drains, { interrupted, dryRun }, deps);
 }
 
-async function surroundingsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<Surroundings> {
+async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<BaseDeps> {
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
@@ -75,7 +75,7 @@ function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice):
 async function interruptibleDrain(
   plan: DrainPlan,
   options: DrainOptions & Pick<DrainChoice, 'dryRun'>,
-  surroundings: Surroundings,
+  drainDeps: BaseDeps,
   { io, progress }: Deps,
 ): Promise<{ drains: NodeDrain[]; interrupted: boolean }> {
   // In a dry run there is no spinner: a line for each pod is what people want to see.
@@ -87,7 +87,7 @@ async function interruptibleDrain(
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
     };
-    const drains = await drain(plan, options, { ...surroundings, tell, signal });
+    const drains = await drain(plan, options, { ...drainDeps, tell, signal });
     return { drains, interrupted: signal.aborted };
   };
   return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { widthOf } from '../../../src/render/width.ts';
-import { tell } from '../../../src/view/state.ts';
+import { withMessage } from '../../../src/view/state.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
 /** Places and moods, by the keys that lead there. */
@@ -88,7 +88,7 @@ test('what is wrong with the selected pool stands below the list', () => {
 test('a message too long for its line stands over the last lines, as a whole', () => {
   const text = `error: unable to cordon node "ip-10-0-12-34.eu-central-1.compute.internal": ${'no permission '.repeat(6)}end`;
   const desk = new Desk(fixture(), { columns: 40, rows: 12 });
-  desk.state = tell(desk.state, text, true);
+  desk.state = withMessage(desk.state, text, true);
   const lines = desk.text().split('\n');
   const rule = lines.indexOf('─'.repeat(40));
   assert.ok(rule > 3);
@@ -100,7 +100,7 @@ test('a message too long for its line stands over the last lines, as a whole', (
     text.replaceAll(' ', ''),
   );
   assert.doesNotMatch(desk.type('j').text(), /unable/);
-  desk.state = tell(desk.state, 'short', true);
+  desk.state = withMessage(desk.state, 'short', true);
   assert.match(desk.text(), /^short\n\? help/m);
 });
 
