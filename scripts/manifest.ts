@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command, Interfaces } from '@oclif/core';
 import pjson from '../package.json' with { type: 'json' };
 import { globalFlags } from '../src/cli/flags.ts';
-import { verbs } from '../src/commands/index.ts';
+import { commands as table } from '../src/commands/index.ts';
 
 export const MANIFEST = fileURLToPath(new URL('../oclif.manifest.json', import.meta.url));
 
@@ -27,7 +27,7 @@ const ARG = ['name', 'description', 'required', 'multiple', 'options', 'default'
 /** The manifest's text, made from the command classes. */
 export async function manifestText(): Promise<string> {
   const commands: Record<string, unknown> = {};
-  for (const [id, { load }] of Object.entries(verbs)) commands[id] = describe(id, (await load()).default);
+  for (const [id, { load }] of Object.entries(table)) commands[id] = describe(id, (await load()).default);
   return `${JSON.stringify({ version: pjson.version, commands }, null, 2)}\n`;
 }
 

@@ -4,9 +4,9 @@ import pjson from '../package.json' with { type: 'json' };
 import type { Grammar } from './cli/completion/grammar.ts';
 import { type Io, processIo } from './cli/io.ts';
 import type { Program } from './cli/plugin.ts';
-import { verbs } from './commands/index.ts';
+import { commands } from './commands/index.ts';
 
-const program: Omit<Program, 'root'> = { verbs, manifest: manifest as unknown as Program['manifest'], pjson };
+const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
 /** The argument with which a shell requests completions, as in cobra. */
 const COMPLETE = '__complete';
@@ -57,7 +57,7 @@ async function complete(words: string[], io: Io): Promise<number> {
   const { openNames } = await import('./cli/factory.ts');
   const answer = await complete({
     words,
-    verbs: manifest.commands as Grammar,
+    commands: manifest.commands as Grammar,
     io,
     openNames: flags => openNames(flags, { io, version: pjson.version }),
   });

@@ -1,4 +1,4 @@
-/** Puts a proposal to the person at the terminal: the command's own question, and which pods NoExecute taints evict. */
+/** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
@@ -11,15 +11,15 @@ import { warningLine } from './error-line.ts';
 import type { Io } from './io.ts';
 
 export interface Approval {
-  /** --yes: evictions are shown, and nobody is asked. */
+  /** --yes: shows evictions and does not ask. */
   yes: boolean;
-  /** Nothing will be written: evictions are shown alone. */
+  /** Shows evictions and does not ask: nothing will be written. */
   dryRun: boolean;
   /** Undefined while the command has written nothing. */
   written?: () => Written | undefined;
 }
 
-/** What a command has done when it asks, and how to go on where the answer is no. */
+/** What a command has written before it asks, and how to continue after a no. */
 export interface Written {
   /** As `nodepool a was created`. */
   message: string;
@@ -27,9 +27,9 @@ export interface Written {
 }
 
 /**
- * What it returns remembers what was agreed to, and asks only about what a later proposal has beyond that. It says nothing
- * about evictions when no pod would be evicted, and throws NodepoolError when the user says no to them, when a script does
- * not say --yes, and when nodes or pods cannot be read.
+ * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds. It prints no
+ * evictions when no pod would be evicted. It throws NodepoolError when the user refuses evictions, when a script does not
+ * pass --yes, and when nodes or pods cannot be read.
  */
 export function approver(
   { yes, dryRun, written = () => undefined }: Approval,
@@ -38,7 +38,7 @@ export function approver(
 ): Approve {
   const asks = !yes && !dryRun;
   const agreed = new Set<string>();
-  /** Of labels and taints that the plans remove, those that it has met before. */
+  /** Labels and taints that earlier plans remove. */
   const known = new Set<string>();
   const grew = (covers: readonly string[]) => covers.some(each => !agreed.has(each));
   const agree = (covers: readonly string[]) => {
@@ -68,10 +68,10 @@ export function approver(
     });
     const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
     const covers = [...taints, ...(preview?.covers ?? [])];
-    // A taint that evicts no pod is not asked about, unless others were: then it is one that was not shown.
+    // A taint that evicts no pod needs an approval only after another one: then it is new since that was shown.
     const isDue = preview !== undefined || agreed.size > 0;
     const removed = plan instanceof NodepoolError ? [] : removedFrom(plan.nodes);
-    // The first plan's are in the command's own warning.
+    // The command itself warns about those of the first plan.
     const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
     for (const each of removed) known.add(each);
     if (!isDue || (!grew(covers) && late.length === 0)) return asks ? answer : 'waived';

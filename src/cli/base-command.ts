@@ -1,6 +1,6 @@
 /**
- * The frame of a verb: parses, makes the dependencies, runs, closes. A verb states its flags and args, and implements
- * execute(). Errors pass through: src/main.ts turns them into a line and an exit code (see report-error.ts).
+ * The base of all commands: parses, creates the dependencies, runs execute(), closes. Errors pass through: run-command.ts
+ * turns them into a line and an exit code (see report-error.ts).
  */
 import { Command } from '@oclif/core/command';
 import type * as Interfaces from '@oclif/core/interfaces';
@@ -14,13 +14,13 @@ export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<
 >;
 export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>;
 
-/** oclif keeps a Config's options when it reloads it, so they carry the streams from main() to the verb. */
+/** oclif keeps a Config's options when it reloads it, so they carry the streams from main() to the command. */
 export type RunOptions = { io: Io; root: string };
 
 export abstract class BaseCommand<T extends typeof Command> extends Command {
   static override baseFlags = globalFlags;
 
-  /** Does the work and returns the exit code (DESIGN: 0 done, 1 error, 2 usage, 3 some pool is not 200). */
+  /** Returns the exit code (see EXIT in report-error.ts). */
   protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;
 
   override async run(): Promise<number> {
@@ -36,16 +36,15 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     }
   }
 
-  /** oclif's own would set process.exitCode; main() decides alone. */
+  /** oclif's own would set process.exitCode, which start() in main.ts does. */
   protected override async catch(error: Error): Promise<never> {
     throw error;
   }
 }
 
 /**
- * `--dry-run` alone is `--dry-run=client`, `--yes=false` is no `--yes`, and json, yaml and name are formats in any case, as for
- * kubectl: oclif has neither flags with an optional value, nor options that are read before they are compared, and of the
- * value of a boolean flag it makes an argument.
+ * Rewrites what oclif cannot parse as kubectl does: `--dry-run` is `--dry-run=client`, `--yes=false` drops `--yes`, and the
+ * formats json, yaml and name are case-insensitive.
  */
 function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   const end = argv.indexOf('--');
@@ -57,14 +56,14 @@ function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
     const isFormat = flag !== undefined || /^(-[a-zA-Z]*o|--output)$/.test(argv[i - 1] ?? '');
     if (arg === '--dry-run' && flags['dry-run']?.type === 'option') words.push('--dry-run=client');
     else if (spellings.length > 0 && isTrue(given, value)) words.push(given);
-    // The last one counts.
+    // As for any flag, the last one wins.
     else if (spellings.length > 0) words = words.filter(word => !spellings.includes(word));
     else words.push(format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg);
   }
   return end < 0 ? words : [...words, ...argv.slice(end)];
 }
 
-/** All of a boolean flag, by one of them; else none. */
+/** The spellings of the boolean flag that this is one of; none for other flags. */
 function spellingsOf(given: string, flags: Interfaces.FlagInput): string[] {
   for (const [name, { type, char }] of Object.entries(flags)) {
     const spellings = [`--${name}`, `-${char}`];

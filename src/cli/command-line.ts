@@ -1,13 +1,13 @@
-/** What is read of a command line before oclif parses it: help, colours and errors follow it also where it does not parse. */
+/** Read from a command line before oclif parses it, so that help, colours and errors follow it even when parsing fails. */
 export interface CommandLine {
-  /** What oclif gets. */
+  /** Passed to oclif. */
   words: string[];
-  /** What help is asked for: a verb, '' for the whole program; undefined when none is. */
+  /** The command whose help was requested; '' for the whole program, undefined for no help. */
   help: string | undefined;
-  /** The last `--color`, whatever it says. */
+  /** The last value of `--color`, unchecked. */
   color: string | undefined;
   verbosity: number;
-  /** With `--log-format json` machines read stderr, and every line of it. */
+  /** `--log-format json`: every line of stderr has to be JSON. */
   jsonLog: boolean;
 }
 

@@ -2,23 +2,23 @@ import { createInterface } from 'node:readline';
 import { sanitizeText } from '../render/sanitize.ts';
 import type { Io } from './io.ts';
 
-/** Whether there is somebody to ask. */
+/** Whether a user is at the terminal. */
 export function canAsk({ stdinIsTTY, stderrIsTTY }: Io): boolean {
   return stdinIsTTY && stderrIsTTY;
 }
 
 /**
- * Asks on stderr and reads a line from stdin: only y or yes is a yes. Scripts are not asked: without a terminal on both
- * ends the answer is yes, as for `kubectl delete`.
+ * Asks on stderr and reads a line from stdin: only y or yes is a yes. Without a terminal on both the answer is yes, as for
+ * `kubectl delete`.
  */
 export async function confirm(io: Io, question: string): Promise<boolean> {
   if (!canAsk(io)) return true;
-  // Not readline's own terminal mode: it would take Ctrl-C for itself.
+  // In its terminal mode readline would handle Ctrl-C.
   const lines = createInterface({ input: io.stdin, terminal: false });
   io.stderr.write(`${sanitizeText(question)} [y/N] `);
   try {
     for await (const line of lines) return /^y(es)?$/i.test(line.trim());
-    // The end of the input (Ctrl-D) leaves the cursor behind the question.
+    // After Ctrl-D the cursor is still behind the question.
     io.err('');
     return false;
   } finally {
@@ -26,7 +26,7 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
   }
 }
 
-/** The same for what must not happen unasked: in scripts, where nobody can say yes, it throws what `refusal` gives. */
+/** As confirm(), for what needs an answer: without a terminal it throws `refusal`. */
 export async function confirmOrRefuse(io: Io, question: string, refusal: () => Error): Promise<boolean> {
   if (!canAsk(io)) throw refusal();
   return confirm(io, question);

@@ -2,7 +2,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** What Go's durations hold, in nanoseconds of 64 bits. */
+/** The longest time.Duration of Go: 64 bits of nanoseconds. */
 const LONGEST_MS = 2 ** 63 / 1e6;
 
 /**
@@ -19,6 +19,6 @@ export function parseDuration(text: string, flag: string): number {
   if (total > LONGEST_MS) {
     throw new NodepoolError('usage', `${flag}: "${text}" is longer than 292 years`, 'write it like 30s, 1m30s or 2h');
   }
-  // 0 has a meaning of its own.
+  // Only 0 itself is 0: it means no limit.
   return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }

@@ -1,4 +1,4 @@
-/** The user's editor on a temporary file. Knows nothing of pools: what the text means is the caller's. */
+/** Runs the user's editor on a temporary file. Knows nothing of pools. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,27 +10,26 @@ import { errorLine } from './error-line.ts';
 import type { Io } from './io.ts';
 import { onEndingSignal } from './signals.ts';
 
-/** For an editor to leave the terminal as it was. */
+/** Time for an editor to restore the terminal. */
 const LEAVE_MS = 1_000;
 
 /**
- * A new file in a folder of its own, so that what the editor lays beside it is as closed to others; edit() may run
- * several times on it. From the first one until remove(), a signal
- * that ends this process says where the text is.
+ * A new file in a private folder, which also protects the editor's swap and backup files; edit() may run several times on
+ * it. From the first edit() until remove(), a signal that ends this process prints where the text is.
  */
 export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSession {
   const folder = join(tmpdir(), `kubectl-nodepool-edit-${randomBytes(6).toString('hex')}`);
   const path = join(folder, 'nodepool.yaml');
   let editor: ChildProcess | undefined;
-  let forget: (() => void) | undefined;
+  let unsubscribe: (() => void) | undefined;
   const leave = (signal: NodeJS.Signals) => {
     const end = () => {
-      forget?.();
+      unsubscribe?.();
       err(errorLine({ message: `the edit was ended by ${signal}`, next: `find your text in ${path}` }));
       process.kill(process.pid, signal);
     };
     if (editor === undefined) return end();
-    // Ctrl-C is the editor's own, and this process must outlive it.
+    // The editor handles Ctrl-C, and this process must outlive it.
     if (signal === 'SIGINT') return;
     editor.once('exit', end).kill(signal);
     setTimeout(end, LEAVE_MS);
@@ -42,11 +41,11 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
   return {
     path,
     async edit(text) {
-      const isFirst = forget === undefined;
-      // A folder that is there already is somebody else's, and an error.
+      const isFirst = unsubscribe === undefined;
+      // An existing folder belongs to somebody else: mkdir fails on it.
       if (isFirst) await mkdir(folder, { mode: 0o700 }).catch(cannotWrite);
       await writeFile(path, text, { mode: 0o600, flag: isFirst ? 'wx' : 'w' }).catch(cannotWrite);
-      forget ??= onEndingSignal(leave);
+      unsubscribe ??= onEndingSignal(leave);
       await runEditor(editorCommand(env), path, child => {
         editor = child;
       }).finally(() => {
@@ -57,13 +56,13 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
       });
     },
     async remove() {
-      forget?.();
+      unsubscribe?.();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** The order is kubectl's. */
+/** In kubectl's order. */
 export function editorCommand(env: Record<string, string | undefined>, platform = process.platform): string {
   return env.KUBE_EDITOR || env.EDITOR || (platform === 'win32' ? 'notepad' : 'vi');
 }

@@ -1,4 +1,4 @@
-/** What a verb needs from outside, made only when it is asked for: `--help` never loads the Kubernetes client. */
+/** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
 import { defined } from '../nodepool/json.ts';
 import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
@@ -13,32 +13,32 @@ export type { Connection };
 export interface ConnectOptions {
   /** Adds dryRun=All to every write of the cluster port. */
   dryRun?: boolean;
-  /** Requests in flight at most. */
+  /** Limits the requests in flight. */
   concurrency?: number;
-  /** Told of every answer by its code, and of every request that got none. */
+  /** Called with the code of every answer, and for every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Longest wait for a login but the first, in milliseconds. */
+  /** Longest wait for a login after the first one, in milliseconds. */
   loginLimitMs?: number;
-  /** Whether a screen has the terminal: a login plugin then neither asks nor writes there. */
+  /** Whether the dashboard has the terminal: a login plugin must neither ask nor write there then. */
   isTerminalTaken?: () => boolean;
-  /** Gets warnings, and the lines of `-v` about requests, in place of stderr. */
+  /** Gets warnings and the lines of `-v` instead of stderr. */
   log?: (level: 'warning' | 'debug', text: string) => void;
-  /** Asked right before each write but those of leases; when false, it fails. */
+  /** Called right before each write except those of leases; false fails the write. */
   mayWrite?: () => boolean;
 }
 
-/** What a verb's execute() gets. */
+/** Passed to a command's execute(). */
 export interface Deps {
   io: Io;
   /** This program's version. */
   version: string;
   /** The package's directory. */
   root: string;
-  /** What --request-timeout says; 0 waits for ever. */
+  /** The value of --request-timeout; 0 waits for ever. */
   requestTimeoutMs: number | undefined;
-  /** A spinner on stderr; silent without a terminal, and with -v, whose lines it would tear. */
+  /** A spinner on stderr; silent without a terminal, and with -v, whose lines it would break. */
   progress(text: string): Promise<Progress>;
-  /** The one connection of this process: called once, so that no other options are passed over. Throws NodepoolError. */
+  /** The one connection of this process. A second call is a bug: its options would be ignored. Throws NodepoolError. */
   connect(options?: ConnectOptions): Promise<Connection>;
 }
 
@@ -55,15 +55,15 @@ export interface GlobalFlags {
   verbosity: number;
 }
 
-/** The dependencies of one run; close() ends what was opened. */
+/** The dependencies of one run; close() closes the connection. */
 export function createFactory(
   { io, version, root }: Pick<Deps, 'io' | 'version' | 'root'>,
   flags: GlobalFlags,
 ): { deps: Deps; close(): Promise<void> } {
   let connection: Promise<Connection> | undefined;
-  /** Hidden while a login plugin asks on the same terminal: they would wipe its questions away. */
+  /** Hidden while a login plugin asks on the same terminal: they would overwrite its questions. */
   const spinners = new Set<Spinner>();
-  let loginTalks = false;
+  let isLoginAsking = false;
   const timeout = flags['request-timeout'];
   const requestTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout, '--request-timeout');
 
@@ -100,7 +100,7 @@ export function createFactory(
         },
         stdinIsSpent: () => io.stdin.readableEnded,
         onUse: used => {
-          loginTalks = used;
+          isLoginAsking = used;
           for (const spinner of spinners) spinner.hide(used);
         },
       },
@@ -117,7 +117,7 @@ export function createFactory(
       async progress(text) {
         const spinner = await progress(flags.verbosity > 0 ? { ...io, stderrIsTTY: false } : io, text);
         spinners.add(spinner);
-        if (loginTalks) spinner.hide(true);
+        if (isLoginAsking) spinner.hide(true);
         return spinner;
       },
       async connect(options = {}) {
@@ -134,7 +134,7 @@ export function createFactory(
   };
 }
 
-/** What completion asks, by the flags that choose cluster and user: none of a connection's other ports is loaded. */
+/** The port of completion, by the flags that choose cluster and user; loads no other port. */
 export async function openNames(
   flags: Pick<GlobalFlags, 'kubeconfig' | 'context' | 'cluster' | 'user' | 'as'>,
   { io, version }: Pick<Deps, 'version'> & { io: Pick<Io, 'env'> },

@@ -1,11 +1,11 @@
-/** Writes that failed, as lines on stderr. */
+/** Failed writes, as lines for stderr. */
 import { summarized, type WriteFailure } from '../reconciler/failure.ts';
 import { errorLine } from './error-line.ts';
 
 /**
- * Nodes that failed alike share a line, and a next step is said once.
- * @param about what stands before each message: the pool that it is about
- * @param said next steps that were said before; those of these lines are added
+ * Nodes with the same failure share a line, and each next step is printed once.
+ * @param about precedes each message: the name of the pool
+ * @param said next steps printed before; those of these lines are added
  */
 export function failureLines(failures: readonly WriteFailure[], about?: string, said = new Set<string>()): string[] {
   return summarized(failures).map(({ message, next }) => {

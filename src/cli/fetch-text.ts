@@ -1,18 +1,18 @@
-/** A text from the web, within limits of time and size. What a URL has of secrets is never said. */
+/** Downloads a text, within limits of time and size. Messages never contain the secrets of a URL. */
 import { LONGEST_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 const DEFAULT_DEADLINE_MS = 30_000;
-/** No API server takes more in one request (`MaxRequestBodyBytes` of k8s.io/apiserver). */
+/** The largest request of an API server (`MaxRequestBodyBytes` of k8s.io/apiserver). */
 const MOST_BYTES = 3 * 1024 * 1024;
 
-/** As Go, which kubectl follows redirects with. */
+/** As Go's HTTP client, which kubectl uses. */
 const MOST_REDIRECTS = 10;
 
 /**
- * The URL as messages may have it: without user, password, query and fragment, any of which may be a secret. A password
- * that is not encoded has any character in it, so nothing before the last @ is shown. A file name stays as it is, unless
- * it could be a URL that was mistyped.
+ * The URL for messages: without user, password, query and fragment, any of which may be a secret. An unencoded password
+ * may contain any character, so nothing before the last @ is shown. A file name stays as it is, unless it may be a mistyped
+ * URL.
  */
 export function shownUrl(url: string): string {
   const [, scheme = '', slashes = '', rest = ''] = /^\s*([^\s:/\\@]+:)([/\\]*)(.*)$/s.exec(url) ?? [];
@@ -20,15 +20,15 @@ export function shownUrl(url: string): string {
   const isWeb = slashes.length > 1 || /https?:$/i.test(scheme);
   if (!isWeb && at < 0) return url;
   const query = isWeb ? rest.search(/[?#]/) : -1;
-  // The @ may stand in the query, or the ? in the password.
+  // The @ may be in the query, or the ? in the password.
   if (query >= 0 && query < at) return `${scheme}${slashes}...`;
   const hidden = rest.slice(0, at + 1);
   const shown = rest.slice(at + 1, query < 0 ? undefined : query);
-  // One in a path is mostly a version: the rest alone would name another host.
+  // An @ in a path is mostly a version: the rest alone would look like another host.
   return scheme + slashes + (/[/\\]/.test(hidden) ? '...@' : '') + shown;
 }
 
-/** @param deadlineMs for all of it; 0 waits for ever. Throws an input error that names the URL. */
+/** @param deadlineMs for the whole download; 0 waits for ever. Throws an input error that names the URL. */
 export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
   const shown = shownUrl(url);
   try {
@@ -44,7 +44,7 @@ export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): 
   }
 }
 
-/** Follows redirects, not from https to http: there anybody on the way could write the text. */
+/** Follows redirects, except from https to http, where anybody on the network could change the text. */
 async function follow(url: string, init: RequestInit): Promise<Response> {
   let at = checked(url, url);
   for (let redirects = 0; ; redirects++) {
@@ -68,7 +68,7 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** @param asked the URL that was named, for messages */
+/** @param asked the URL that the user named, for messages */
 function checked(url: string, asked: string): URL {
   const parsed = URL.parse(url);
   const where = url === asked ? shownUrl(asked) : `${shownUrl(asked)}: ${shownUrl(url)}`;
@@ -81,11 +81,11 @@ function checked(url: string, asked: string): URL {
   throw new NodepoolError('input', `${where}: a URL with a user or password in it is not asked for`, next);
 }
 
-/** Stops reading at the limit: what a server says of the length need not be true. */
+/** Stops reading at the limit: a server's Content-Length may be wrong. */
 async function readText(url: string, { body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop early ends the connection.
+  // Leaving the loop early closes the connection.
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > MOST_BYTES) {
@@ -101,7 +101,7 @@ async function readText(url: string, { body }: Response): Promise<string> {
 }
 
 function explain(error: unknown, deadlineMs: number): { reason: string; next: string } {
-  // fetch() hides what failed in the cause.
+  // The cause of fetch()'s error says what failed.
   const shown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const { code, name, message } = shown as NodeJS.ErrnoException;
   if (name !== 'TimeoutError') return { reason: message || String(code), next: 'check the URL and your network' };

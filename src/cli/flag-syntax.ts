@@ -1,4 +1,4 @@
-/** The strings in which flags carry labels and taints: `k=v`, `k-`, `k=v:Effect`, `k:Effect-`. Modelled on kubectl's. */
+/** Labels and taints in flags, as kubectl label and kubectl taint take them: `k=v`, `k-`, `k=v:Effect`, `k:Effect-`. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { setOwn } from '../nodepool/json.ts';
@@ -11,7 +11,7 @@ export interface LabelEdits {
   remove: string[];
 }
 
-/** Without an effect, every taint of that key. */
+/** Without an effect: all taints of the key. */
 export interface TaintRemoval {
   key: string;
   effect?: TaintEffect;
@@ -22,7 +22,7 @@ export interface TaintEdits {
   remove: TaintRemoval[];
 }
 
-/** Reads every `--label k=v` of a command. `k=` sets the empty value. */
+/** Parses all `--label k=v` of a command line. `k=` sets the empty value. */
 export function parseLabels(texts: readonly string[], flag = '--label'): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const text of texts) {
@@ -35,7 +35,7 @@ export function parseLabels(texts: readonly string[], flag = '--label'): Record<
   return labels;
 }
 
-/** Reads the flags of an edit: `k=v` sets, `k-` removes. */
+/** Parses the flags of an edit: `k=v` sets, `k-` removes. */
 export function parseLabelEdits(texts: readonly string[], flag = '--label'): LabelEdits {
   const isRemoval = (text: string) => text.endsWith('-') && !text.includes('=');
   const set = parseLabels(
@@ -51,7 +51,7 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label'): Lab
   return { set, remove: [...new Set(remove)] };
 }
 
-/** Reads every `--taint k[=v]:Effect` of a command. */
+/** Parses all `--taint k[=v]:Effect` of a command line. */
 export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[] {
   const taints = new Map<string, Taint>();
   for (const text of texts) {
@@ -66,7 +66,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
   return [...taints.values()];
 }
 
-/** Reads the flags of an edit: `k[=v]:Effect` sets, `k:Effect-` removes one taint, `k-` all of that key. */
+/** Parses the flags of an edit: `k[=v]:Effect` sets, `k:Effect-` removes one taint, `k-` all of that key. */
 export function parseTaintEdits(texts: readonly string[], flag = '--taint'): TaintEdits {
   const isRemoval = (text: string) => text.endsWith('-');
   const set = parseTaints(

@@ -1,15 +1,15 @@
-/** The flags that every verb has, and the shapes of those that several share. */
+/** The global flags, and the flags and arguments that several commands share. */
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DryRun } from '../operations/ports.ts';
 
-/** The definition's name in messages, as kubectl writes it. */
-export const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';
+/** The CRD's name in messages, as kubectl prints it. */
+export const CRD_NAME = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';
 
 const GLOBAL = { helpGroup: 'GLOBAL' };
 
-/** Named as kubectl's own, since flags before the plugin's name never reach a plugin. */
+/** Named as kubectl's: kubectl accepts no flags before the name of a plugin. */
 export const globalFlags = {
   kubeconfig: Flags.string({ ...GLOBAL, summary: 'Path to the kubeconfig file.', helpValue: 'FILE' }),
   context: Flags.string({ ...GLOBAL, summary: 'Context of the kubeconfig to use.', helpValue: 'NAME' }),
@@ -48,7 +48,7 @@ export const globalFlags = {
 
 type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' };
 
-/** A flag that may be given several times, one value each: `--label a=b --label c=d`. */
+/** A repeatable flag, one value each: `--label a=b --label c=d`. */
 export function repeatedFlag(text: FlagText) {
   return Flags.string({ ...text, multiple: true, multipleNonGreedy: true });
 }
@@ -63,7 +63,7 @@ export function dryRunFlag(summary = 'Change nothing: "client" sends nothing, "s
   })();
 }
 
-/** What follows an object's name in a message, as kubectl writes it. */
+/** The end of a message in a dry run, as kubectl prints it. */
 export function dryRunSuffix(dryRun: DryRun): string {
   return { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
 }
@@ -73,7 +73,7 @@ export function outputFlag(summary: string) {
   return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
 }
 
-/** What `--resources` names, each once. Throws NodepoolError for an empty name. */
+/** The names in `--resources`, without duplicates. Throws NodepoolError for an empty name. */
 export function parseResources(text: string): string[] | 'all' {
   if (text === 'all') return 'all';
   const names = text.split(',').map(name => name.trim());
@@ -83,62 +83,58 @@ export function parseResources(text: string): string[] | 'all' {
 
 export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not ask.' });
 
-/** Of the verbs whose taints may evict pods, which nobody is to learn afterwards. */
+/** For commands that set taints: NoExecute may evict pods. */
 export const evictYesFlag = Flags.boolean({
   char: 'y',
   summary: 'Do not ask; scripts need it where a taint with NoExecute would evict pods.',
 });
 
-/** What all names have. Without ignoreStdin oclif would fill a missing one from a pipe. */
+/** Without ignoreStdin oclif would read a missing name from a pipe. */
 const NAME = { ignoreStdin: true, parse: poolName };
 
-/** An empty name is a variable of a script that is not set: it must not mean all. */
+/** An empty name is an unset variable of a script and must not mean all. */
 async function notEmpty(name: string): Promise<string> {
   if (name === '') throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
   return name;
 }
 
-/** A pool may be named as `-o name` prints it. */
+/** Accepts a pool as `-o name` prints it. */
 async function poolName(name: string): Promise<string> {
   return notEmpty(name.replace(/^(?:nodepools?|npool)(?:\.nodes\.lailin\.xyz)?\//, ''));
 }
 
-/** A node, also as `kubectl get nodes -o name` prints it. */
+/** Accepts a node as `kubectl get nodes -o name` prints it. */
 export async function nodeName(name: string): Promise<string> {
   return notEmpty(withoutKind(name));
 }
 
-/** `node/a` is node a. */
+/** `node/a` is `a`. */
 export function withoutKind(node: string): string {
   return node.replace(/^nodes?\//, '');
 }
 
-/** Names of nodes as arguments. */
 export function nodesArg() {
   return Args.string({ ...NAME, parse: nodeName, description: 'Names of the nodes.', multiple: true });
 }
 
-/** A pool's name as an argument. */
 export function nameArg(description: string) {
   return Args.string({ ...NAME, description, required: true });
 }
 
-/** The same where no name is a name, too. */
 export function optionalNameArg(description: string) {
   return Args.string({ ...NAME, description });
 }
 
-/** Names as arguments, none or several. */
 export function namesArg(description: string) {
   return Args.string({ ...NAME, description, multiple: true });
 }
 
-/** The same where one has to be there: without a name, all would be meant. */
+/** At least one: no name would mean all. */
 export function someNamesArg(description: string) {
   return Args.string({ ...NAME, description, multiple: true, required: true });
 }
 
-/** How many requests are under way at most. More than 32 hardly helps: the API server is the limit then. */
+/** Limits the requests in flight. Beyond 32 the API server is the limit. */
 export const concurrencyFlag = Flags.integer({
   default: 32,
   min: 1,

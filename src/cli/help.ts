@@ -1,4 +1,4 @@
-/** The help screens: verbs in groups, and a verb's examples before its flags. */
+/** The help screens: commands in groups, and a command's examples before its flags. */
 import type { Command } from '@oclif/core/command';
 import type { Config } from '@oclif/core/config';
 import { CommandHelp, Help } from '@oclif/core/help';
@@ -6,24 +6,24 @@ import type * as Interfaces from '@oclif/core/interfaces';
 import type { Io } from './io.ts';
 import type { CommandTable } from './plugin.ts';
 
-/** Lines longer than this are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read, however wide the terminal is. */
 const MAX_WIDTH = 100;
 
 const ORDER = ['USAGE', 'DESCRIPTION', 'EXAMPLES', 'ARGUMENTS', 'FLAGS', 'FLAG DESCRIPTIONS'];
 
-/** All that texts hold of templates. ejs, oclif's choice, would compile each one: half the time of a screen. */
-function fillIn(text: string, bin: string, verb: string): string {
-  return text.replaceAll('<%= config.bin %>', bin).replaceAll('<%= command.id %>', verb);
+/** The only templates in our texts. oclif's ejs would compile each one: half the time of a help screen. */
+function fillIn(text: string, bin: string, command: string): string {
+  return text.replaceAll('<%= config.bin %>', bin).replaceAll('<%= command.id %>', command);
 }
 
-class VerbHelp extends CommandHelp {
+class ExamplesFirstHelp extends CommandHelp {
   override render = (text: string) => fillIn(text, this.config.bin, this.command.id);
 
   protected override sections() {
     return super.sections().sort((a, b) => ORDER.indexOf(a.header) - ORDER.indexOf(b.header));
   }
 
-  /** The arguments, and the flags that have to be there: a dozen others here would hide them. */
+  /** The arguments and the required flags: a dozen others would hide them. */
   protected override defaultUsage(): string {
     const args = Object.values(this.command.args).filter(arg => !arg.hidden);
     const words = args.map(arg => {
@@ -35,18 +35,18 @@ class VerbHelp extends CommandHelp {
     return [...words, ...flags, '[FLAGS]'].join(' ');
   }
 
-  /** oclif's would begin with the summary, which stands above already. */
+  /** Without the summary that oclif puts first: it is printed above. */
   protected override description(): string | undefined {
     const { description } = this.command;
     return description === undefined ? undefined : this.wrap(this.render(description));
   }
 
-  /** Without the room for a short name: oclif trims it from the first flag of a section alone. */
+  /** Without space for a short name: oclif trims it from the first flag of a section only. */
   protected override flagHelpLabel(flag: Command.Flag.Any, showOptions?: boolean): string {
     return super.flagHelpLabel(flag, showOptions).trimStart();
   }
 
-  /** As kubectl prints them: ready to be copied. */
+  /** As kubectl prints them, ready to be copied. */
   protected override examples(examples: Command.Example[] | undefined | string): string | undefined {
     if (!Array.isArray(examples) || examples.length === 0) return undefined;
     return examples
@@ -57,22 +57,21 @@ class VerbHelp extends CommandHelp {
 }
 
 export class ProgramHelp extends Help {
-  protected override CommandHelpClass = VerbHelp;
+  protected override CommandHelpClass = ExamplesFirstHelp;
   override render = (text: string) => fillIn(text, this.config.bin, '');
   readonly #io: Io;
-  readonly #verbs: CommandTable;
+  readonly #commands: CommandTable;
 
-  constructor(config: Config, verbs: CommandTable, io: Io) {
+  constructor(config: Config, commands: CommandTable, io: Io) {
     super(config as Interfaces.Config, {
       maxWidth: Math.min(io.columns, MAX_WIDTH),
       stripAnsi: !io.color,
       flagSortOrder: 'none',
     });
     this.#io = io;
-    this.#verbs = verbs;
+    this.#commands = commands;
   }
 
-  /** Prints the help of the program. */
   override async showRootHelp(): Promise<void> {
     const { bin, pjson } = this.config;
     this.log(this.wrap(`${pjson.description}.`));
@@ -84,17 +83,17 @@ export class ProgramHelp extends Help {
     this.log(`\nSee '${bin} VERB --help' for the flags and examples of a verb.`);
   }
 
-  /** Prints the help of one verb. */
-  async showVerbHelp(command: Command.Loadable): Promise<void> {
+  /** Not named showCommandHelp: oclif's takes other arguments. */
+  async showHelpOf(command: Command.Loadable): Promise<void> {
     this.log(`${command.summary ?? ''}\n`);
     this.log(this.formatCommand(command));
   }
 
-  /** Groups and verbs in the order of the table; the columns of all groups line up. */
+  /** Groups and commands in the order of the table; the columns of all groups line up. */
   #groups(): Map<string, Command.Loadable[]> {
-    const widest = Math.max(...Object.keys(this.#verbs).map(id => id.length));
+    const widest = Math.max(...Object.keys(this.#commands).map(id => id.length));
     const groups = new Map<string, Command.Loadable[]>();
-    for (const [id, { group }] of Object.entries(this.#verbs)) {
+    for (const [id, { group }] of Object.entries(this.#commands)) {
       const command = this.config.findCommand(id);
       if (command === undefined || command.hidden) continue;
       groups.set(group, [...(groups.get(group) ?? []), { ...command, id: id.padEnd(widest) }]);

@@ -1,4 +1,4 @@
-/** What `-f` names: a file, a directory, a URL or stdin, read and parsed into documents that know where they come from. */
+/** Reads `-f`: a file, a directory, a URL or stdin, parsed into documents that know their source. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
@@ -45,12 +45,12 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : withoutPath(message);
-    // The cause has the name as it was given.
+    // The cause contains the name as it was given, with its secrets.
     throw new NodepoolError('input', `${name}: ${reason}`, 'check the path', name === source ? { cause: error } : {});
   }
 }
 
-/** Of any scheme: one that is not fetched is no file name, and may have a password in it. */
+/** Of any scheme: also one that is not supported may contain a password. */
 function isUrl(source: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(source);
 }
@@ -59,7 +59,7 @@ function sourceName(source: string): string {
   return source === '-' ? 'stdin' : shownUrl(source);
 }
 
-/** Errors of the file system end with the call and its path. */
+/** Node's file system errors end with the call and its path. */
 function withoutPath(message: string): string {
   return message.replace(/, \w+ '.*'$/s, '');
 }

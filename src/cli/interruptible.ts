@@ -1,4 +1,4 @@
-/** One-shot commands that Ctrl-C or SIGTERM ends between two writes. */
+/** One-shot commands that Ctrl-C or SIGTERM stops between two writes. */
 import { plural } from '../nodepool/plural.ts';
 import { movesOf, type PoolResult } from '../operations/apply.ts';
 import type { Io } from './io.ts';
@@ -6,29 +6,34 @@ import { EXIT } from './report-error.ts';
 import { onStopSignal } from './signals.ts';
 
 /**
- * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one ends the process at once, without
- * waiting for the requests under way.
+ * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without waiting
+ * for requests in flight.
+ * @param onStop reports the first one
  */
-export async function interruptible<T>(io: Io, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const end = onStopSignal(() => {
-    if (over.signal.aborted) process.exit(EXIT.interrupted);
-    over.abort();
-    io.err('Stopping: waiting for the writes under way. Ctrl-C again ends it at once.');
+export async function interruptible<T>(
+  io: Io,
+  work: (signal: AbortSignal) => Promise<T>,
+  onStop = () => io.err('Stopping: waiting for the writes under way. Ctrl-C again ends it at once.'),
+): Promise<T> {
+  const stopping = new AbortController();
+  const unsubscribe = onStopSignal(() => {
+    if (stopping.signal.aborted) process.exit(EXIT.interrupted);
+    stopping.abort();
+    onStop();
   });
   try {
-    return await work(over.signal);
+    return await work(stopping.signal);
   } finally {
-    end();
+    unsubscribe();
   }
 }
 
-/** Whether the signal left something undone: else it came when all was written. */
+/** Whether the signal left writes undone; false where it came after the last one. */
 export function isInterrupted(results: readonly PoolResult[]): boolean {
   return results.some(({ outcome, error }) => outcome?.kind === 'interrupted' || isNotBegun({ outcome, error }));
 }
 
-/** Says what is done, what is left and how to go on; returns the exit code. */
+/** Prints what is done, what is left and how to go on; returns the exit code. */
 export function reportInterruption(io: Io, results: readonly PoolResult[]): number {
   const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
   const notBegun = results.filter(isNotBegun).length;

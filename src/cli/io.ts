@@ -1,4 +1,4 @@
-/** The process's streams and surroundings as one parameter, so that a verb runs on any others as well. */
+/** The streams and the environment of the process as one parameter, so that tests can pass others. */
 import type { Readable, Writable } from 'node:stream';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { sanitizeScreen, sanitizeText } from '../render/sanitize.ts';
@@ -10,7 +10,7 @@ export interface Io {
   stdinIsTTY: boolean;
   stdoutIsTTY: boolean;
   stderrIsTTY: boolean;
-  /** Width of the terminal in columns; 80 when stdout is none. */
+  /** Width of the terminal; 80 when stdout is no terminal. */
   columns: number;
   /** Whether stdout, and whether stderr, takes colours. */
   color: boolean;
@@ -18,20 +18,20 @@ export interface Io {
   env: Record<string, string | undefined>;
   now(): Date;
   /**
-   * Writes one line, or several, to stdout; the newline is added. Renderers have made text of the cluster safe; what they
-   * let slip is caught here before a terminal gets it.
+   * Writes lines to stdout and adds the last newline. Renderers have escaped text of the cluster; on a terminal it is
+   * escaped here again, in case one missed some.
    */
   out(text: string): void;
-  /** The same without a newline of its own, for text that is to be the very bytes: a pipe gets them as they are. */
+  /** As out(), without the newline; a pipe gets the bytes as they are. */
   write(text: string): void;
-  /** The same to stderr: warnings, prompts, progress. Text of the cluster in it is made safe here. */
+  /** As out(), to stderr; escapes text of the cluster. */
   err(text: string): void;
 }
 
-/** What the writers are made of. */
+/** All but the writers, which withWriters() adds. */
 export type IoFacts = Omit<Io, 'out' | 'write' | 'err'>;
 
-/** FORCE_COLOR and NO_COLOR (no-color.org: any value that is not empty) decide before the terminal does. */
+/** FORCE_COLOR and NO_COLOR (no-color.org: any non-empty value) take precedence over the terminal. */
 export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
   const force = env.FORCE_COLOR;
   if (force !== undefined && force !== '') return force !== '0' && force !== 'false';
@@ -39,10 +39,7 @@ export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
   return isTTY && env.TERM !== 'dumb';
 }
 
-/**
- * Where both are set Node would warn about it on stderr as soon as anything asks for colours: what wantsColor() does not
- * look at goes.
- */
+/** Removes the variable that wantsColor() ignores: with both set, Node would warn on stderr. */
 export function dropUnusedColors(env: Io['env']): void {
   if (env.FORCE_COLOR === '') delete env.FORCE_COLOR;
   if (env.FORCE_COLOR === undefined) return;
@@ -50,7 +47,7 @@ export function dropUnusedColors(env: Io['env']): void {
   delete env.NODE_DISABLE_COLORS;
 }
 
-/** The real process. A reader that went away (`| head -1`) ends the output, not the program. */
+/** Of the real process. EPIPE (`| head -1`) ends the output, not the program. */
 export function processIo(process: NodeJS.Process): Io {
   const { stdin, stdout, stderr, env } = process;
   dropUnusedColors(env);
@@ -79,14 +76,13 @@ export function processIo(process: NodeJS.Process): Io {
   });
 }
 
-/** `--color` goes before environment and terminal. */
+/** `--color` takes precedence over the environment and the terminal. */
 export function withColorFlag(io: Io, chosen: string | undefined): Io {
   if (chosen !== 'always' && chosen !== 'never') return io;
   const color = chosen === 'always';
   return withWriters({ ...io, color, errorColor: color });
 }
 
-/** Adds the writers to streams and facts. */
 export function withWriters(facts: IoFacts): Io {
   const write = (text: string) => void facts.stdout.write(facts.stdoutIsTTY ? safe(text, facts.color) : text);
   return {

@@ -5,12 +5,12 @@ import type { Io } from './io.ts';
 
 const LEVELS = { error: 0, warning: 0, info: 0, debug: 4 } as const;
 
-/** One line an entry on stderr, as text or as JSON with its fields; debug entries from verbosity 4 on. */
+/** Logs to stderr, a line for each entry: text, or JSON with the fields. Debug entries from verbosity 4 on. */
 export function createLog(io: Io, format: 'text' | 'json', verbosity: number): Log {
   return (level, message, fields) => {
     if (LEVELS[level] > verbosity) return;
     const time = io.now().toISOString();
-    // What err() would escape for a terminal is escaped as JSON can.
+    // As JSON escapes: those of err() would break the JSON.
     if (format === 'json') io.err(sanitizeJson(JSON.stringify({ time, level, message, ...fields }, withinLimit)));
     else io.err(`${time} ${level.padEnd(7)} ${oneLine(message.replaceAll('\n', ' '))}`);
   };

@@ -5,7 +5,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { ManifestObject } from '../operations/ports.ts';
 
 export interface Manifest {
-  /** The file as it is, comments included. */
+  /** With the file's comments. */
   text: string;
   object: Record<string, unknown>;
 }
@@ -15,32 +15,32 @@ export interface Manifests {
   objects: ManifestObject[];
 }
 
-/** What stands in the manifest where the image belongs. */
+/** Placeholder of the image in the manifest. */
 const IMAGE_LINE = 'image: kubectl-nodepool';
-/** The mark of lines that are for pod counts alone. */
+/** Marks the lines that only pod counts need. */
 const FOR_POD_COUNTS = /^( +)#\+ /gm;
-/** Loosely: the container runtime knows the rules, and no character here can leave the YAML string. */
+/** Loose: the container runtime checks the name, and none of these characters ends the YAML string. */
 const IMAGE = /^[A-Za-z0-9][\w.:/@-]*$/;
 
-/** The NodePool definition that this version installs, from the package's manifests/. */
+/** The CRD that this version installs, from the package's manifests/. */
 export async function readCrd(root: string): Promise<Manifest> {
   const text = await readFile(join(root, 'manifests', 'nodepools.nodes.lailin.xyz.yaml'), 'utf8');
   return { text, object: load(text) as Record<string, unknown> };
 }
 
-/** Policies that keep kubelets from what pools rely on. They work without the controller too. */
+/** Admission policies that keep kubelets from changing records and membership. They work without the controller. */
 export async function readPolicies(root: string): Promise<Manifests> {
   const files = ['protect-records.yaml', 'protect-membership.yaml'];
   const texts = await Promise.all(files.map(file => readFile(join(root, 'manifests', file), 'utf8')));
   return parse(texts.join('---\n'));
 }
 
-/** All that the controller in the cluster consists of, in the order of its creation. */
+/** The objects of the controller in the cluster, in the order of creation. */
 export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));
 }
 
-/** The same, running this image, counting pods or not. Throws NodepoolError when that cannot be an image. */
+/** readController() with this image, and with pod counts or not. Throws NodepoolError for an invalid image. */
 export async function readControllerWith(root: string, image: string, podCounts: boolean): Promise<Manifests> {
   if (!IMAGE.test(image)) {
     throw new NodepoolError(

@@ -5,7 +5,7 @@ export function nameOf(object: ManifestObject): string {
   return `${kindOf(object)}/${object.metadata.name}`;
 }
 
-/** Of one that was deleted: `deployment.apps "name"`. */
+/** As kubectl names a deleted object: `deployment.apps "name"`. */
 export function quotedNameOf(object: ManifestObject): string {
   return `${kindOf(object)} "${object.metadata.name}"`;
 }

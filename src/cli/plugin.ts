@@ -1,6 +1,6 @@
 /**
- * The program as one ready oclif plugin: its verbs are known from the manifest and each one's module is imported when it
- * runs. oclif searches no directories, so sources, bundle and single-file executable behave alike.
+ * The program as an oclif plugin: its commands are known from the manifest, and the module of a command is imported when
+ * it runs. oclif searches no directories, so sources, bundle and single-file executable behave alike.
  */
 import type { Command } from '@oclif/core/command';
 import { Config } from '@oclif/core/config';
@@ -9,9 +9,9 @@ import type { RunOptions } from './base-command.ts';
 import type { Io } from './io.ts';
 
 export interface CommandEntry {
-  /** The heading it stands under in the help. */
+  /** Its heading in the help. */
   group: string;
-  /** Exit code of an error, where 1 says something else. */
+  /** Exit code of an error, where 1 means something else. */
   errorExit?: number;
   load(): Promise<{ default: Command.Class }>;
 }
@@ -19,17 +19,17 @@ export interface CommandEntry {
 export type CommandTable = Record<string, CommandEntry>;
 
 export interface Program {
-  verbs: CommandTable;
+  commands: CommandTable;
   manifest: Interfaces.Manifest;
   pjson: { name: string; version: string; description: string };
   /** The package's directory. */
   root: string;
 }
 
-/** How people call it: through kubectl's plugin mechanism. */
+/** The name in help and messages: users call it through kubectl. */
 const BIN = 'kubectl nodepool';
 
-/** oclif's configuration of one run; it carries the streams to the verb (see base-command.ts). */
+/** oclif's configuration of one run; it carries the streams to the command (see base-command.ts). */
 export async function createConfig(program: Program, io: Io): Promise<Config> {
   const plugin = createPlugin(program);
   const options: Interfaces.LoadOptions & RunOptions = {
@@ -45,12 +45,12 @@ export async function createConfig(program: Program, io: Io): Promise<Config> {
   return config;
 }
 
-function createPlugin({ verbs, manifest, pjson, root }: Program): Interfaces.Plugin {
-  // With ":" between topics, which no verb has, oclif takes the first word as the verb and nothing else.
+function createPlugin({ commands: table, manifest, pjson, root }: Program): Interfaces.Plugin {
+  // No command has a ":" in its name: oclif takes the first word alone as the command.
   const oclif = { bin: BIN, dirname: pjson.name, topicSeparator: ':' as const };
   const commands = Object.entries(manifest.commands).map(([id, cached]) => ({
     ...cached,
-    load: async () => loadCommand(verbs, id),
+    load: async () => loadCommand(table, id),
   }));
   const options = { root, isRoot: true };
   return {
@@ -64,7 +64,7 @@ function createPlugin({ verbs, manifest, pjson, root }: Program): Interfaces.Plu
     commands,
     commandIDs: commands.map(command => command.id),
     commandsDir: undefined,
-    findCommand: (id: string) => loadCommand(verbs, id),
+    findCommand: (id: string) => loadCommand(table, id),
     hasManifest: true,
     hooks: {},
     isRoot: true,
@@ -76,10 +76,10 @@ function createPlugin({ verbs, manifest, pjson, root }: Program): Interfaces.Plu
   };
 }
 
-async function loadCommand(verbs: CommandTable, id: string): Promise<Command.Class> {
-  const verb = verbs[id];
-  if (verb === undefined) throw new Error(`verb ${id} is in the manifest and not in the table of verbs`);
-  const { default: loaded } = await verb.load();
+async function loadCommand(table: CommandTable, id: string): Promise<Command.Class> {
+  const entry = table[id];
+  if (entry === undefined) throw new Error(`command ${id} is in the manifest and not in commands/index.ts`);
+  const { default: loaded } = await entry.load();
   loaded.id = id;
   return loaded;
 }

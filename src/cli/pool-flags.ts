@@ -1,4 +1,4 @@
-/** The flags that state a pool's spec, for create and edit. */
+/** The flags of a pool's spec, for create and edit. */
 import * as Flags from '@oclif/core/flags';
 import type { SpecEdits } from '../nodepool/edits.ts';
 import type { NodePoolSpec } from '../nodepool/types.ts';
@@ -58,12 +58,11 @@ export interface PoolFlags {
   unmanaged?: 'Keep' | 'Remove' | undefined;
 }
 
-/** Whether any of these flags was given. */
 export function hasPoolFlags(flags: PoolFlags): boolean {
   return Object.keys(createPoolFlags).some(name => flags[name as keyof PoolFlags] !== undefined);
 }
 
-/** The spec that create's flags state. Throws a usage error that quotes the flag. */
+/** The spec in the flags of create. Throws a usage error that quotes the flag. */
 export function specFromFlags(flags: PoolFlags): NodePoolSpec {
   return {
     ...(flags.label ? { labels: parseLabels(flags.label) } : {}),
@@ -74,7 +73,7 @@ export function specFromFlags(flags: PoolFlags): NodePoolSpec {
   };
 }
 
-/** The changes that edit's flags state. Throws a usage error that quotes the flag. */
+/** The changes in the flags of edit. Throws a usage error that quotes the flag. */
 export function editsFromFlags(flags: PoolFlags): SpecEdits {
   const taints = parseTaintEdits(flags.taint ?? []);
   return {

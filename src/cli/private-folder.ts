@@ -1,6 +1,6 @@
 /**
- * Folders whose files are trusted when they are read again, compiled code above all: only this user, and root, may have
- * been able to write there. Where that is not sure, there is none.
+ * Cache folders whose files are trusted when they are read again, compiled code above all: only this user and root can
+ * write there. Without that guarantee there is no cache.
  */
 import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -9,7 +9,7 @@ type Env = Record<string, string | undefined>;
 
 const [OTHERS_ANY, OTHERS_WRITE, STICKY] = [0o077, 0o022, 0o1000];
 
-/** Below the user's caches, by the rules of freedesktop.org's base directories; undefined without a home. */
+/** A folder in XDG_CACHE_HOME or ~/.cache (freedesktop.org's XDG Base Directory); undefined without a home. */
 export function cachePath(name: string, env: Env): string | undefined {
   const home = env.HOME || env.USERPROFILE;
   const { XDG_CACHE_HOME: xdg } = env;
@@ -18,9 +18,9 @@ export function cachePath(name: string, env: Env): string | undefined {
 }
 
 /**
- * The folder's real path, without a link in it that somebody could turn elsewhere; undefined when it is not there or not
- * this user's alone. Windows has no such modes: there a user's profile is closed to others.
- * @param user who it must belong to; undefined on Windows
+ * The folder's real path, without symbolic links, which others could replace; undefined when it does not exist or is not
+ * private to this user. Windows has no such modes, but a user's profile is private there.
+ * @param user the required owner; undefined on Windows
  */
 export function privateFolder(path: string, user = process.geteuid?.()): string | undefined {
   try {
@@ -35,19 +35,19 @@ export function privateFolder(path: string, user = process.geteuid?.()): string 
   }
 }
 
-/** As privateFolder(), and makes it first where that writes nothing into a place of somebody else's. */
+/** As privateFolder(), and creates it first where no other user can write to a folder above. */
 export function makePrivateFolder(path: string, user = process.geteuid?.()): string | undefined {
   try {
     const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-    if (!there && hasSafePlace(path, user)) mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (!there && hasSafeParents(path, user)) mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch {
-    // Then it is not there.
+    // Then privateFolder() finds none.
   }
   return privateFolder(path, user);
 }
 
-/** Whether the nearest folder above that is there, and all above that, are safe. */
-function hasSafePlace(path: string, user: number | undefined): boolean {
+/** Whether the nearest existing folder above, and all above that, are safe. */
+function hasSafeParents(path: string, user: number | undefined): boolean {
   if (user === undefined) return true;
   const above = parentsOf(path).find(parent => lstatSync(parent, { throwIfNoEntry: false }) !== undefined);
   if (above === undefined) return false;
@@ -55,12 +55,12 @@ function hasSafePlace(path: string, user: number | undefined): boolean {
   return [folder, ...parentsOf(folder)].every(parent => isSafe(lstatSync(parent), user));
 }
 
-/** Nobody else can put another folder in the place of one in it. */
+/** Whether no other user can replace an entry of the folder. */
 function isSafe({ uid, mode }: Stats, user: number): boolean {
   return (uid === user || uid === 0) && ((mode & OTHERS_WRITE) === 0 || (mode & STICKY) !== 0);
 }
 
-/** Up to the root. */
+/** All folders above, up to the root. */
 function parentsOf(path: string): string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...parentsOf(parent)];

@@ -7,11 +7,11 @@ import type { Connection, Deps } from './factory.ts';
 
 interface Spinner {
   stop(): void;
-  /** Takes it away while something else is on the terminal. */
+  /** Hides it while the work uses the terminal. */
   aside<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** What an operation that writes nodes needs, with a spinner that counts them. stop() takes the spinner away. */
+/** The dependencies of an operation that writes nodes, with a spinner that counts them. */
 export async function reconcileDeps(
   { io, progress }: Deps,
   { cluster }: Connection,

@@ -1,4 +1,4 @@
-/** Turns whatever ended a run into lines on stderr and an exit code. */
+/** Turns the error that ended a run into lines on stderr and an exit code. */
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -11,7 +11,7 @@ import { createLog } from './log.ts';
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
-/** The same in words, for the help of what reconciles, and of `diff`, which ends as kubectl's. The README has them too. */
+/** Exit codes for the help of commands that reconcile, and of `diff`, which has kubectl diff's. The README repeats them. */
 export const EXIT_STATUS =
   'Exit status: 0 done, 1 error, 2 usage, 3 some pool is not 200 after the run, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
@@ -21,11 +21,11 @@ export interface Context {
   line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
   /** This program's version. */
   version: string;
-  /** What precedes --help in the hint: `kubectl nodepool create`. */
+  /** In the hint at --help: `kubectl nodepool create`. */
   command: string;
-  /** Names of the verb's flags, for did-you-mean. */
+  /** Names of the command's flags, for did-you-mean. */
   flags: string[];
-  /** Exit code of an error that is not one of usage; 1 if unset. */
+  /** Exit code of errors other than usage; 1 if unset. */
   errorExit?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ interface Report extends Shown {
 }
 
 /**
- * Prints the error, one line where it can be one, and returns the exit code: 2 usage, 1 (or errorExit) anything else.
+ * Prints the error, on one line where possible, and returns the exit code: 2 for usage, else errorExit.
  * With `--log-format json` it is an entry of that log.
  */
 export function reportError(error: unknown, context: Context): number {
@@ -74,7 +74,7 @@ function reportOf(error: unknown, { version, flags }: Context): Report {
   };
 }
 
-/** oclif's messages of a bad command line run over several lines; ours are one. */
+/** oclif's message of a bad command line, on one line. */
 function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, known: string[]): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {

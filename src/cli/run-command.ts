@@ -1,4 +1,4 @@
-/** One command line with a verb, through oclif: from the words to the exit code. */
+/** Runs one command line through oclif: from the words to the exit code. */
 
 import { run } from '@oclif/core/run';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -9,21 +9,21 @@ import { type Io, withColorFlag } from './io.ts';
 import { createConfig, type Program } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
 
-/** Returns the exit code. Never throws; only a watch that was cut off exits by itself. */
+/** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits by itself. */
 export async function runCommand(argv: string[], given: Io, program: Program): Promise<number> {
   const line = readCommandLine(argv);
   const { words, help: subject } = line;
   const io = withColorFlag(given, line.color);
-  const { verbs } = program;
+  const { commands } = program;
   const config = await createConfig(program, io);
-  const verb = subject ?? words[0] ?? '';
-  const command = config.findCommand(verb);
+  const name = subject ?? words[0] ?? '';
+  const command = config.findCommand(name);
   try {
-    if (subject !== '' && command === undefined) throw unknownCommand(verb, config.bin, Object.keys(verbs));
+    if (subject !== '' && command === undefined) throw unknownCommand(name, config.bin, Object.keys(commands));
     if (subject !== undefined) {
       const { ProgramHelp } = await import('./help.ts');
-      const help = new ProgramHelp(config, verbs, io);
-      await (command === undefined ? help.showRootHelp() : help.showVerbHelp(command));
+      const help = new ProgramHelp(config, commands, io);
+      await (command === undefined ? help.showRootHelp() : help.showHelpOf(command));
       return EXIT.done;
     }
     return Number(await run(words, config));
@@ -34,20 +34,19 @@ export async function runCommand(argv: string[], given: Io, program: Program): P
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),
-      errorExit: own(verbs, verb)?.errorExit,
+      errorExit: own(commands, name)?.errorExit,
     });
   }
 }
 
-function unknownCommand(verb: string, bin: string, verbs: string[]): NodepoolError {
-  if (verb.startsWith('-')) {
+function unknownCommand(name: string, bin: string, commands: string[]): NodepoolError {
+  if (name.startsWith('-')) {
     return new NodepoolError(
       'usage',
-      `the verb comes before its flags, and ${verb} came first`,
-      `write ${bin} VERB ${verb}`,
+      `the verb comes before its flags, and ${name} came first`,
+      `write ${bin} VERB ${name}`,
     );
   }
-  const known = [...verbs, 'help'];
-  const meant = suggest(verb, known);
-  return new NodepoolError('usage', `unknown verb "${verb}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
+  const meant = suggest(name, [...commands, 'help']);
+  return new NodepoolError('usage', `unknown verb "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
 }

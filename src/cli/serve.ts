@@ -1,8 +1,8 @@
-/** The small HTTP servers of a long-running process: metrics and probes. */
+/** The HTTP servers of `reconcile --watch`: metrics and probes. */
 import { createServer } from 'node:http';
 import { NodepoolError } from '../nodepool/errors.ts';
 
-/** In words of our own: those of Node and of Bun differ. */
+/** The texts of Node and of Bun differ. */
 const WHY_NOT: Readonly<Record<string, string>> = {
   EADDRINUSE: 'something listens there already',
   EADDRNOTAVAIL: 'this machine does not have it',
@@ -22,9 +22,9 @@ export interface Server {
 }
 
 /**
- * Serves the pages by their paths; 404 elsewhere. Resolves once it listens, with what ends it.
+ * Serves the pages by path, else 404. Resolves once it listens.
  * @param address `PORT` on the loopback address, `HOST:PORT`, or `:PORT` on all addresses
- * Throws NodepoolError that names the flag when it cannot listen.
+ * @throws NodepoolError that names the flag when it cannot listen
  */
 export async function serve(address: string, flag: string, pages: Record<string, () => Page>): Promise<Server> {
   const { host, port } = parseAddress(address, flag);
@@ -46,7 +46,7 @@ export async function serve(address: string, flag: string, pages: Record<string,
     address: shown,
     close() {
       server.close();
-      // Those that were never used to ask anything would keep the process.
+      // Idle connections would keep the process running.
       server.closeAllConnections();
     },
   };

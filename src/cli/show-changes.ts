@@ -1,4 +1,4 @@
-/** A watch: prints what there is, then every change, until Ctrl-C or until nobody reads. */
+/** A watch: prints the objects, then every change, until Ctrl-C or until stdout is closed. */
 
 import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
@@ -9,7 +9,7 @@ import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';
 import { leaveSoon, onStopSignal } from './signals.ts';
 
-/** From which -v on the course of a watch is told, as for reconcile --watch. Troubles always are. */
+/** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;
 
 export interface Changes<T> {
@@ -22,10 +22,10 @@ export interface Changes<T> {
 
 /** Returns the exit code. */
 export async function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): Promise<number> {
-  const over = new AbortController();
-  const stop = () => over.abort();
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
   let failure: { error: unknown } | undefined;
-  /** What cannot be printed ends the watch: the next change would fail the same. */
+  /** A failed print ends the watch: the next change would fail as well. */
   const guarded =
     <A extends unknown[]>(show: (...args: A) => void) =>
     (...args: A) => {
@@ -41,19 +41,19 @@ export async function showChanges<T>(changes: Changes<T>, verbosity: number, io:
     if (level === 'warning' || level === 'error') io.err(`${level}: ${text}`);
     else if (verbosity >= INFO_VERBOSITY) io.err(text);
   };
-  const end = onStopSignal(stop);
-  // Whoever read has gone (`| head`): io.ts keeps that from being an error.
+  const unsubscribe = onStopSignal(stop);
+  // The reader has gone (`| head`); io.ts ignores the error itself.
   io.stdout.once('error', stop);
   try {
     const { resource, watched, onStart, onChanged, onDeleted } = changes;
-    const told = { onStart: guarded(onStart), onChanged: guarded(onChanged), onDeleted: guarded(onDeleted) };
+    const handlers = { onStart: guarded(onStart), onChanged: guarded(onChanged), onDeleted: guarded(onDeleted) };
     const deps = { clock: systemClock, random: Math.random, log };
-    await follow({ resource, watched, ...told, signal: over.signal }, deps);
+    await follow({ resource, watched, ...handlers, signal: stopping.signal }, deps);
     if (failure !== undefined) throw failure.error;
     return EXIT.done;
   } finally {
     leaveSoon();
-    end();
+    unsubscribe();
     io.stdout.off('error', stop);
   }
 }

@@ -1,4 +1,4 @@
-/** `cordon` and `uncordon`: says of each node what became of it. */
+/** `cordon` and `uncordon`: prints the result for each node. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cordonNodes, findNodes } from '../operations/cordon.ts';
 import type { DryRun } from '../operations/ports.ts';
@@ -10,7 +10,7 @@ import { EXIT } from './report-error.ts';
 
 export interface CordonChoice {
   pools: readonly string[];
-  /** Only these of the members; empty: all. */
+  /** Members to include; empty: all. */
   nodes: readonly string[];
   unschedulable: boolean;
   dryRun: DryRun;

@@ -1,4 +1,4 @@
-/** Moves nodes and shows what came of it: for `add`, `remove` and `move`. */
+/** Changes the membership of nodes and shows the result: for `add`, `remove` and `move`. */
 
 import * as Flags from '@oclif/core/flags';
 import { agree } from '../operations/consent.ts';
@@ -14,7 +14,7 @@ import { interruptible, isInterrupted, reportInterruption } from './interruptibl
 import { reconcileDeps } from './reconcile-deps.ts';
 import { EXIT } from './report-error.ts';
 
-/** What the three verbs take alike. */
+/** The flags of all three commands. */
 export const moveFlags = {
   selector: Flags.string({
     char: 'l',
@@ -33,7 +33,7 @@ export interface MoveFlags {
   yes: boolean;
 }
 
-/** Prints one line a node to stdout, failures to stderr; returns the exit code. */
+/** Prints a line for each node to stdout, failures to stderr; returns the exit code. */
 export async function showMoves(
   what: Pick<MoveOptions, 'kind' | 'pool' | 'nodes' | 'from'>,
   { selector, 'dry-run': dryRun, concurrency, yes }: MoveFlags,

@@ -1,4 +1,4 @@
-/** Reconciles and shows what came of it: for `reconcile` and `create --reconcile`. */
+/** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
 import { type Approve, agree } from '../operations/consent.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../operations/reconcile.ts';
 import { droppedFields, lackingMessage } from '../reconciler/status-fields.ts';
@@ -13,13 +13,13 @@ export interface ReconcileChoice {
   /** Empty: every pool. */
   names: string[];
   concurrency: number;
-  /** The connection's writes are dry. */
+  /** The connection's writes are server dry runs. */
   dryRun: boolean;
   podCounts: boolean;
   approve: Approve;
 }
 
-/** Prints one line a pool to stdout, failures to stderr; returns the exit code. */
+/** Prints a line for each pool to stdout, failures to stderr; returns the exit code. */
 export async function showReconcile(choice: ReconcileChoice, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
   const { names, concurrency, dryRun } = choice;
@@ -53,7 +53,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   }
   if (isInterrupted(summaries)) return reportInterruption(io, summaries);
   const codes = summaries.map(exitCode);
-  // An error wins over a pool that is not 200.
+  // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 

@@ -1,12 +1,12 @@
-/** Between two looks whether all that was said has been read. */
-const LEAVE_MS = 1_000;
+/** Interval of the checks whether stdout and stderr are flushed. */
+const FLUSH_CHECK_MS = 1_000;
 
-/** Calls back on Ctrl-C and on SIGTERM, each time; returns what ends that. */
+/** Calls back on each SIGINT (Ctrl-C) and SIGTERM; returns the unsubscribe function. */
 export function onStopSignal(callback: () => void): () => void {
   return onSignals(['SIGINT', 'SIGTERM'], callback);
 }
 
-/** The same where the terminal goes away, too. */
+/** As onStopSignal(), and on SIGHUP, when the terminal is closed. */
 export function onEndingSignal(callback: (signal: NodeJS.Signals) => void): () => void {
   return onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], callback);
 }
@@ -19,12 +19,12 @@ function onSignals(signals: readonly NodeJS.Signals[], callback: (signal: NodeJS
 }
 
 /**
- * Ends the process in a while if something that nothing can cut off, a login that hangs above all, still keeps it. What
- * waits for a slow reader of stdout or stderr is waited for.
+ * Exits the process soon, even if something that cannot be cancelled still keeps it, such as a login that hangs. Waits for
+ * slow readers of stdout and stderr.
  */
 export function leaveSoon(): void {
   const look = () => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };
-  setInterval(look, LEAVE_MS).unref();
+  setInterval(look, FLUSH_CHECK_MS).unref();
 }

@@ -1,25 +1,24 @@
-/** Where in a YAML text the fields of a document stand: read only once one of them is wrong. */
+/** Positions of the fields of a document in its YAML text; read only when a field is wrong. */
 import { EVENT_ID, type Event, getScalarValue } from 'js-yaml';
 
-/** Characters of a key of a label, with its prefix and brackets; a longer key's place is that of the map it is in. */
+/** Characters of a label key with its prefix and brackets; the position of a longer key is that of its map. */
 const LONGEST_STEP = 512;
 
-/** A value of the text. */
 export interface YamlNode {
-  /** Of its key, or of itself. */
+  /** Of its key; without a key, of the value. */
   offset: number;
-  /** By what a path goes on with: `.key` and `[key]`, `[0]`. */
+  /** By the next step of a path: `.key` and `[key]`, `[0]`. */
   members: Map<string, YamlNode>;
 }
 
-/** @param at the first event of it */
+/** @param at the index of the value's first event */
 export function readValue(events: readonly Event[], at: number, source: string): YamlNode {
   let index = at;
   return readNode(() => events[index++], source, 0) ?? { offset: 0, members: new Map() };
 }
 
 /**
- * The offset of a field, or of what it would stand in: of an alias's the alias.
+ * The offset of a field, or of its nearest parent that exists; of a field in an alias, the offset of the alias.
  * @param path as errors have it: `spec.taints[0].key`, `spec.labels[a.b/c]`
  */
 export function offsetOf(path: string, root: YamlNode): number {
@@ -33,7 +32,7 @@ export function offsetOf(path: string, root: YamlNode): number {
   }
 }
 
-/** Keys may have dots in them. */
+/** Keys may contain dots. */
 function longestStep(rest: string, { members }: YamlNode): string | undefined {
   for (let end = Math.min(rest.length, LONGEST_STEP); end > 0; end--) {
     const next = rest[end];
@@ -44,14 +43,14 @@ function longestStep(rest: string, { members }: YamlNode): string | undefined {
   return undefined;
 }
 
-/** @param parent the offset of what a value stands in: one that is left empty has none. Of no value it is undefined. */
+/** Undefined where no value begins. @param parent the parent's offset, for an empty value, which has none */
 export function startOf(event: Event | undefined, parent = 0): number | undefined {
   if (event === undefined || event.type === EVENT_ID.POP || event.type === EVENT_ID.DOCUMENT) return undefined;
   const found = 'start' in event ? event.start : 'valueStart' in event ? event.valueStart : event.anchorStart;
   return found < 0 ? parent : found;
 }
 
-/** @returns undefined at the end of what it would stand in */
+/** @returns undefined at the end of the parent */
 function readNode(next: () => Event | undefined, source: string, parent: number, event = next()): YamlNode | undefined {
   const offset = startOf(event, parent);
   if (event === undefined || offset === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** YAML and JSON text into documents, each with its position. */
+/** Parses YAML and JSON text into documents, each with its position. */
 import { CORE_SCHEMA, constructFromEvents, EVENT_ID, type Event, mergeTag, parseEvents, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { checkExpanded, checkLength, TooLargeError } from '../nodepool/text-limits.ts';
@@ -8,16 +8,16 @@ export interface InputDocument {
   value: unknown;
   /** For messages: `pools.yaml:12`, and `pools.yaml:12 items[3]` for an item of a List. */
   source: string;
-  /** The same of one of its fields, by its path as errors have it: `pools.yaml:14`. */
+  /** The position of a field, by its path as errors name it: `pools.yaml:14`. */
   placeOf(field: string): string;
 }
 
-/** YAML 1.2 (a superset of JSON) with the merge key `<<`, which kubectl's parser has too. */
+/** YAML 1.2 (a superset of JSON) with the merge key `<<`, as kubectl's parser. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
 /**
- * The documents of a text. Empty ones are left out, Lists are taken apart. Throws an input error with line and column.
- * @param next what to do about text that is not YAML; nothing where it opens again by itself
+ * The documents of a text, without empty ones; a List gives its items. Throws an input error with line and column.
+ * @param next the next step in errors; undefined where the caller opens the text again
  */
 export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
   const source = sized(name, next, () => {
@@ -49,11 +49,11 @@ export function parseDocuments(text: string, name: string, next?: string): Input
   return documents;
 }
 
-/** Each takes a kilobyte of memory, however short it is. */
+/** Each takes a kilobyte of memory. */
 const MOST_OBJECTS = 100_000;
 const [QUOTE, BACKSLASH, OPEN, CLOSE] = [34, 92, 123, 125];
 
-/** JSON objects that follow each other, as jq writes them, get the separator that YAML wants; no line is added between lines. */
+/** Puts YAML's separator between JSON objects that follow each other, as jq prints them. Line numbers stay the same. */
 function separated(source: string): string {
   if (!/^\s*\{/.test(source)) return source;
   let [depth, start, text, objects] = [0, 0, '', 1];
@@ -63,7 +63,7 @@ function separated(source: string): string {
     else if (code === OPEN) {
       const between = depth === 0 && start > 0 ? source.slice(start, at) : undefined;
       if (between?.trim() === '') {
-        // In the first column, or it is no separator.
+        // A separator is in the first column.
         if (++objects > MOST_OBJECTS) throw new TooLargeError(`it has more than ${MOST_OBJECTS} objects`);
         text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
         start = at;
@@ -77,7 +77,7 @@ function separated(source: string): string {
   return text + source.slice(start);
 }
 
-/** Where the quote is that closes the string; the end of the text where none does. */
+/** The index of the closing quote, or the end of the text. */
 function endOfString(source: string, open: number): number {
   for (let at = open + 1; at < source.length; at++) {
     const code = source.charCodeAt(at);
@@ -102,14 +102,14 @@ function parse(source: string, name: string, next: string | undefined): { values
     const events = parseEvents(source, {});
     return { values: constructFromEvents(events, { source, schema: SCHEMA }), events };
   } catch (error) {
-    // Whatever the parser throws is about the text: limits of depth and aliases are not YAMLExceptions.
+    // All errors of the parser are about the text; those of depth and alias limits are no YAMLExceptions.
     const { mark, reason } = error instanceof YAMLException ? error : { reason: String(error) };
     const place = mark === undefined ? name : `${name}:${mark.line + 1}:${mark.column + 1}`;
     throw new NodepoolError('input', `${place}: not valid YAML: ${reason}`, next, { cause: error });
   }
 }
 
-/** Gives the line of an offset; the text is gone through once. */
+/** Returns the line of an offset; reads the text once. */
 function lineFinder(source: string): (offset: number) => number {
   const ends: number[] = [];
   for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) ends.push(at);

@@ -3,12 +3,12 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, dryRunSuffix, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
+import { showCreated } from '../cli/show-created.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePool } from '../nodepool/types.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';
@@ -57,11 +57,13 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
 
     const pools = poolsToCreate(candidates, names.length > 0);
     for (const text of leftOut(candidates)) io.err(warningLine(text));
-    // One name is one object, as for kubectl get: what a program reads does not depend on how many are new.
+    // One name gives one object, as with kubectl get, however many pools are new.
     const asList = names.length !== 1;
     if (!flags.create) {
       await warnOfKubelets(pools, io);
-      return print(pools, asList, deps, output);
+      const { printObjects } = await import('../render/printers.ts');
+      io.out(printObjects(pools, output ?? 'yaml', asList));
+      return 0;
     }
     if (pools.length === 0 && output === undefined) {
       io.err('Nothing to adopt.');
@@ -74,18 +76,11 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('nothing was created');
       return EXIT.error;
     }
-    if (output !== undefined) await print(created, asList, deps, output);
-    else {
-      for (const { metadata } of created) {
-        io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
-      }
-    }
+    await showCreated(created, { format: output, asList, dryRun }, deps);
     await warnOfKubelets(created, io);
     return 0;
   }
 }
-
-type Format = 'json' | 'yaml';
 
 async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {
@@ -96,10 +91,4 @@ async function show(candidates: Candidate[], labels: string[], { io }: Deps): Pr
   const { renderCandidates } = await import('../render/adopt.ts');
   const { makeStyle } = await import('../render/style.ts');
   io.out(renderCandidates(candidates, makeStyle(io.color)));
-}
-
-async function print(pools: NodePool[], asList: boolean, { io }: Deps, format: Format = 'yaml'): Promise<number> {
-  const { printObjects } = await import('../render/printers.ts');
-  io.out(printObjects(pools, format, asList));
-  return 0;
 }

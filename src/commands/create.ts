@@ -2,19 +2,12 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import {
-  concurrencyFlag,
-  dryRunFlag,
-  dryRunSuffix,
-  evictYesFlag,
-  optionalNameArg,
-  outputFlag,
-  repeatedFlag,
-} from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, evictYesFlag, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
+import { showCreated } from '../cli/show-created.ts';
 import { showReconcile } from '../cli/show-reconcile.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Approve } from '../operations/consent.ts';
@@ -77,14 +70,7 @@ ${EXIT_STATUS}`;
       connected = { connection, approve };
       return { ...connection, approve, stoppable: work => interruptible(io, work) };
     });
-    if (flags.output !== undefined) {
-      const { printObjects } = await import('../render/printers.ts');
-      io.out(printObjects(created, flags.output, created.length > 1));
-    } else {
-      for (const { metadata } of created) {
-        io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
-      }
-    }
+    await showCreated(created, { format: flags.output, asList: created.length > 1, dryRun }, deps);
     await warnOfKubelets(created, io);
     if (!flags.reconcile || dryRun !== 'none' || connected === undefined) {
       for (const { metadata, spec } of created) {
@@ -94,10 +80,10 @@ ${EXIT_STATUS}`;
     }
     const names = created.map(pool => pool.metadata.name);
     written = notApplied(names);
-    // It remembers what was agreed to when the pools were created.
+    // The same approver, which knows what was agreed to at the creation.
     const { connection, approve } = connected;
     const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false, approve };
-    // With -o stdout is the objects alone.
+    // With -o only the objects go to stdout.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);
   }

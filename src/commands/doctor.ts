@@ -30,13 +30,9 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
     { io, root, connect, progress }: Deps,
   ): Promise<number> {
     const { doctor } = await import('../operations/doctor/doctor.ts');
-    const [definition, controller, policies] = await Promise.all([
-      readCrd(root),
-      readController(root),
-      readPolicies(root),
-    ]);
+    const [crd, controller, policies] = await Promise.all([readCrd(root), readController(root), readPolicies(root)]);
     const options = {
-      definition: definition.object,
+      definition: crd.object,
       controller: controller.objects,
       policies: policies.objects,
       verbs: this.config.commandIDs,

@@ -86,6 +86,6 @@ async function show(
     io.out(printObjects([result.pool], output, false));
     return;
   }
-  const verb = result.kind === 'edited' ? 'edited' : 'not changed';
-  io.out(`nodepool.nodes.lailin.xyz/${result.pool.metadata.name} ${verb}${suffix}`);
+  const outcome = result.kind === 'edited' ? 'edited' : 'not changed';
+  io.out(`nodepool.nodes.lailin.xyz/${result.pool.metadata.name} ${outcome}${suffix}`);
 }

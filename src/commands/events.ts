@@ -35,9 +35,9 @@ export default class Events extends BaseCommand<typeof Events> {
       io.err(args.name === undefined ? 'No events found.' : `No events found for pool ${sanitizeLine(args.name)}.`);
       return 0;
     }
-    const { renderEvents } = await import('../render/events.ts');
+    const { eventsPrinter } = await import('../render/events.ts');
     const { makeStyle } = await import('../render/style.ts');
-    io.out(renderEvents(found, { headers: !flags['no-headers'], now: io.now() }, makeStyle(io.color)));
+    io.out(eventsPrinter(!flags['no-headers'], makeStyle(io.color))(found, io.now()));
     return 0;
   }
 }

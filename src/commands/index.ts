@@ -1,7 +1,7 @@
-/** Every verb: where it stands in the help, and its module, loaded only when it runs. The order here is the help's. */
+/** All commands: group in the help, and module, which is loaded only when the command runs. In the order of the help. */
 import type { CommandTable } from '../cli/plugin.ts';
 
-export const verbs: CommandTable = {
+export const commands: CommandTable = {
   get: { group: 'LOOK', load: () => import('./get.ts') },
   describe: { group: 'LOOK', load: () => import('./describe.ts') },
   nodes: { group: 'LOOK', load: () => import('./nodes.ts') },

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { DEFINITION, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
+import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
 import { type Manifests, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -48,7 +48,7 @@ export default class Install extends BaseCommand<typeof Install> {
       const options = { crd: manifest.object, controller: controller?.objects ?? [], timeoutMs };
       return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
     };
-    // What would be sent is known without a cluster.
+    // A client dry run with -o needs no cluster.
     const outcome = flags['dry-run'] === 'client' && flags.output !== undefined ? undefined : await apply();
     if (flags.output === 'yaml')
       io.out(
@@ -86,7 +86,7 @@ async function readWanted(
   );
 }
 
-/** Several objects as kubectl prints them. */
+/** As a List, as kubectl prints several objects. */
 function asOne(crd: object, controller: Manifests | undefined): object {
   if (controller === undefined) return crd;
   return { apiVersion: 'v1', kind: 'List', items: [crd, ...controller.objects] };
@@ -95,7 +95,7 @@ function asOne(crd: object, controller: Manifests | undefined): object {
 function lines({ crd, controller }: InstallOutcome, dryRun: DryRun): string[] {
   const suffix = dryRunSuffix(dryRun);
   return [
-    `${DEFINITION} ${crd}${suffix}`,
+    `${CRD_NAME} ${crd}${suffix}`,
     ...controller.map(({ object, applied, checked }) => {
       const unchecked = checked ? '' : `, unchecked: there is no namespace ${object.metadata.namespace} yet`;
       return `${nameOf(object)} ${applied}${suffix}${unchecked}`;

@@ -6,7 +6,7 @@ import { namesArg, parseResources } from '../cli/flags.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Top as Figures, TopOptions } from '../operations/top.ts';
 
-/** Warnings shown: thousands of pods can be wrong alike. */
+/** Warnings shown: thousands of pods can have the same error. */
 const MOST_WARNINGS = 10;
 
 interface Shown {
@@ -62,12 +62,11 @@ export default class Top extends BaseCommand<typeof Top> {
   }
 }
 
-/** Warnings go to stderr. */
 async function read(options: TopOptions, { io, connect, progress }: Deps): Promise<Figures> {
   const { systemClock } = await import('../controller/clock.ts');
   const { top } = await import('../operations/top.ts');
   const connection = await connect();
-  // Nodes alone are there before a spinner is.
+  // Nodes alone are read too fast for a spinner.
   const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
   const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
   const { warnings, usage } = found;

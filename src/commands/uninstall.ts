@@ -3,7 +3,7 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, DEFINITION, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
+import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readController, readPolicies } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -11,8 +11,8 @@ import { plural } from '../nodepool/plural.ts';
 import { type Leftovers, uninstall } from '../operations/uninstall.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 
-/** As kubectl writes it of what it deletes. */
-const DELETED_DEFINITION = DEFINITION.replace(/\/(.*)/, ' "$1"');
+/** As kubectl names a deleted object. */
+const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Remove the NodePool resource from the cluster.';
@@ -70,7 +70,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const suffix = dryRunSuffix(dryRun);
     switch (outcome.kind) {
       case 'absent':
-        io.out(`${DEFINITION} is not installed`);
+        io.out(`${CRD_NAME} is not installed`);
         return 0;
       case 'declined':
         io.err('nothing was deleted');
@@ -80,7 +80,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         for (const { pool, nodes } of outcome.found.orphans) {
           io.out(`${plural(nodes, 'node')} of pool "${pool}", which is gone, released${suffix}`);
         }
-        io.out(`${DELETED_DEFINITION} deleted${suffix}`);
+        io.out(`${DELETED_CRD} deleted${suffix}`);
         return 0;
     }
   }

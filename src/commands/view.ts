@@ -31,12 +31,12 @@ export default class View extends BaseCommand<typeof View> {
 
 /**
  * Runs until q, Ctrl-C or a signal. Returns the exit code.
- * @param verbosity of the log, which is written only where stderr is not the terminal
+ * @param verbosity of the log, which is written only if stderr is no terminal
  */
 async function showView(verbosity: number, { io, connect, progress }: Deps): Promise<number> {
   let running: Running | undefined;
   const write = createLog(io, 'text', verbosity);
-  // A line would tear the screen, whose title says what is wrong.
+  // A line would break the screen, whose title shows outages.
   const log: Log = (level, text) => {
     if (!io.stderrIsTTY) write(level, text);
     else if (running === undefined && level === 'warning') io.err(warningLine(text));
@@ -66,8 +66,7 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
       cordon: ({ node, unschedulable }) =>
         cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) }),
     });
-    const end = untilStopped(running);
-    await running.ended.finally(end);
+    await running.ended.finally(stopOnSignal(running));
     return EXIT.done;
   } finally {
     leaveSoon();
@@ -75,22 +74,22 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
   }
 }
 
-/** What draws the screen, once there is something to show. */
+/** Starts the live view; resolves to the module that draws it. */
 async function started(pools: Pick<PoolsPort, 'list'>, live: LiveView): Promise<typeof import('../view/run.ts')> {
-  // Reflectors try for ever: what a person has to mend (no access, no definition) is said at once instead.
+  // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
   await pools.list();
   const [run] = await Promise.all([import('../view/run.ts'), live.start()]);
   return run;
 }
 
-/** Ends it on a signal, and reports an uncaught error on the screen that was there before. Returns what undoes that. */
-function untilStopped(running: Running): () => void {
+/** Stops it on a signal, and on an uncaught error, to print that after the screen. Returns the unsubscribe function. */
+function stopOnSignal(running: Running): () => void {
   const stop = () => running.stop();
   const failures = ['uncaughtException', 'unhandledRejection'] as const;
   for (const failure of failures) process.prependListener(failure, stop);
-  const end = onStopSignal(stop);
+  const unsubscribe = onStopSignal(stop);
   return () => {
-    end();
+    unsubscribe();
     for (const failure of failures) process.off(failure, stop);
   };
 }

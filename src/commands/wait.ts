@@ -8,7 +8,7 @@ import { EXIT } from '../cli/report-error.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { parseWaitCondition } from './wait/condition.ts';
 
-/** What kubectl wait makes of a negative --timeout. */
+/** A negative --timeout, as for kubectl wait. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 export default class Wait extends BaseCommand<typeof Wait> {

@@ -4,15 +4,12 @@ import { NONE, pairs, taintsText } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 
-const COLUMNS = ['POOL', 'STATE', 'NODES', 'READY', 'PROVIDER', 'LABEL', 'VALUE', 'LABELS', 'TAINTS'];
-/** Taints beyond this many characters are counted, not listed. */
+const HEADER = ['POOL', 'STATE', 'NODES', 'READY', 'PROVIDER', 'LABEL', 'VALUE', 'LABELS', 'TAINTS'];
+/** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 32;
 
 export function renderCandidates(candidates: Candidate[], style: Style): string {
-  return renderTable(
-    COLUMNS,
-    candidates.map(candidate => row(candidate, style)),
-  );
+  return renderTable([HEADER, ...candidates.map(candidate => row(candidate, style))]);
 }
 
 function row(candidate: Candidate, style: Style): Cell[] {
@@ -30,7 +27,7 @@ function row(candidate: Candidate, style: Style): Cell[] {
   ];
 }
 
-/** One word, as all cells: scripts split lines at spaces. */
+/** One word, as every cell: scripts split lines at spaces. */
 function stateCell({ state }: Candidate, style: Style): Cell {
   switch (state.kind) {
     case 'new':

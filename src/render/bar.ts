@@ -1,7 +1,7 @@
-/** Bars of characters that lie in a line of text, for terminals. */
+/** Horizontal bars of characters. */
 
 export interface BarGlyphs {
-  /** From a part of a cell to a whole one, in equal steps. */
+  /** Fractions of a cell in equal steps, the last one full. */
   steps: readonly string[];
   empty: string;
 }
@@ -10,7 +10,7 @@ export interface BarGlyphs {
 export const BLOCKS: BarGlyphs = { steps: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'], empty: '░' };
 export const ASCII: BarGlyphs = { steps: ['#'], empty: '-' };
 
-/** Blocks where the locale says UTF-8 (POSIX: LC_ALL, then LC_CTYPE, then LANG), and in Windows Terminal; else ASCII. */
+/** Blocks in a UTF-8 locale (POSIX: LC_ALL, then LC_CTYPE, then LANG) and in Windows Terminal; else ASCII. */
 export function barGlyphs(env: Record<string, string | undefined>): BarGlyphs {
   if (env.TERM === 'dumb') return ASCII;
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
@@ -18,8 +18,8 @@ export function barGlyphs(env: Record<string, string | undefined>): BarGlyphs {
 }
 
 /**
- * A bar of exactly `width` cells. More than none shows at least one step, and less than all never a full bar.
- * @param fraction below 0 is none, above 1 all
+ * A bar of exactly `width` cells. Above 0 it shows at least one step, and below 1 it is never full.
+ * @param fraction values outside of 0 to 1 are clamped
  */
 export function bar(fraction: number, width: number, { steps, empty }: BarGlyphs): string {
   const all = width * steps.length;

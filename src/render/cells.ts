@@ -1,4 +1,4 @@
-/** What several screens show alike: a pool's status, its taints and labels in short. */
+/** Cells that several screens share: a pool's status, taints and labels. */
 import { own } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
@@ -11,6 +11,13 @@ import type { Cell } from './table.ts';
 
 export const NONE = '<none>';
 
+/** A label and the values to the right of it, each on a line of its own. */
+export type Field = [label: string, values: Cell | Cell[]];
+
+export function orNone(texts: string[]): string[] {
+  return texts.length > 0 ? texts : [NONE];
+}
+
 /** `200`, or `409,Conflict`: one word, so that scripts can split lines at spaces. */
 export function statusText(status: number | undefined): string {
   if (status === undefined) return NONE;
@@ -18,7 +25,7 @@ export function statusText(status: number | undefined): string {
   return word === undefined ? String(status) : `${status},${word}`;
 }
 
-/** Green when normal, yellow when the nodes are not ready, red when something is wrong with the pool itself. */
+/** Green when normal, yellow when no node is Ready, red for errors of the pool itself. */
 export function statusPaint(status: number | undefined, style: Style): (text: string) => string {
   if (status === undefined) return style.dim;
   return status === 200 ? style.green : status === 503 ? style.yellow : style.red;
@@ -32,17 +39,22 @@ export function statusCell(pool: NodePool, style: Style): Cell {
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
 }
 
-/** Of a node that pools hand to each other for ever, as one word. */
+/** The drift of a node that pools hand to each other for ever, as one word. */
 export function betweenPools(circle: readonly string[]): string {
   return `between:${circle.join(',')}`;
 }
 
-/** `Ready`, `NotReady,SchedulingDisabled`: as the first words of it in `kubectl get nodes`. */
+/** `Ready`, `NotReady,SchedulingDisabled`: as STATUS of `kubectl get nodes` begins. */
 export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
   return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
 }
 
-/** `in sync`, or what keeps a node of a pool from that. */
+export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, style: Style): Cell {
+  const paint = !node.ready ? style.red : node.unschedulable ? style.yellow : style.green;
+  return { text: nodeStatusText(node), paint };
+}
+
+/** `in sync`, or why not. */
 export function stateCell(membership: DescribedNode['membership'], changes: number, style: Style): Cell {
   switch (membership.kind) {
     case 'conflict':
@@ -55,33 +67,33 @@ export function stateCell(membership: DescribedNode['membership'], changes: numb
   }
 }
 
-/** Characters of a reason that are shown, and of a message: ours are far shorter, another writer's may have a megabyte. */
+/** Characters shown of a reason and of a message: ours are far shorter, those of others may have a megabyte. */
 export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
 
-/** What the condition that says most has to say, as long as it is shown. */
+/** Reason and message of the most important condition, cut for a screen. */
 export function troubleOf(status: NodePoolStatus | undefined): { reason: string; message: string } | undefined {
   const trouble = troubleIn(status);
   if (trouble === undefined) return undefined;
   return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
 }
 
-/** What others write as they like, for a column that scripts find by counting words. */
+/** Text of others as one word, for tables that scripts split at spaces. */
 export function oneWord(text: string): string {
-  return joined(shorten(text, REASON_WIDTH));
+  return withoutSpaces(shorten(text, REASON_WIDTH));
 }
 
-/** The same of what is shown whole. */
-export function joined(text: string): string {
+/** As oneWord(), without a cut. */
+export function withoutSpaces(text: string): string {
   return text.replaceAll(' ', '_');
 }
 
-/** One resource of a list, for people; `<none>` when it is not there. */
+/** A resource of a list, rounded; `<none>` without it. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
   const quantity = own(list, resource);
   return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
 }
 
-/** What a pool can give of a resource: `0` when it has no nodes, `<none>` when that is not known. */
+/** The pool's allocatable of a resource: `0` without nodes, `<none>` when unknown. */
 export function poolResource(status: NodePoolStatus | undefined, resource: string): string {
   const found = resourceCell(status?.allocatable, resource);
   return found === NONE && status?.nodeCount === 0 ? '0' : found;
@@ -92,7 +104,7 @@ export function labelsText(labels: Record<string, string> | undefined): string {
   return pairs(labels).join(',') || NONE;
 }
 
-/** `a=b` each, by key. */
+/** `a=b` for each label, sorted. */
 export function pairs(labels: Record<string, string> | undefined): string[] {
   return Object.entries(labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
@@ -105,7 +117,7 @@ export function taintsText(taints: Taint[] = [], width: number): string {
 }
 
 /**
- * `a=b,c,+2`: as many as fit, at least the first, and how many more; `<none>` of none.
+ * `a=b,c,+2`: as many as fit, at least one, and how many more; `<none>` for an empty list.
  * @param width Infinity shows all
  */
 export function listText(texts: readonly string[], width: number): string {
@@ -122,9 +134,9 @@ export function listText(texts: readonly string[], width: number): string {
   return `${shown},+${more}`;
 }
 
-/** The text, cut to so many characters with an ellipsis. */
+/** Cuts the text to so many characters, with an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (text.length <= width) return text;
-  // Never half of a character.
+  // Never half of a surrogate pair.
   return `${text.slice(0, width - 1).replace(/\p{Cs}$/u, '')}…`;
 }

@@ -1,19 +1,19 @@
-/** Comma-separated values (RFC 4180), with newlines as Unix tools want them. */
+/** Comma-separated values (RFC 4180), with the newlines of Unix. */
 import { sanitizeLine } from './sanitize.ts';
 
 /**
- * What a spreadsheet takes for the start of a formula, which may run a program or send the sheet away; in its wide forms,
- * too (OWASP, CSV Injection). A tab or a return at the start is an escape by then.
+ * The start of a formula for a spreadsheet, also as a fullwidth character: a formula may run a program or send the sheet
+ * away (OWASP, CSV Injection). Tabs and carriage returns are escaped before.
  */
 const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/;
-/** Numbers and quantities are no formulas, whatever their sign, and stay what they are. */
+/** Numbers and quantities with a sign are no formulas. */
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
-/** `;` parts cells where a comma is in numbers: what follows would be a cell of its own. */
+/** `;` too: it separates cells in locales with a decimal comma. */
 const QUOTED = /[",;]/;
 
 /**
- * Lines joined by newlines, without one at the end. Cells are made safe for a terminal and for a spreadsheet, which shows
- * what follows an apostrophe as text; quoted where they must be.
+ * Lines joined by newlines, without one at the end. Cells are escaped for a terminal, and formulas get an apostrophe, which
+ * a spreadsheet reads as text.
  */
 export function renderCsv(rows: readonly (readonly string[])[]): string {
   return rows.map(row => row.map(cell).join(',')).join('\n');

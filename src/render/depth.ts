@@ -1,11 +1,11 @@
 /**
- * How deep the data may be that is printed. The API server takes 10,000 levels where a schema preserves unknown fields,
- * and each level takes a part of the stack of what goes through it.
+ * Limits the depth of printed data: printers are recursive, and the API server accepts 10,000 levels where a schema
+ * preserves unknown fields.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 
-/** Levels of objects and lists. YAML that is read has 200 at most. */
+/** Levels of objects and lists. YAML input has at most 200. */
 const DEEPEST = 500;
 
 interface Level {
@@ -15,7 +15,7 @@ interface Level {
   depth: number;
 }
 
-/** Goes through JSON data without the stack. Throws NodepoolError (input) that names object and field. */
+/** Not recursive itself. Throws NodepoolError (input) that names object and field. */
 export function checkDepth(value: unknown): void {
   const open: Level[] = [];
   const add = (value: unknown, key: string, parent: Level | undefined) => {
@@ -28,7 +28,7 @@ export function checkDepth(value: unknown): void {
   }
 }
 
-/** As much of a path as says where to look. */
+/** Keys of the path in the message. */
 const SHOWN_KEYS = 4;
 
 function tooDeep(deepest: Level): NodepoolError {

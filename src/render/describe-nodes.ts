@@ -1,4 +1,4 @@
-/** The members of a pool, as `describe` shows them: those that need somebody's eye first when there are many. */
+/** The nodes of a pool in `describe`; of many, those with problems first. */
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -12,7 +12,7 @@ import { formatAge } from './time.ts';
 const MOST_SHOWN = 50;
 const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
 
-/** @param nodes by name */
+/** @param nodes sorted by name */
 export function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
   if (nodes.length === 0) return ['Nodes:  0'];
   const many = nodes.length > MOST_SHOWN;

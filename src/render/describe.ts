@@ -1,32 +1,29 @@
-/** Everything there is to say of one pool, laid out as `kubectl describe` does. */
+/** All about one pool, in the layout of `kubectl describe`. */
 import { planRuntimeClass } from '../nodepool/runtime-class.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
-import { MESSAGE_WIDTH, NONE, pairs, REASON_WIDTH, shorten, statusPaint } from './cells.ts';
+import { type Field, MESSAGE_WIDTH, NONE, orNone, pairs, REASON_WIDTH, shorten, statusPaint } from './cells.ts';
 import { nodesSection } from './describe-nodes.ts';
 import { describeEvents, type EventRow } from './events.ts';
 import { renderGrid } from './grid.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 import { formatAge, formatTimeAndAge } from './time.ts';
 
 export interface Description {
   pool: NodePool;
   nodes: DescribedNode[];
-  /** The RuntimeClass of the pool's name, whoever made it. */
+  /** The RuntimeClass of the pool's name, whoever owns it. */
   runtimeClass: RuntimeClass | undefined;
   /** In the order to show. */
   events: EventRow[];
 }
 
-/** A label and what stands right of it, each entry on a line of its own. */
-type Field = [label: string, values: Cell | Cell[]];
-
-/** Values longer than this are cut in annotations: whole documents live there. */
+/** Longer values of annotations are cut: some are whole documents. */
 const ANNOTATION_WIDTH = 60;
 const BAD_WHEN_TRUE = ['Conflict', 'ResourcesOmitted'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -50,8 +47,8 @@ function headFields({ metadata, status }: NodePool, now: Date, style: Style): Fi
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
   return [
     ['Name', metadata.name],
-    ['Labels', lines(pairs(metadata.labels))],
-    ['Annotations', lines(annotations.map(([key, value]) => `${key}: ${shorten(value, ANNOTATION_WIDTH)}`))],
+    ['Labels', orNone(pairs(metadata.labels))],
+    ['Annotations', orNone(annotations.map(([key, value]) => `${key}: ${shorten(value, ANNOTATION_WIDTH)}`))],
     ['Created', formatTimeAndAge(metadata.creationTimestamp, now)],
     ...(metadata.deletionTimestamp === undefined
       ? []
@@ -75,10 +72,10 @@ function specFields(pool: NodePool): Field[] {
   const { labels, taints = [], handler, nodeSelector, unmanaged } = pool.spec;
   const selector = pairs(membershipSelector(pool));
   return [
-    ['Labels', lines(pairs(labels))],
-    ['Taints', lines(taints.map(formatTaint))],
+    ['Labels', orNone(pairs(labels))],
+    ['Taints', orNone(taints.map(formatTaint))],
     ['Handler', handler || NONE],
-    ['Node Selector', nodeSelector === undefined ? selector.map(pair => `${pair} (default)`) : lines(selector)],
+    ['Node Selector', nodeSelector === undefined ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
     ['Unmanaged', unmanaged ?? 'Keep'],
   ];
 }
@@ -88,7 +85,7 @@ interface Table {
   rows: Cell[][];
 }
 
-/** Exact values, and what people call them. */
+/** Exact quantities, and rounded ones beside them. */
 function allocatableTable({ status }: NodePool): Table {
   const rows = Object.entries(status?.allocatable ?? {})
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -132,8 +129,8 @@ function runtimeClassSection({ pool, runtimeClass }: Description, style: Style):
     ['Name', runtimeClass.metadata.name],
     ['Handler', runtimeClass.handler],
     ['State', states[plan]],
-    ['Node Selector', lines(pairs(nodeSelector))],
-    ['Tolerations', lines(tolerations.map(tolerationText))],
+    ['Node Selector', orNone(pairs(nodeSelector))],
+    ['Tolerations', orNone(tolerations.map(tolerationText))],
   ];
   return ['RuntimeClass:', fields(rows, '  ')];
 }
@@ -158,9 +155,5 @@ function fields(rows: Field[], indent = ''): string {
   const cells = rows.flatMap(([label, values]) =>
     [values].flat().map((value, i): Cell[] => [i === 0 ? `${label}:` : '', value]),
   );
-  return renderTable(['', ''], cells, { headers: false, dense: true, indent });
-}
-
-function lines(texts: string[]): string[] {
-  return texts.length > 0 ? texts : [NONE];
+  return renderTable(cells, { ...DESCRIBE, indent });
 }

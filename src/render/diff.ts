@@ -1,4 +1,4 @@
-/** What the next reconcile would change, node by node, each change with its reason: the screen of `diff`. */
+/** The output of `diff`: the changes of the next reconcile for each node, each with its reason. */
 
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
@@ -7,13 +7,13 @@ import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import type { Cell } from './table.ts';
+import type { StyledText } from './table.ts';
 
 export interface Diff extends Omit<ClusterPlan, 'nodes'> {
   nodes: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
 }
 
-/** The empty string when there is nothing to tell. */
+/** Empty without changes and notes. */
 export function renderDiff(diff: Diff, style: Style): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
@@ -38,7 +38,7 @@ export function renderDiff(diff: Diff, style: Style): string {
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} is not the pool's and is left alone`),
   ].map(note => style.red(`! ${sanitizeLine(note)}`));
-  // Bookkeeping alone is no difference.
+  // A change of the record alone is no difference.
   const nodes = diff.nodes.filter(({ changes }) => changes.length > 0);
   const summary = summarize(nodes, changed.length);
   return [...nodes.map(plan => nodeSection(plan, style)), runtimeClasses.join('\n'), notes.join('\n'), summary]
@@ -63,8 +63,8 @@ function changeLine(change: Change, style: Style): string {
   return `  ${paint(sanitizeLine(text))}  ${reason}`;
 }
 
-/** `+` sets what was not there, `-` takes away, `~` changes. A value that comes back is one of these too. */
-export function changeCell(change: Change, style: Style): Exclude<Cell, string> {
+/** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */
+export function changeCell(change: Change, style: Style): StyledText {
   const { kind, from, to } = change;
   const cell = (sign: string, text: string, paint: (text: string) => string) => ({
     text: `${sign} ${kind} ${text}`,
@@ -76,7 +76,7 @@ export function changeCell(change: Change, style: Style): Exclude<Cell, string> 
   return cell('~', `${key}: ${from || '""'} -> ${to || '""'}`, style.yellow);
 }
 
-/** As it is written on the command line: `a=b`, `key=value:Effect`. */
+/** As in flags: `a=b`, `key=value:Effect`. */
 function slot({ key, effect }: Change, value: string): string {
   return effect === undefined ? `${key}=${value}` : formatTaint({ key, value, effect });
 }

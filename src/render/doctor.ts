@@ -1,18 +1,18 @@
-/** What `kubectl nodepool doctor` found: a line a check, with what it is about and what to do under it. */
+/** The output of `doctor`: a line for each check, with details and the next step below. */
 import { plural } from '../nodepool/plural.ts';
 import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
 import { printJson } from './printers.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
-/** Characters of a text: the message of a condition, or of a server, may have a megabyte. */
+/** Characters of a text: a message of a condition or a server may have a megabyte. */
 const MOST_SHOWN = 1000;
-/** Things that a check is about: thousands of nodes may be wrong alike. `-o json` has all. */
+/** Details of a check: thousands of nodes may have the same problem. `-o json` has all. */
 const MOST_DETAILS = 50;
 const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
 
-/** The status is a word, and a colour only beside that. Without the last newline. */
+/** The status is a word, so that it can be read without colour. Without the last newline. */
 export function renderChecks(checks: Check[], style: Style): string {
   const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
     [statusCell(status, style), id, shorten(message, MOST_SHOWN)],
@@ -20,15 +20,15 @@ export function renderChecks(checks: Check[], style: Style): string {
     ...(details.length > MOST_DETAILS ? [['', '', `- and ${details.length - MOST_DETAILS} more`]] : []),
     ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MOST_SHOWN)]]),
   ]);
-  return `${renderTable(['', '', ''], rows, { headers: false, dense: true })}\n\n${summary(checks)}`;
+  return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;
 }
 
-/** The same for programs; `status` is the worst of all. */
+/** As JSON; `status` is the worst of all. */
 export function printChecks(checks: Check[]): string {
   return printJson({ status: worst(checks), checks });
 }
 
-/** Of what was checked: a skipped check is as bad as the one for which it was skipped. */
+/** The worst status; a skipped check does not count, the one that it depends on does. */
 export function worst(checks: Check[]): CheckStatus {
   const has = (status: CheckStatus) => checks.some(check => check.status === status);
   return has('error') ? 'error' : has('warning') ? 'warning' : 'ok';

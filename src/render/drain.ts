@@ -1,4 +1,4 @@
-/** What is said of a drain, in kubectl's words where it has some. */
+/** Messages and tables of `drain`, in kubectl's words where it has some. */
 import { plural } from '../nodepool/plural.ts';
 import type { DrainEvent } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
@@ -11,17 +11,16 @@ import { type Cell, renderTable } from './table.ts';
 export interface DrainWords {
   /** Pods are deleted, not evicted. */
   disableEviction: boolean;
-  /** Follows what is said, as ` (dry run)`. */
+  /** Of each message, as ` (dry run)`. */
   suffix: string;
 }
 
-/** The longest reason in a table's row or the spinner's line, and in a line of its own: its end matters least. */
+/** Characters of a reason in a table or the spinner, and in a line of its own. */
 const NOTE_WIDTH = 90;
 const REASON_WIDTH = 1000;
-/** Nodes under way that are named in the spinner's line. */
+/** Nodes named in the spinner's line. */
 const MOST_NODES = 2;
 
-/** What happens to a single pod is for people who watch without a spinner. */
 export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainWords): NodeLine {
   switch (event.kind) {
     case 'cordon':
@@ -55,7 +54,7 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 
-/** Every node, how far it is and what it waits for. */
+/** A line for each node: state, evicted pods, and why pods are not evicted yet. */
 export function renderDrains(drains: readonly NodeDrain[], style: Style): string {
   const rows = drains.map((drain): Cell[] => {
     const { node, phase, pods, gone, held } = drain;
@@ -63,7 +62,7 @@ export function renderDrains(drains: readonly NodeDrain[], style: Style): string
       held.size === 0 ? '' : `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
-  return renderTable(['NODE', 'STATE', 'PODS GONE', 'NOTE'], rows);
+  return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
 }
 
 function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
@@ -75,7 +74,7 @@ function firstReason(held: ReadonlyMap<string, string>): string {
   return shorten(reason, NOTE_WIDTH);
 }
 
-/** A webhook may write what it likes, in as many lines as it likes. */
+/** The reason may be a webhook's: of any length, with newlines. */
 function oneLine(reason: string): string {
   return sanitizeLine(shorten(reason, REASON_WIDTH));
 }

@@ -1,22 +1,22 @@
 import { sanitizeLine } from './sanitize.ts';
 
-/** A line of a message beyond this is cut: a value of a megabyte may stand in it. */
+/** Characters of a line: a message may contain a value of a megabyte. */
 const LINE_LIMIT = 2000;
 
-/** What is wrong, line by line, and what to do next: in the same line where there is but one. */
+/** The lines of an error, and the next step, on the same line if there is only one. */
 export function formatError(lines: readonly string[], next?: string): string {
   const text = `error: ${lines.map(oneLine).join('\n  ')}`;
   return next === undefined ? text : `${text}${lines.length > 1 ? '\n' : '; '}next: ${oneLine(next)}`;
 }
 
-/** A text in a log for machines, as long as in one for people. */
+/** Cuts a value of a JSON log as oneLine() cuts a line. */
 export function cutText(text: string): string {
   return text.length > LINE_LIMIT ? `${text.slice(0, LINE_LIMIT)}… (cut)` : text;
 }
 
-/** Text that may have others' in it, made safe and kept in one line: what follows a newline would pass for a line of ours. */
+/** Escapes text that may contain text of others, newlines too: the rest would look like a line of ours. */
 export function oneLine(text: string): string {
-  // The rest need not be looked at.
+  // Cut before escaping: the rest is not shown.
   const safe = sanitizeLine(text.slice(0, LINE_LIMIT + 1));
   return safe.length > LINE_LIMIT ? `${safe.slice(0, LINE_LIMIT)}… (cut)` : safe;
 }

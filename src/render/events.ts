@@ -1,35 +1,40 @@
-/** Events about pools: the table of `kubectl nodepool events`, and the section of `describe`. */
+/** Events of pools: the table of `events`, and the section of `describe`. */
 import type { PoolEventRecord } from '../operations/ports.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from './cells.ts';
 import type { Style } from './style.ts';
-import { type Cell, growingTable } from './table.ts';
+import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
 
 export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
-/** Longer ones are cut: through core/v1 others may write anything there. */
+/** The longest name that the server accepts. */
 const NAME_WIDTH = 253;
 
-/** In the order given. */
-export function renderEvents(events: EventRow[], options: { headers: boolean; now: Date }, style: Style): string {
-  return growingEvents(options, style)(events, options.now);
+/** The event with texts that fit a screen: through core/v1 others may write at any length. */
+export function shortEvent<Event extends EventRow>(event: Event): Event {
+  return {
+    ...event,
+    pool: shorten(event.pool, NAME_WIDTH),
+    type: shorten(event.type, REASON_WIDTH),
+    reason: shorten(event.reason, REASON_WIDTH),
+    reporter: shorten(event.reporter, REASON_WIDTH),
+    note: shorten(event.note.trim(), MESSAGE_WIDTH),
+  };
 }
 
-/** The first call gives the table, later ones more rows of it. */
-export function growingEvents(
-  { headers }: { headers: boolean },
-  style: Style,
-): (events: EventRow[], now: Date) => string {
-  const render = growingTable(['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'], { headers });
+/** @param event as shortEvent() has it */
+export function eventTypeCell({ type }: EventRow, style: Style): Cell {
+  return type === 'Warning' ? { text: type, paint: style.yellow } : type;
+}
+
+/** The first call gives the table, later ones more rows. */
+export function eventsPrinter(headers: boolean, style: Style): (events: EventRow[], now: Date) => string {
+  const render = tablePrinter(headers ? ['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'] : undefined);
   return (events, now) =>
     render(
-      events.map(event => [
-        seen(event, now),
-        typeCell(event, style),
-        shorten(event.reason, REASON_WIDTH),
-        shorten(event.pool, NAME_WIDTH),
-        shorten(event.note.trim(), MESSAGE_WIDTH),
-      ]),
+      events
+        .map(shortEvent)
+        .map(event => [seen(event, now), eventTypeCell(event, style), event.reason, event.pool, event.note]),
     );
 }
 
@@ -37,21 +42,13 @@ export function growingEvents(
 export function describeEvents(events: EventRow[], now: Date, style: Style): { columns: string[]; rows: Cell[][] } {
   return {
     columns: ['Type', 'Reason', 'Age', 'From', 'Message'],
-    rows: events.map(event => [
-      typeCell(event, style),
-      shorten(event.reason, REASON_WIDTH),
-      seen(event, now),
-      shorten(event.reporter, REASON_WIDTH) || NONE,
-      shorten(event.note.trim(), MESSAGE_WIDTH),
-    ]),
+    rows: events
+      .map(shortEvent)
+      .map(event => [eventTypeCell(event, style), event.reason, seen(event, now), event.reporter || NONE, event.note]),
   };
 }
 
-function typeCell({ type }: EventRow, style: Style): Cell {
-  return type === 'Warning' ? { text: type, paint: style.yellow } : shorten(type, REASON_WIDTH);
-}
-
-/** `5m`, or `5m (x3 over 2h)` for an event that came again. */
+/** `5m`, or `5m (x3 over 2h)` for a repeated event. */
 function seen({ lastSeen, firstSeen, count }: EventRow, now: Date): string {
   const age = formatAge(lastSeen, now);
   return count > 1 ? `${age} (x${count} over ${formatAge(firstSeen, now)})` : age;

@@ -1,26 +1,24 @@
-/** What taints with the effect NoExecute evict: the screen before the question. */
+/** The pods that NoExecute taints would evict, shown before the question. */
 import { noun, plural } from '../nodepool/plural.ts';
 import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
 import { listText, shorten, taintsText } from './cells.ts';
-import { renderTable } from './table.ts';
+import { GET, renderTable, takenWidth } from './table.ts';
 import { formatDuration } from './time.ts';
 
-const COLUMNS = ['NODE', 'TAINTS', 'NOW', 'LATER', 'PODS'];
+const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
 const MOST_NODES = 20;
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 40;
-/** Narrower than that, names of pods say nothing. */
+/** In a narrower column the names of pods would be useless. */
 const LEAST_NAMES = 30;
 
 /** Lines joined by newlines, without one at the end; not sanitized beyond the table's own cells. */
 export function renderEvictions(preview: EvictionPreview, width: number): string {
   const shown = preview.nodes.slice(0, MOST_NODES);
-  const rows = shown.map(row);
-  const room = Math.max(LEAST_NAMES, width - 1 - widthBefore(rows));
-  const table = renderTable(
-    COLUMNS,
-    rows.map((cells, index) => [...cells, podsText(shown[index], room)]),
-  );
+  const left = [HEADER, ...shown.map(row)];
+  const room = Math.max(LEAST_NAMES, width - 1 - takenWidth(left, GET));
+  const pods = ['PODS', ...shown.map(evictions => podsText(evictions, room))];
+  const table = renderTable(left.map((cells, line) => [...cells, pods[line] ?? '']));
   const more = preview.nodes.length - shown.length;
   return [
     `${evictionsSentence(preview)}:`,
@@ -43,18 +41,9 @@ function row({ node, taints, now, later }: NodeEvictions): string[] {
   return [node, taintsText(taints, TAINTS_WIDTH), String(now.length), laterText];
 }
 
-/** As many names as fit, at least one, and how many more. */
-function podsText(evictions: NodeEvictions | undefined, room: number): string {
-  const names = [...(evictions?.now ?? []), ...(evictions?.later ?? []).map(({ pod }) => pod)];
+function podsText({ now, later }: NodeEvictions, room: number): string {
+  const names = [...now, ...later.map(({ pod }) => pod)];
   return shorten(listText(names, room), room);
-}
-
-/** What the columns before the names take. */
-function widthBefore(rows: string[][]): number {
-  const widths = COLUMNS.slice(0, -1).map((column, index) =>
-    Math.max(column.length, ...rows.map(cells => cells[index]?.length ?? 0)),
-  );
-  return widths.reduce((sum, width) => sum + width + 3, 0);
 }
 
 function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {

@@ -1,9 +1,9 @@
 /**
- * The tables of `describe`, as kubectl's: indented, dashes under the headers, columns two spaces apart. Laid out by
- * cli-table3, whose time grows with the square of the rows: for what people read, some dozens of them.
+ * The tables of `describe`, as kubectl's: indented, dashes under the headers. cli-table3 lays them out; its time grows with
+ * the square of the rows, so that it is for these tables of some dozens, and table.ts for all others.
  */
 import Table from 'cli-table3';
-import { type Cell, printable } from './table.ts';
+import { type Cell, DESCRIBE, paintAs, safeText } from './table.ts';
 
 const INDENT = '  ';
 
@@ -15,13 +15,13 @@ const NO_CHARS = Object.fromEntries(
 );
 
 /** Lines joined by newlines, without one at the end. */
-export function renderGrid(columns: string[], rows: Cell[][]): string {
+export function renderGrid(header: string[], rows: Cell[][]): string {
   const table = new Table({
     chars: NO_CHARS,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': DESCRIBE.gap },
   });
-  const dashes = columns.map(column => '-'.repeat(column.length));
-  table.push(...[columns, dashes, ...rows].map(row => row.map(printable)));
+  const dashes = header.map(title => '-'.repeat(title.length));
+  table.push(...[header, dashes, ...rows].map(row => row.map(cell => paintAs(cell, safeText(cell)))));
   const lines = table.toString().split('\n');
   return lines.map(line => `${INDENT}${line.trimEnd()}`).join('\n');
 }

@@ -1,4 +1,4 @@
-/** One line a node, of what `add`, `remove` and `move` did. */
+/** The result of `add`, `remove` and `move` for a node, on one line. */
 import { sanitizeLine } from './sanitize.ts';
 
 export interface Moving {
@@ -7,7 +7,7 @@ export interface Moving {
   pool: string;
 }
 
-/** @param moved the pools that had the node and have it now */
+/** From and to: the owners before and after. */
 export function renderMoved(
   { kind, pool }: Moving,
   { node, from, to }: { node: string; from: string | undefined; to: string | undefined },
@@ -26,7 +26,7 @@ export function renderMoved(
   }
 }
 
-/** Of a node for which there was nothing to do. */
+/** For a node without a change. */
 export function renderUnmoved({ kind, pool }: Moving, node: string): string {
   return sanitizeLine(`node/${node} ${kind === 'remove' ? 'is not' : 'is already'} in pool ${pool}`);
 }

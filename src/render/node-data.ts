@@ -1,14 +1,14 @@
-/** What `kubectl nodepool nodes` prints for programs. */
+/** `nodes -o json|yaml|name`. */
 import type { PoolNode } from '../operations/nodes.ts';
 import { printValue } from './printers.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** `node/NAME`, a line each. */
+/** `node/NAME`, one per line. */
 export function printNodeNames(nodes: PoolNode[]): string {
   return nodes.map(({ node }) => `node/${sanitizeLine(node.name)}`).join('\n');
 }
 
-/** `{"items": […]}` with what the table shows of each node, unabridged. */
+/** `{"items": […]}` with the columns of the table, complete. */
 export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml'): string {
   const items = nodes.map(({ node, pool, leaving, applied, changes, conflicting }) => ({
     name: node.name,

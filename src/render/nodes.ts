@@ -13,10 +13,10 @@ export interface NodesTableOptions {
   now: Date;
 }
 
-const COLUMNS = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
-const WIDE_COLUMNS = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY'];
+const HEADER = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
+const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY'];
 
-/** Lists beyond this many characters are counted; wide lists all. */
+/** Items beyond this many characters are counted; -o wide lists all. */
 const LIST_WIDTH = 32;
 
 export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTableOptions, style: Style): string {
@@ -24,7 +24,7 @@ export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTabl
   const rows = nodes.map(node =>
     wide ? [...row(node, width, now, style), ...wideRow(node)] : row(node, width, now, style),
   );
-  return renderTable(wide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS, rows, { headers });
+  return renderTable(headers ? [wide ? [...HEADER, ...WIDE_HEADER] : HEADER, ...rows] : rows);
 }
 
 function row(
@@ -56,7 +56,7 @@ function wideRow({ node, conflicting }: PoolNode): Cell[] {
   return [...resources, conflicting.join(',') || NONE];
 }
 
-/** What reconcile would do: `+tier=gold` sets, `~zone=b` changes, `-old:NoSchedule` takes away. */
+/** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */
 function changeText({ kind, key, effect, from, to }: Change): string {
   if (to === undefined) return `-${key}${effect === undefined ? '' : `:${effect}`}`;
   const sign = from === undefined ? '+' : '~';

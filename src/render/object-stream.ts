@@ -1,10 +1,10 @@
-/** Objects one after another, as `kubectl get --watch -o json|yaml|name` prints them: none of them in a list. */
+/** Objects one after another, not in a List, as `kubectl get --watch -o json|yaml|name` prints them. */
 import type { ChangeType } from '../operations/follow.ts';
 import { type ApiObject, type ObjectFormat, printObjects, printWatchEvent } from './printers.ts';
 
 /**
- * Gives the text of each object, without the last newline, in the order of the calls.
- * @param asEvents each with what happened to it, as `--output-watch-events` has it
+ * Returns the printer, which gives the text of an object without the last newline.
+ * @param asEvents as watch events: `--output-watch-events`
  */
 export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: ChangeType) => string {
   let separator = '';

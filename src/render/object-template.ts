@@ -1,6 +1,6 @@
 /**
- * Objects through a template: jsonpath and custom columns, in the very bytes of kubectl. A terminal gets the same with
- * what it would obey made visible; there, tables are as wide as they look.
+ * Printers of jsonpath and custom columns, byte for byte as kubectl's. For a terminal control characters are escaped, and
+ * columns are padded by display width.
  */
 
 import { NONE } from './cells.ts';
@@ -13,10 +13,10 @@ import { sanitizeLine, sanitizeText } from './sanitize.ts';
 import { tabWriter } from './tab-writer.ts';
 import { widthOf } from './width.ts';
 
-/** Starts an output: gives the whole text of objects or of a List, newlines included. Throws JsonPathError. */
+/** Creates a printer, which gives the text of objects or of a List, newlines included. Throws JsonPathError. */
 export type ObjectTemplate = () => (objects: readonly object[]) => string;
 
-/** @param asJson each part of the template as a JSON list of what it found */
+/** @param asJson prints the values of each part of the template as a JSON list */
 export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal: boolean): ObjectTemplate {
   const print = (object: object) => {
     const parts = evaluate(template, object);
@@ -27,7 +27,7 @@ export function jsonPathTemplate(template: Template, asJson: boolean, isTerminal
   return () => objects => objects.map(print).join('');
 }
 
-/** Missing values are `<none>`. The header comes once. */
+/** Missing values are `<none>`. Only the first call prints the header. */
 export function columnsTemplate(columns: Column[], headers: boolean, isTerminal: boolean): ObjectTemplate {
   const cellText = isTerminal ? sanitizeLine : escapeAsKubectl;
   const line = (cells: string[]) => `${cells.join('\t')}\n`;

@@ -6,67 +6,60 @@ import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
-import { joined, labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf } from './cells.ts';
+import { labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf, withoutSpaces } from './cells.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, growingTable } from './table.ts';
+import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
 
 export interface PoolsTableOptions {
   wide: boolean;
   headers: boolean;
-  now: Date;
-  /** The resources to show, in place of CPU, memory and pods; `all` is every one that a pool has. */
+  /** Shown in place of CPU, memory and pods; `all` stands for every resource of a pool. */
   resources?: readonly string[] | 'all' | undefined;
-  /** Labels to show, a column each. */
+  /** Labels with a column each. */
   labelColumns?: readonly string[] | undefined;
-  /** All labels, as the last column. */
+  /** All labels in the last column. */
   showLabels?: boolean | undefined;
 }
 
-type Shape = Omit<PoolsTableOptions, 'now'>;
-
-/** A column, as far as it can be told from the pool. */
 interface Column {
   header: string;
   cell: (pool: NodePool, now: Date) => Cell;
 }
 
-/** Taints beyond this many characters are counted, not listed; wide lists all. */
+/** Taints beyond this many characters are counted; -o wide lists all. */
 const TAINTS_WIDTH = 32;
 
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
 
-/** What a pool has not been given yet by a reconcile shows as `<none>`. */
-export function renderPools(pools: NodePool[], options: PoolsTableOptions, style: Style): string {
-  return growingPools(options, style)(pools, options.now);
-}
-
 /**
- * The first call gives the table, later ones more rows of it: as pools change, they are shown again. Which columns there
- * are is decided by the pools of the first.
- * @returns what takes pools and, for a first column EVENT, what happened to them
+ * The first call gives the table, later ones more rows: a watch prints pools again as they change. The pools of the first
+ * call decide which columns there are. Status fields that no reconcile has written yet are `<none>`.
+ * @returns prints pools; with an event type they get a first column EVENT
  */
-export function growingPools(shape: Shape, style: Style): (pools: NodePool[], now: Date, event?: ChangeType) => string {
+export function poolsPrinter(
+  options: PoolsTableOptions,
+  style: Style,
+): (pools: NodePool[], now: Date, event?: ChangeType) => string {
   let table: { columns: Column[]; render: (rows: Cell[][]) => string } | undefined;
   return (raw, now, event) => {
     const pools = raw.map(coercePool);
     if (table === undefined) {
-      const columns = columnsOf(pools, shape, style);
-      const headers = columns.map(({ header }) => header);
-      const all = event === undefined ? headers : ['EVENT', ...headers];
-      table = { columns, render: growingTable(all, { headers: shape.headers }) };
+      const columns = columnsOf(pools, options, style);
+      const header = [...(event === undefined ? [] : ['EVENT']), ...columns.map(column => column.header)];
+      table = { columns, render: tablePrinter(options.headers ? header : undefined) };
     }
     const { columns, render } = table;
-    // The events are as wide as the longest of them from the start.
+    // As wide as the longest event type from the start: columns do not grow.
     const first = event === undefined ? [] : [event.padEnd('MODIFIED'.length)];
     return render(pools.map(pool => [...first, ...columns.map(({ cell }) => cell(pool, now))]));
   };
 }
 
-function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
-  const { wide, resources, labelColumns = [], showLabels = false } = shape;
+function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column[] {
+  const { wide, resources, labelColumns = [], showLabels = false } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
@@ -75,7 +68,7 @@ function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
     { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
     { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
     ...(chosen ?? RESOURCES).map(resourceColumn),
-    { header: 'TAINTS', cell: ({ spec }) => joined(taintsText(spec.taints, taintsWidth)) },
+    { header: 'TAINTS', cell: ({ spec }) => withoutSpaces(taintsText(spec.taints, taintsWidth)) },
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
     ...(wide ? wideColumns(pools, chosen === undefined) : []),
     ...labelColumns.map(labelColumn),
@@ -86,10 +79,10 @@ function columnsOf(pools: NodePool[], shape: Shape, style: Style): Column[] {
 function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
-    { header: 'HANDLER', cell: ({ spec }) => joined(spec.handler || NONE) },
+    { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     { header: 'UNSCHEDULABLE', cell: ({ status }) => count(status?.unschedulableNodeCount) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
-    { header: 'SELECTOR', cell: pool => joined(labelsText(membershipSelector(pool))) },
+    { header: 'SELECTOR', cell: pool => withoutSpaces(labelsText(membershipSelector(pool))) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
     ...extended.map(resourceColumn),
   ];
@@ -101,7 +94,7 @@ function resourceColumn(name: string): Column {
   return { header, cell: ({ status }) => poolResource(status, name) };
 }
 
-/** Under the label's name without its prefix, as kubectl has it. */
+/** The header is the label's name without its prefix, as with kubectl. */
 function labelColumn(label: string): Column {
   const header = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
   return { header, cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
@@ -111,7 +104,7 @@ function allResources(pools: NodePool[]): string[] {
   return inResourceOrder(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
 }
 
-/** Devices and huge pages: what most pools do not have. */
+/** Extended resources and huge pages, which most pools do not have. */
 function isExtended(name: string): boolean {
   return name.includes('/') || name.startsWith('hugepages');
 }
@@ -120,7 +113,7 @@ function hasSome(pools: NodePool[], name: string): boolean {
   return pools.some(({ status }) => isPositive(own(status?.allocatable ?? {}, name) ?? '0'));
 }
 
-/** Places for pods, and how many are taken where that is counted: `42/1100`. */
+/** Allocatable pods; with pod counts `42/1100`. */
 function podsCell(status: NodePoolStatus | undefined): string {
   const places = poolResource(status, 'pods');
   return status?.podCount === undefined ? places : `${status.podCount}/${places}`;

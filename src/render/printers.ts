@@ -1,4 +1,4 @@
-/** Objects as `kubectl get -o json|yaml|name` prints them, to the byte; managedFields are left out where it does so. */
+/** Objects byte for byte as `kubectl get -o json|yaml|name` prints them, without managedFields where it omits them. */
 
 import { GROUP } from '../nodepool/types.ts';
 import { checkDepth } from './depth.ts';
@@ -7,14 +7,14 @@ import { toYaml } from './yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
 
-/** An object of the API, as the server sent it. */
+/** An API object as the server sent it. */
 export interface ApiObject {
   metadata: { name: string };
 }
 
 /**
- * Pools in one format, without the last newline.
- * @param asList false prints the one object itself, as kubectl does when one name was asked for
+ * Without the last newline.
+ * @param asList false prints a single object itself, as kubectl does for one name
  */
 export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, asList: boolean): string {
   if (format === 'name') return objects.map(printName).join('\n');
@@ -22,14 +22,14 @@ export function printObjects(objects: readonly ApiObject[], format: ObjectFormat
   return format === 'json' ? printJson(value) : toYaml(value);
 }
 
-/** What kubectl hands to a format: a List of its own making, or the one object that was asked for. */
+/** What kubectl prints: a List of its own, or the single object. */
 export function listOrObject(objects: readonly Record<string, unknown>[], asList: boolean): Record<string, unknown> {
   const [first] = objects;
   if (!asList && first !== undefined && objects.length === 1) return first;
   return { apiVersion: 'v1', items: objects, kind: 'List', metadata: { resourceVersion: '' } };
 }
 
-/** What a watch says of an object, in one line of JSON or as YAML, with managedFields; the name alone is the object's. */
+/** A watch event with the whole object, as one line of JSON or as YAML; of `name` the object's name. */
 export function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat): string {
   if (format === 'name') return printName(object);
   if (format === 'yaml') return toYaml({ object, type });
@@ -41,24 +41,24 @@ export function printName(object: ApiObject): string {
   return `nodepool.${GROUP}/${sanitizeLine(object.metadata.name)}`;
 }
 
-/** Anything that is no object of the API, without the last newline. */
+/** For values other than API objects. Without the last newline. */
 export function printValue(value: object, format: 'json' | 'yaml'): string {
   return format === 'json' ? printJson(value) : toYaml({ ...value });
 }
 
-/** Four spaces, keys in order, `<`, `>` and `&` escaped. Without the last newline. */
+/** Indented by four spaces, keys sorted, `<`, `>` and `&` escaped. Without the last newline. */
 export function printJson(value: unknown): string {
   checkDepth(value);
   return sanitizeJson(toJson(value, ''));
 }
 
-/** The same on one line, without spaces. */
+/** As printJson(), on one line without spaces. */
 export function printCompactJson(value: unknown): string {
   checkDepth(value);
   return sanitizeJson(toJson(value, undefined));
 }
 
-/** A whole YAML file, its last newline included: for files and editors. */
+/** YAML with the last newline, for an editor. */
 export function printYaml(object: object): string {
   return `${toYaml(withoutManagedFields(object))}\n`;
 }
@@ -72,8 +72,8 @@ function withoutManagedFields(object: object): Record<string, unknown> {
 }
 
 /**
- * Not JSON.stringify alone: an object cannot hold keys that look like numbers in any order but theirs.
- * @param pad before each line; undefined puts all on one
+ * Not JSON.stringify(): in an object, keys that look like numbers cannot be sorted.
+ * @param pad before each line; undefined prints one line
  */
 function toJson(value: unknown, pad: string | undefined): string {
   const inner = pad === undefined ? undefined : `${pad}    `;

@@ -1,19 +1,18 @@
-/** Quantities for people: rounded, with the unit that reads best. Exact values are in `-o json` and `-o yaml`. */
-import { parseQuantity, QuantityError, quantityToNumber } from '../nodepool/quantity.ts';
+/** Quantities for people: rounded, with a fitting unit. `-o json` and `-o yaml` have exact ones. */
+import { parseQuantity, type Quantity, QuantityError, quantityToNumber } from '../nodepool/quantity.ts';
 
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** From here on JavaScript prints numbers as `1e+46`, which is no quantity. */
+/** JavaScript prints larger numbers as `1e+46`, which is no quantity. */
 const LARGEST = 1e21;
 
-/** The quantity as is right for its resource; text that is no quantity, or of a number that is too large, is given back. */
+/** The quantity in the unit of its resource. Returns text that is no quantity, or too large a one, as it is. */
 export function displayQuantity(resource: string, quantity: string): string {
   const value = numberOf(quantity);
   if (value === undefined || Math.abs(value) >= LARGEST) return quantity;
   return isBytes(resource) ? displayBytes(value) : decimals(value, 2);
 }
 
-/** Whether the quantity is above zero. */
 export function isPositive(quantity: string): boolean {
   return (numberOf(quantity) ?? 0) > 0;
 }
@@ -22,7 +21,7 @@ function isBytes(resource: string): boolean {
   return /^(memory|storage|ephemeral-storage|hugepages(-.*)?)$/.test(resource);
 }
 
-/** `5.8Gi`: one decimal, the largest unit of which there is at least one. */
+/** `5.8Gi`: one decimal, the largest unit with a value of at least 1. */
 function displayBytes(value: number): string {
   let [scaled, unit] = [value, 0];
   // Rounded first: 1023.97Mi is 1Gi, not 1024Mi.
@@ -37,9 +36,16 @@ function decimals(value: number, digits: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-function numberOf(quantity: string): number | undefined {
+/** Undefined for text that is no quantity. */
+export function numberOf(text: string): number | undefined {
+  const quantity = quantityOf(text);
+  return quantity === undefined ? undefined : quantityToNumber(quantity);
+}
+
+/** Undefined for text that is no quantity. */
+export function quantityOf(text: string): Quantity | undefined {
   try {
-    return quantityToNumber(parseQuantity(quantity));
+    return parseQuantity(text);
   } catch (error) {
     if (error instanceof QuantityError) return undefined;
     throw error;

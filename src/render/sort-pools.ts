@@ -1,23 +1,24 @@
-/** `--sort-by`, with kubectl's rules: the first value of a path, quantities by their size, pools without it first. */
-import { NodepoolError } from '../nodepool/errors.ts';
-import { compareQuantities, parseQuantity, type Quantity, QuantityError } from '../nodepool/quantity.ts';
+/** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, pools without a value first. */
+import { compareQuantities } from '../nodepool/quantity.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { evaluate } from './jsonpath/evaluate.ts';
 import { goType } from './jsonpath/go-value.ts';
 import { parseTemplate } from './jsonpath/parse.ts';
 import { relaxedPath } from './jsonpath/relaxed.ts';
-import { JsonPathError } from './jsonpath/template.ts';
+import { explainFor, JsonPathError } from './jsonpath/template.ts';
+import { quantityOf } from './quantity.ts';
 
 /**
  * @param path `.status.nodeCount`; the dot and braces are optional
- * @returns what sorts pools; it throws NodepoolError when none has a value there, or values cannot be compared
+ * @returns sorts pools; throws NodepoolError when no pool has a value at the path, or values cannot be compared
  * @throws NodepoolError when the path is wrong
  */
 export function poolOrder(path: string): (pools: RawPool[]) => RawPool[] {
-  return explained(path, () => {
+  const explained = <T>(run: () => T) => explainFor(`--sort-by ${path}`, 'write it like .status.nodeCount', run);
+  return explained(() => {
     const field = relaxedPath(path);
     const template = parseTemplate(field);
-    return pools => explained(path, () => sorted(pools, field, pool => evaluate(template, pool)[0] ?? []));
+    return pools => explained(() => sorted(pools, field, pool => evaluate(template, pool)[0] ?? []));
   });
 }
 
@@ -30,7 +31,7 @@ function sorted(pools: RawPool[], field: string, valuesOf: (pool: RawPool) => un
   if (pools.length > 0 && found.length === 0) {
     throw new JsonPathError(`couldn't find any field with path "${field}" in the list of objects`);
   }
-  // kubectl puts each of those without a value before all others as it comes to it.
+  // As kubectl: each pool without a value is moved before all others, in turn.
   return [...missing.toReversed(), ...found.toSorted((a, b) => compare(a.values[0], b.values[0]))].map(
     ({ pool }) => pool,
   );
@@ -43,27 +44,7 @@ function compare(a: unknown, b: unknown): number {
   if (typeof a !== 'string' || typeof b !== 'string') {
     throw new JsonPathError(`cannot compare ${goType(a)} with ${goType(b)}`);
   }
-  const [left, right] = [quantity(a), quantity(b)];
+  const [left, right] = [quantityOf(a), quantityOf(b)];
   if (left !== undefined && right !== undefined) return compareQuantities(left, right);
   return a < b ? -1 : Number(a > b);
-}
-
-function quantity(text: string): Quantity | undefined {
-  try {
-    return parseQuantity(text);
-  } catch (error) {
-    if (error instanceof QuantityError) return undefined;
-    throw error;
-  }
-}
-
-function explained<T>(path: string, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof JsonPathError)) throw error;
-    throw new NodepoolError('input', `--sort-by ${path}: ${error.message}`, 'write it like .status.nodeCount', {
-      cause: error,
-    });
-  }
 }

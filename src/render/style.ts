@@ -1,6 +1,6 @@
 import { Chalk } from 'chalk';
 
-/** Colours by name; each gives its argument back unchanged when colour is off. */
+/** Colours by name; without colour each returns its argument. */
 export interface Style {
   red(text: string): string;
   green(text: string): string;
@@ -11,7 +11,7 @@ export interface Style {
   inverse(text: string): string;
 }
 
-/** Whether to colour is the caller's decision: neither the terminal nor the environment is looked at. */
+/** The caller decides whether to colour: chalk does not look at the terminal or the environment. */
 export function makeStyle(color: boolean): Style {
   return new Chalk({ level: color ? 1 : 0 });
 }

@@ -1,13 +1,13 @@
-/** One line a pool after a reconcile. */
+/** The result of a reconcile, a line for each pool. */
 import { plural } from '../nodepool/plural.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import { poolResource, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
 export interface ReconciledPool {
   pool: string;
-  /** Undefined when the pool could not be reconciled at all. */
+  /** Undefined when the reconcile failed or was not begun. */
   outcome:
     | {
         kind: 'reconciled' | 'released' | 'interrupted';
@@ -21,16 +21,16 @@ export interface ReconciledPool {
   updated: number;
 }
 
-/** The longest reason that is shown: the whole of it is in `describe`. */
+/** Characters of a reason; `describe` shows it whole. */
 const NOTE_WIDTH = 120;
 
-/** The lines, without the last newline. Why writes failed is not in them. */
+/** Without the last newline, and without the errors of failed writes. */
 export function renderSummaries(pools: ReconciledPool[], options: { dryRun: boolean }, style: Style): string {
   const rows = pools.map(pool => {
     const text = [note(pool), options.dryRun ? '(server dry run)' : ''].filter(Boolean).join('  ');
     return [...summaryCells(pool, style), text];
   });
-  return renderTable(['', '', '', '', '', ''], rows, { headers: false, dense: true });
+  return renderTable(rows, DESCRIBE);
 }
 
 function summaryCells(summary: ReconciledPool, style: Style): Cell[] {

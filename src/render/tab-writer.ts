@@ -1,6 +1,6 @@
 /**
- * Text with tabs laid out as kubectl does it, with elastic tab stops: cells that stand under each other, line after line,
- * are a column, and what comes after the last tab is in none. Column widths never shrink.
+ * Go's tabwriter, which kubectl prints custom columns with. table.ts cannot stand in: here a tab or a form feed in a value
+ * parts cells, a column is a run of lines that have it (elastic tab stops), and its width never shrinks.
  */
 import { GET } from './table.ts';
 
@@ -10,8 +10,8 @@ interface Line {
 }
 
 /**
- * Gives the text of each call; each ends with a newline.
- * @param widthOf of a cell, in columns
+ * Returns the function that lays out a text; each ends with a newline.
+ * @param widthOf a cell, in columns
  */
 export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
   const remembered: number[] = [];
@@ -23,7 +23,7 @@ export function tabWriter(widthOf: (text: string) => number): (text: string) => 
       let to = from;
       while (hasColumn(lines[to])) to++;
       const block = lines.slice(from, to);
-      const least = Math.max(GET.minWidth, remembered[column] ?? 0);
+      const least = Math.max(GET.minWidth + GET.gap, remembered[column] ?? 0);
       const width = block.reduce((most, { cells }) => Math.max(most, widthOf(cells[column] ?? '') + GET.gap), least);
       remembered[column] = width;
       for (const line of block) line.widths[column] = width;
@@ -47,7 +47,7 @@ function pad(cell: string, width: number | undefined, widthOf: (text: string) =>
   return width === undefined ? cell : cell + ' '.repeat(width - widthOf(cell));
 }
 
-/** What is above a form feed is laid out for itself. */
+/** A form feed ends all columns. */
 function sections(text: string): Line[][] {
   const found: Line[][] = [[]];
   for (let start = 0; ; ) {

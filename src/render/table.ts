@@ -1,101 +1,94 @@
 /**
- * Plain columns as kubectl prints them: no borders, upper-case headers, columns three spaces apart, nothing after the
- * last one. Cells are made safe here, so no table can carry a cluster's escapes to the terminal.
- *
- * Widths are those of a terminal: wide characters and emoji count two, combining marks none.
+ * The layout of all tables and lists: widths of columns, cells padded to them. Two pieces have rules of their own:
+ * tab-writer.ts and grid.ts. Cells are escaped here, so that no table carries a cluster's escapes to the terminal.
  */
 import { sanitizeLine } from './sanitize.ts';
-import { PLAIN, widthOf } from './width.ts';
+import { cut, PLAIN, widthOf } from './width.ts';
 
-/** Colour goes beside the text, not into it: what is inside the text is escaped. */
-export type Cell = string | { text: string; paint: (text: string) => string };
+/** The colour stands beside the text: escapes inside the text are made visible. */
+export interface StyledText {
+  text: string;
+  paint: (text: string) => string;
+}
 
-export interface TableOptions {
-  /** Default true. */
-  headers?: boolean;
-  /** Columns two spaces apart, as `kubectl describe` has them; default three, as `kubectl get`. */
-  dense?: boolean;
+export type Cell = string | StyledText;
+
+export interface Layout {
+  /** Spaces between two columns. */
+  gap: number;
+  /** No column is narrower. */
+  minWidth: number;
   /** Put before every line. */
   indent?: string;
 }
 
-/** As kubectl sets up Go's tabwriter; the width has the gap in it. */
-export const GET = { gap: 3, minWidth: 6 };
-const DESCRIBE = { gap: 2, minWidth: 0 };
+/** As `kubectl get`: its tabwriter has a minwidth of 6, padding of 3 included. */
+export const GET: Layout = { gap: 3, minWidth: 3 };
+/** As `kubectl describe`. */
+export const DESCRIBE: Layout = { gap: 2, minWidth: 0 };
 
-/** Lines joined by newlines, without one at the end. Without headers and rows: the empty string. */
-export function renderTable(columns: string[], rows: Cell[][], options: TableOptions = {}): string {
-  return layOut(columns, rows, options).text;
+/**
+ * Lines joined by newlines, without one at the end. Nothing is cut; trailing spaces are trimmed.
+ * @param rows the header, if there is one, is the first
+ */
+export function renderTable(rows: Cell[][], layout: Layout = GET): string {
+  return renderRows(rows, columnWidths(rows, layout.minWidth), layout);
 }
 
 /**
- * A table that goes on, for what follows a resource: the first call gives it as renderTable does, later ones give more
- * rows under it, without headers. Columns stay as wide as they were at first, as with kubectl; a cell that is wider is
- * not cut, it moves the rest of its line.
+ * As kubectl's TablePrinter: the first call gives the header and rows, later ones more rows. Columns keep the widths of
+ * the first call; a wider cell is not cut and moves the rest of its line.
  */
-export function growingTable(columns: string[], options: TableOptions = {}): (rows: Cell[][]) => string {
-  let first: number[] | undefined;
+export function tablePrinter(header: string[] | undefined): (rows: Cell[][]) => string {
+  let widths: number[] | undefined;
   return rows => {
-    if (first !== undefined) {
-      const more = { ...options, headers: false };
-      return rows.map(row => layOut(columns, [row], more, first).text).join('\n');
-    }
-    const { text, widths } = layOut(columns, rows, options);
-    first = widths;
-    return text;
+    const all = widths === undefined && header !== undefined ? [header, ...rows] : rows;
+    widths ??= columnWidths(all, GET.minWidth);
+    return renderRows(all, widths, GET);
   };
 }
 
-/** As it is printed: escaped, then coloured, and how much room it takes. Most is plain text, which takes its length. */
-type Printed = string | { text: string; width: number };
-
-/** A cell as it is printed. */
-export function printable(cell: Cell): string {
-  return textOf(printed(cell));
+function renderRows(rows: Cell[][], widths: number[], { gap, indent = '' }: Layout): string {
+  const between = ' '.repeat(gap);
+  const lines = rows.map(row =>
+    row.map((cell, column) => padded(cell, safeText(cell), widths[column] ?? 0, 'left')).join(between),
+  );
+  return lines.map(line => indent + line.trimEnd()).join('\n');
 }
 
-function printed(cell: Cell): Printed {
-  if (typeof cell === 'string' && PLAIN.test(cell)) return cell;
-  const text = safeText(cell);
-  return { text: paintAs(cell, text), width: widthOf(text) };
+/** The width of the widest cell of each column. */
+export function columnWidths(rows: readonly (readonly Cell[])[], minWidth = 0): number[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? minWidth, widthOf(safeText(cell)));
+    }
+  }
+  return widths;
 }
 
-/** What the cell says, escaped and without its colour. */
+/** What the columns take, each with the gap after it. */
+export function takenWidth(rows: Cell[][], { gap, minWidth }: Layout): number {
+  return columnWidths(rows, minWidth).reduce((sum, width) => sum + width + gap, 0);
+}
+
+/** The cell in exactly so many columns of a terminal: escaped, cut, painted and padded. */
+export function fit(cell: Cell, width: number, align: 'left' | 'right' = 'left'): string {
+  return padded(cell, cut(safeText(cell), width), width, align);
+}
+
+function padded(cell: Cell, text: string, width: number, align: 'left' | 'right'): string {
+  const spaces = ' '.repeat(Math.max(width - widthOf(text), 0));
+  return align === 'right' ? spaces + paintAs(cell, text) : paintAs(cell, text) + spaces;
+}
+
+/** The text of a cell, escaped and without its colour. */
 export function safeText(cell: Cell): string {
-  return sanitizeLine(typeof cell === 'string' ? cell : cell.text);
+  const text = typeof cell === 'string' ? cell : cell.text;
+  return PLAIN.test(text) ? text : sanitizeLine(text);
 }
 
 /** The text in the colour of the cell, of which it is a part. */
 export function paintAs(cell: Cell, text: string): string {
   return typeof cell === 'string' ? text : cell.paint(text);
-}
-
-function textOf(cell: Printed): string {
-  return typeof cell === 'string' ? cell : cell.text;
-}
-
-function widthIn(cell: Printed | undefined): number {
-  return typeof cell === 'string' ? cell.length : (cell?.width ?? 0);
-}
-
-/** @param atLeast the widths below which no column is to fall, with the gap in them */
-function layOut(columns: string[], rows: Cell[][], options: TableOptions, atLeast: number[] = []) {
-  const { headers = true, dense = false, indent = '' } = options;
-  const { gap, minWidth } = dense ? DESCRIBE : GET;
-  const lines = (headers ? [columns, ...rows] : rows).map(row => row.map(printed));
-  const widths = columns.map((_, column) =>
-    lines.reduce((most, line) => Math.max(most, widthIn(line[column]) + gap), atLeast[column] ?? minWidth),
-  );
-  // Joined once: text that grows cell by cell would be made many times over, and tables have thousands of lines.
-  const text: string[] = [];
-  for (const line of lines) {
-    if (text.length > 0) text.push('\n');
-    text.push(indent);
-    const last = line.findLastIndex(cell => textOf(cell).trimEnd() !== '');
-    for (const [column, cell] of line.slice(0, Math.max(last, 0)).entries()) {
-      text.push(textOf(cell), ' '.repeat(Math.max((widths[column] ?? 0) - widthIn(cell), 0)));
-    }
-    text.push(textOf(line[last] ?? '').trimEnd());
-  }
-  return { text: text.join(''), widths };
 }

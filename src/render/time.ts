@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Up to which age two units are shown, which two, and from which age the next entry applies. The rule is kubectl's. */
+/** As k8s.io/apimachinery's HumanDuration: unit, minor unit up to an age, and the age from which the next entry applies. */
 const STEPS: { until: number; unit: number; letter: string; minor: number; minorLetter: string; minorUntil: number }[] =
   [
     { until: 2 * MINUTE, unit: 1, letter: 's', minor: 1, minorLetter: '', minorUntil: 0 },
@@ -19,7 +19,7 @@ const STEPS: { until: number; unit: number; letter: string; minor: number; minor
 
 /**
  * A duration as kubectl's HumanDuration: `5s`, `2m3s`, `10m`, `3h5m`, `2d3h`, `45d`, `2y10d`.
- * A clock that runs up to two seconds behind is forgiven (`0s`); beyond it is `<invalid>`.
+ * With a clock up to two seconds behind it is `0s`; beyond that `<invalid>`.
  */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);

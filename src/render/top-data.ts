@@ -1,11 +1,11 @@
-/** `top -o json|csv`: exact quantities, and beside them numbers (cores, bytes, counts) to calculate with. */
+/** `top -o json|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/capacity.ts';
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
 import type { Top, TopNode, TopPool } from '../operations/top.ts';
 import { renderCsv } from './csv.ts';
 import { printJson } from './printers.ts';
 
-/** Without the last newline. Nodes are in it where they were asked for. */
+/** Without the last newline. */
 export function topJson({ pools, nodes, total }: Top, withNodes: boolean): string {
   const own = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
@@ -44,7 +44,7 @@ function figuresJson(figures: Figures) {
   };
 }
 
-/** Undefined for what is beyond all numbers: JSON has no word for it. */
+/** Undefined for infinity, which JSON does not have. */
 function numberOf(quantity: Quantity): number | undefined {
   const value = quantityToNumber(quantity);
   return Number.isFinite(value) ? value : undefined;
@@ -63,7 +63,7 @@ const FIGURES = [
   'usedPercent',
 ];
 
-/** A line for each resource of each pool, or of each node; what is not known is empty. No totals: they are easily made. */
+/** A line for each resource of each pool, or of each node; unknown values are empty. Without totals. */
 export function topCsv(
   { pools, nodes }: Top,
   { withNodes, headers }: { withNodes: boolean; headers: boolean },

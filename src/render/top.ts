@@ -1,30 +1,27 @@
 /** The table of `kubectl nodepool top`: a line for each resource of a pool or node. No cell has a space in it. */
-import { stripVTControlCharacters } from 'node:util';
 import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
 import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
-import type { Top, TopNode } from '../operations/top.ts';
+import type { Top } from '../operations/top.ts';
 import { type BarGlyphs, bar } from './bar.ts';
-import { NONE, nodeStatusText, oneWord, shorten } from './cells.ts';
+import { NONE, nodeStatusCell, oneWord, shorten } from './cells.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
-import { widthOf } from './width.ts';
+import { type Cell, DESCRIBE, renderTable, takenWidth } from './table.ts';
 
 export interface TopTableOptions {
   headers: boolean;
-  /** Show extended resources that a pool or a node has none of, too. */
+  /** Also shows extended resources that a pool or a node does not have. */
   everyResource: boolean;
-  /** Bars fill what a terminal of that many columns has left; undefined: no terminal, no bars. */
+  /** Bars fill the rest of a terminal of that width; undefined without a terminal. */
   bars: { columns: number; glyphs: BarGlyphs } | undefined;
 }
 
-/** Cells at most, and below which there is no bar. */
+/** Width of a bar; there are no narrower ones. */
 const WIDEST_BAR = 20;
 const NARROWEST_BAR = 5;
-const GAP = 2;
-/** Characters of an amount: one that is beyond all numbers has thousands of digits. */
+/** Characters of an amount: a huge quantity has thousands of digits. */
 const WIDEST_AMOUNT = 24;
-/** Percent of what is allocatable. */
+/** Percent of allocatable. */
 const [FILLING, FULL] = [80, 95];
 
 interface Column {
@@ -32,7 +29,7 @@ interface Column {
   cell: (figures: Figures, resource: string) => Cell;
 }
 
-/** A line before its columns of figures. */
+/** A row: its first cells, and the figures for the other columns. */
 interface Line {
   head: Cell[];
   resource: string;
@@ -44,27 +41,22 @@ export function renderTopPools({ pools, total, usage }: Top, options: TopTableOp
   const lines = pools.flatMap(({ pool, tally }) => linesOf([pool ?? NONE, nodesCell(tally)], tally, options));
   const sum = ['TOTAL', nodesCell(total)].map(text => ({ text, paint: style.bold }));
   const all = pools.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
-  return layOut(['POOL', 'NODES'], all, usage, options, style);
+  return tableOf(['POOL', 'NODES'], all, usage, options, style);
 }
 
 /** Nodes, then the total of all. */
 export function renderTopNodes({ nodes, total, usage }: Top, options: TopTableOptions, style: Style): string {
   const lines = nodes.flatMap(row =>
-    linesOf([row.node.name, row.pool ?? NONE, statusCell(row, style)], row.tally, options),
+    linesOf([row.node.name, row.pool ?? NONE, nodeStatusCell(row.node, style)], row.tally, options),
   );
   const sum = ['TOTAL', NONE, nodesCell(total)].map(text => ({ text, paint: style.bold }));
   const all = nodes.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
-  return layOut(['NODE', 'POOL', 'STATUS'], all, usage, options, style);
+  return tableOf(['NODE', 'POOL', 'STATUS'], all, usage, options, style);
 }
 
-/** How many take new pods, of how many. */
+/** Schedulable nodes of all nodes. */
 function nodesCell({ schedulable, nodes }: Tally): string {
   return `${schedulable}/${nodes}`;
-}
-
-function statusCell({ node }: TopNode, style: Style): Cell {
-  const paint = !node.ready ? style.red : node.unschedulable ? style.yellow : style.green;
-  return { text: nodeStatusText(node), paint };
 }
 
 function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOptions): Line[] {
@@ -73,35 +65,30 @@ function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOp
     .map(([resource, its]) => ({ head, resource, figures: its }));
 }
 
-/** An extended resource that is neither there nor asked for. */
+/** An extended resource that is neither allocatable nor requested. */
 function isNothing(resource: string, { allocatable, requested }: Figures): boolean {
   return resource.includes('/') && allocatable.unscaled === 0n && (requested?.unscaled ?? 0n) === 0n;
 }
 
-function layOut(head: string[], lines: Line[], usage: Top['usage'], options: TopTableOptions, style: Style): string {
+function tableOf(head: string[], lines: Line[], usage: Top['usage'], options: TopTableOptions, style: Style): string {
   const columns = columnsOf(usage, style);
-  const names = [...head, 'RESOURCE', ...columns.map(({ header }) => header)];
+  const header = [...head, 'RESOURCE', ...columns.map(column => column.header)];
   const rows = lines.map(({ head: first, resource, figures }) => [
     ...first,
     oneWord(resource),
     ...columns.map(({ cell }) => cell(figures, resource)),
   ]);
-  const shape = { headers: options.headers, dense: true };
-  const text = renderTable(names, rows, shape);
-  if (options.bars === undefined || usage === undefined) return text;
-  const { columns: width, glyphs } = options.bars;
-  const taken = text.split('\n').reduce((most, line) => Math.max(most, widthOf(stripVTControlCharacters(line))), 0);
-  const room = Math.min(width - taken - GAP, WIDEST_BAR);
-  if (room < NARROWEST_BAR) return text;
-  const bars = lines.map(({ figures }): Cell => {
-    const percent = percentOf(figures.requested, figures);
-    return percent === undefined ? '' : { text: bar(percent / 100, room, glyphs), paint: fillPaint(percent, style) };
-  });
-  return renderTable(
-    [...names, ''],
-    rows.map((row, at) => [...row, bars[at] ?? '']),
-    shape,
-  );
+  const table: Cell[][] = options.headers ? [header, ...rows] : rows;
+  const { bars } = options;
+  const room = bars === undefined ? 0 : Math.min(bars.columns - takenWidth(table, DESCRIBE), WIDEST_BAR);
+  if (bars === undefined || usage === undefined || room < NARROWEST_BAR) return renderTable(table, DESCRIBE);
+  for (const [at, { figures }] of lines.entries()) rows[at]?.push(barCell(figures, room, bars.glyphs, style));
+  return renderTable(table, DESCRIBE);
+}
+
+function barCell(figures: Figures, width: number, glyphs: BarGlyphs, style: Style): Cell {
+  const percent = percentOf(figures.requested, figures);
+  return percent === undefined ? '' : { text: bar(percent / 100, width, glyphs), paint: fillPaint(percent, style) };
 }
 
 function columnsOf(usage: Top['usage'], style: Style): Column[] {
@@ -125,7 +112,7 @@ function amount(quantity: Quantity | undefined, resource: string): string {
   return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), WIDEST_AMOUNT);
 }
 
-/** Whole percents, cut off as `kubectl describe node` does. */
+/** Truncated to whole percents, as by `kubectl describe node`. */
 function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
   const percent = percentOf(quantity, figures);
   return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };

@@ -1,10 +1,10 @@
-/** The screen of `nodes --why`: for each pool whether the node is in it, and by which rule. */
+/** The output of `nodes --why`: whether the node is a member of each pool, and by which rule. */
 import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
 import { MESSAGE_WIDTH, shorten } from './cells.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import { renderTable } from './table.ts';
+import { DESCRIBE, renderTable } from './table.ts';
 
 export function renderWhy({ node, owner, pools, gone }: Explanation, style: Style): string {
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
@@ -33,7 +33,7 @@ function poolSection(reason: PoolReason, style: Style): string {
         ? 'the node has no such label'
         : `the node has ${key}=${live}`,
   ]);
-  return [...lines, renderTable(['', ''], rows, { headers: false, dense: true, indent: '  ' })].join('\n');
+  return [...lines, renderTable(rows, { ...DESCRIBE, indent: '  ' })].join('\n');
 }
 
 function verdictText(verdict: Verdict, style: Style): { text: string; paint: (text: string) => string } {

@@ -1,18 +1,19 @@
 /**
- * The columns that a text takes on a terminal: two for wide characters and emoji, none for marks that stand on another.
- * Terminals differ in the rare ones; this is what most of them do, by Unicode's UAX #11 and UTS #51.
+ * Text measured in columns of a terminal, and cut and wrapped by them: two for wide characters and emoji, none for
+ * combining marks. Terminals differ in rare characters; this is what most of them do, by Unicode's UAX #11 and UTS #51.
  */
+import { sanitizeLine } from './sanitize.ts';
 
-/** What is printed as it is, a column each. */
+/** Printable ASCII: a column each. */
 export const PLAIN = /^[\x20-\x7e]*$/;
-/** A flag, a keycap, or a picture with what is joined to it: one place, however many characters. */
+/** A flag, a keycap, or a pictograph with what is joined to it: two columns, however many characters. */
 const EMOJI =
   /\p{RI}{2}|[0-9#*]\ufe0f?\u20e3|\p{Extended_Pictographic}[\ufe0f\p{EMod}]?(?:\u200d\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)*/gu;
-/** Those that are shown as pictures by themselves, or are told to. */
+/** Those that are shown as emoji by default, or by a variation selector. */
 const PICTURE = /^[\p{RI}0-9#*]|\p{Emoji_Presentation}|[\ufe0f\p{EMod}\u200d]/u;
-/** Marks above and below, joiners, and what follows the first part of a Hangul syllable. */
+/** Combining marks, joiners, and the parts of a Hangul syllable after the first. */
 const WITHOUT_WIDTH = /[\p{Mn}\p{Me}\u200b-\u200f\u1160-\u11ff\ud7b0-\ud7ff]/gu;
-/** The blocks whose East_Asian_Width is W or F; of emoji the colours of a skin that stand alone. */
+/** The blocks whose East_Asian_Width is W or F, and skin tone modifiers that stand alone. */
 const WIDE =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\p{EMod}\u{20000}-\u{3fffd}]/gu;
 
@@ -26,6 +27,48 @@ export function widthOf(text: string): number {
     return '';
   });
   const visible = rest.replace(WITHOUT_WIDTH, '').replace(WIDE, 'xx');
-  // By characters, not by halves of them.
+  // By code points, not UTF-16 units.
   return 2 * pictures + [...visible].length;
+}
+
+/** Made when first needed: that takes 5 ms and more, and few commands cut. */
+let segmenter: Intl.Segmenter | undefined;
+/** UTF-16 units in one column at most: a family of emoji has 25 in two. */
+const MOST_UNITS = 64;
+
+/** As much of the text as fits, with an ellipsis where it was cut. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  return width < 1 ? '' : `${head(text, width - 1)}…`;
+}
+
+/** The text, escaped, over as many lines as it takes, broken at spaces where there are any. At least one line. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = sanitizeLine(text);
+  while (width > 0) {
+    const most = head(rest, width) || (graphemesOf(rest).containing(0)?.segment ?? rest);
+    if (most === rest) break;
+    const space = rest.charAt(most.length) === ' ' ? most.length : most.lastIndexOf(' ');
+    const line = space > 0 ? rest.slice(0, space) : most;
+    lines.push(line);
+    rest = rest.slice(line.length).trimStart();
+  }
+  return rest === '' && lines.length > 0 ? lines : [...lines, rest];
+}
+
+/** The graphemes that fit. Text far behind is not segmented: there may be a megabyte. */
+function head(text: string, width: number): string {
+  let [taken, used] = ['', 0];
+  for (const { segment } of graphemesOf(text.slice(0, width * MOST_UNITS))) {
+    used += widthOf(segment);
+    if (used > width) break;
+    taken += segment;
+  }
+  return taken;
+}
+
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
 }

@@ -1,21 +1,20 @@
 /**
- * One string as YAML, in the very bytes of Go's yaml.v2, which kubectl prints with: plain where that reads back as the
- * same string, else quoted; `|` for text with newlines; folded at a space once a line is longer than 80 columns.
+ * A string as YAML, byte for byte as Go's yaml.v2, which kubectl uses: plain where that reads back as the same string, else
+ * quoted; `|` for text with newlines; folded at a space once a line is longer than 80 columns.
  *
- * The one difference: what sanitizeText() would escape (bidirectional controls, line separators, zero-width spaces and
- * joiners that hide) is written as an escape in double quotes. The value is the same, also once a terminal's text has been
- * through there.
+ * The one difference: characters that sanitizeText() would escape (bidirectional controls, line separators, zero-width
+ * spaces, joiners that hide text) are escaped in double quotes, so that sanitizing for a terminal does not change the value.
  */
 import { sanitizeText } from './sanitize.ts';
 
 /** Folding happens at the first single space beyond this column. */
 const BEST_WIDTH = 80;
 
-/** What Go's writer escapes: all but printable characters of the basic plane. */
+/** Go's emitter escapes all but printable characters of the basic plane. */
 const NOT_PRINTABLE = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 
 export interface Position {
-  /** Characters already on the line; a space is put before the scalar. */
+  /** Characters before the scalar on its line, without the space in front of it. */
   column: number;
   /** Spaces before continuation lines. */
   indent: number;
@@ -32,7 +31,7 @@ export function yamlScalar(value: string, { column, indent }: Position): string 
   return plainAllowed(text) ? fold(text, column + 1, indent) : singleQuoted(text, column, indent);
 }
 
-/** A mapping's key: like a scalar, but always on one line. */
+/** The key of a mapping: a scalar on one line. */
 export function yamlKey(key: string): string {
   const text = key.toWellFormed();
   if (needsEscapes(text) || text.includes('\n') || resolvesToOther(text)) return `"${escaped(text).join('')}"`;
@@ -57,7 +56,7 @@ function singleQuoted(text: string, column: number, indent: number): string {
   return `${fold(`'${text}`, column + 1, indent, 1).replace(/(?<!^)'/gs, "''")}'`;
 }
 
-/** Breaks lines at single spaces; quotes inside single quotes count double, as they are written. */
+/** Breaks lines at single spaces; a quote within single quotes counts double, as it is written. */
 function fold(text: string, column: number, indent: number, opening = 0): string {
   const characters = [...text];
   let out = '';
@@ -103,7 +102,7 @@ function literal(text: string, indent: number): string {
   const hint = /^[ \n]/.test(text) ? '2' : '';
   const chomp = text.endsWith('\n') ? (text === '\n' || text.endsWith('\n\n') ? '+' : '') : '-';
   const lines = text.split('\n').map(line => (line === '' ? '' : ' '.repeat(indent) + line));
-  // The newline that ends the last line is the document's.
+  // The caller adds the newline after the last line.
   if (chomp !== '-') lines.pop();
   return [`|${hint}${chomp}`, ...lines].join('\n');
 }
@@ -125,7 +124,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\u2029': '\\P',
 };
 
-/** Each character as it is written. Of a joiner alone nobody can say whether it is safe: the whole text decides. */
+/** Each character, escaped if needed. Whether a joiner is safe depends on the whole text. */
 function escaped(text: string): string[] {
   const mustEscape = isUnsafe(text) ? needsEscapes : (character: string) => NOT_PRINTABLE.test(character);
   return [...text].map(character => {
@@ -148,7 +147,7 @@ const WORDS = new Set(
 );
 const BASE_60 = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
-/** Here, and only here, Go cares where the underscores stand. */
+/** Only here Go checks the positions of underscores. */
 const DOT_FLOAT = /^\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?$/;
 const RADIX = /^([-+]?)0(?:x([0-9a-f]+)|o([0-7]+)|b([01]+))$/i;
 const TIMESTAMP =
@@ -164,7 +163,7 @@ function resolvesToOther(text: string): boolean {
   return isRadixInteger(plain) || /^0b[-+][01]{1,63}$/.test(plain);
 }
 
-/** Go takes 64 bits; what is longer stays a string. */
+/** Integers of 64 bits; a longer one is a string for Go. */
 function isRadixInteger(text: string): boolean {
   const [, sign = '', hex, octal, binary] = RADIX.exec(text) ?? [];
   const digits = hex === undefined ? (octal === undefined ? binary : `0o${octal}`) : `0x${hex}`;

@@ -1,19 +1,19 @@
 /**
  * YAML as `kubectl get -o yaml` prints it: keys in natural order, lists not indented under their key, long lines folded.
  *
- * Not guaranteed: the notation of numbers that are no integers; the Kubernetes API avoids them.
+ * Not guaranteed: the notation of floats, which the Kubernetes API avoids.
  */
 
 import { isObject } from '../nodepool/json.ts';
 import { checkDepth } from './depth.ts';
 import { yamlKey, yamlScalar } from './yaml-scalar.ts';
 
-/** Go's writer puts longer keys behind a `? `. */
+/** Go's emitter writes longer keys after `? `. */
 const LONGEST_SIMPLE_KEY = 128;
 
 /**
- * @param object plain JSON data; members that are undefined are left out. @returns without the last newline
- * Throws NodepoolError of what is nested too deep.
+ * @param object plain JSON data; undefined members are omitted. @returns without the last newline
+ * Throws NodepoolError for data that is nested too deep.
  */
 export function toYaml(object: Record<string, unknown>): string {
   checkDepth(object);
@@ -23,7 +23,7 @@ export function toYaml(object: Record<string, unknown>): string {
 
 type Member = [key: string, value: unknown];
 
-/** The first line is not indented: it may stand behind a `- `. */
+/** The first line is not indented: it may follow a `- `. */
 function mapping(members: Member[], indent: number): string {
   return members
     .toSorted(([a], [b]) => compareKeys(a, b))
@@ -46,7 +46,7 @@ function longMember(key: string, value: unknown, indent: number): string {
   return `? ${yamlScalar(key, below)}\n${' '.repeat(indent)}: ${item(value, indent)}`;
 }
 
-/** A list or mapping with something in it; undefined for everything else. */
+/** A list or mapping that is not empty; undefined for everything else. */
 function block(value: unknown, indent: number): string | undefined {
   if (Array.isArray(value)) return value.length === 0 ? undefined : list(value, indent);
   const members = isObject(value) ? defined(value) : [];
@@ -57,7 +57,7 @@ function list(items: unknown[], indent: number): string {
   return items.map(entry => `- ${item(entry, indent)}`).join(`\n${' '.repeat(indent)}`);
 }
 
-/** What stands behind a `- ` or `: ` that is indented by so much. */
+/** The value after a `- ` or `: ` at that indent. */
 function item(value: unknown, indent: number): string {
   return block(value, indent + 2) ?? scalar(value, indent + 1, indent + 2);
 }
@@ -72,7 +72,7 @@ function defined(object: Record<string, unknown>): Member[] {
   return Object.entries(object).filter(([, value]) => value !== undefined);
 }
 
-/** Go's order: letters by code point and after everything else, runs of digits by their number, then by length. */
+/** yaml.v2's order: letters by code point and after all others, runs of digits by value, then by length. */
 function compareKeys(a: string, b: string): number {
   const [x, y] = [[...a], [...b]];
   for (let i = 0; i < x.length && i < y.length; i++) {
@@ -92,7 +92,7 @@ function compareDigits(x: string[], y: string[], at: number): number {
   return Number(inside + xRun) - Number(inside + yRun) || xRun.length - yRun.length;
 }
 
-/** Whether the digits right before that place have one that is not 0. */
+/** Whether one of the digits right before is not 0. */
 function isInNumber(characters: string[], at: number): boolean {
   let before = at - 1;
   while (/(?![1-9])\p{Nd}/u.test(characters[before] ?? '')) before--;

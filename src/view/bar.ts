@@ -1,26 +1,26 @@
-/** Bars of a few parts, in a width of so many characters. */
+/** Bars of the nodes of a pool. */
 import type { Style } from '../render/style.ts';
-import type { Cell } from '../render/table.ts';
+import type { StyledText } from '../render/table.ts';
 
-/** What nodes are, from the best: each kind has a sign of its own, so that a bar can be read without colour. */
+/** Nodes by state; each state has a glyph of its own, so that a bar can be read without colour. */
 export interface NodeCounts {
-  /** Ready, and open to pods. */
-  open: number;
+  /** Ready and schedulable. */
+  schedulable: number;
   /** Ready and cordoned. */
   cordoned: number;
   notReady: number;
 }
 
-const [OPEN, CORDONED, NOT_READY] = ['█', '▒', '░'];
+const [SCHEDULABLE, CORDONED, NOT_READY] = ['█', '▒', '░'];
 
-/** The nodes of a pool as a bar. A part that is there has a character at least, if the width has one for each. */
-export function nodesBar({ open, cordoned, notReady }: NodeCounts, width: number, style: Style): Exclude<Cell, string> {
-  const [a = 0, b = 0, c = 0] = shares([open, cordoned, notReady], width);
-  const text = OPEN.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
+/** A state with nodes has at least one character, if there is room for all of them. */
+export function nodesBar({ schedulable, cordoned, notReady }: NodeCounts, width: number, style: Style): StyledText {
+  const [a = 0, b = 0, c = 0] = shares([schedulable, cordoned, notReady], width);
+  const text = SCHEDULABLE.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
   return { text: text.padEnd(width), paint: shown => paintBar(shown, style) };
 }
 
-/** Paints the bar in a text, and leaves all else as it is. */
+/** Paints the glyphs of bars in a text. */
 export function paintBar(text: string, style: Style): string {
   return text
     .replace(/█+/g, part => style.green(part))
@@ -28,13 +28,13 @@ export function paintBar(text: string, style: Style): string {
     .replace(/░+/g, part => style.red(part));
 }
 
-/** Whole numbers that add up to the width, in proportion to the counts; all zero when these are. */
+/** Whole numbers in proportion to the counts that add up to the width; all zero if the counts are. */
 export function shares(counts: readonly number[], width: number): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return counts.map(() => 0);
   const least = counts.filter(count => count > 0).length <= width ? 1 : 0;
   const parts = counts.map(count => (count === 0 ? 0 : Math.max(Math.round((count / total) * width), least)));
-  // What rounding gave too much or too little, the largest part bears.
+  // The largest part takes the rounding error.
   const largest = parts.indexOf(Math.max(...parts));
   const sum = parts.reduce((a, b) => a + b, 0);
   parts[largest] = Math.max((parts[largest] ?? 0) + width - sum, 0);

@@ -1,5 +1,6 @@
-/** The columns of the lists: what a row shows in each, by what it sorts, and which ones go first when there is no room. */
-import { nodeStatusText, stateCell, statusCell } from '../render/cells.ts';
+/** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
+import { nodeStatusCell, stateCell, statusCell } from '../render/cells.ts';
+import { eventTypeCell } from '../render/events.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
 import { type Cell, safeText } from '../render/table.ts';
@@ -16,13 +17,13 @@ export interface Column<Row> {
   align?: 'right';
   /** The first press sorts from the largest. */
   descending?: boolean;
-  /** Those with a higher number go first when the screen is narrow; 0 stays. */
+  /** On a narrow screen columns with a higher number are dropped first; 0 is never dropped. */
   rank: number;
-  /** It is cut before others go. */
-  gives?: boolean;
+  /** It is cut before others are dropped. */
+  shrinks?: boolean;
 }
 
-/** Columns of the terminal from which on the bar has 20, or 10 characters. */
+/** From this width of the terminal on the bar has 20, or 10 characters. */
 const [WIDE, MIDDLE] = [110, 70];
 
 /** @param width of the terminal */
@@ -77,10 +78,7 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<Node
     {
       title: 'STATUS',
       letter: 'S',
-      cell: ({ node }) => {
-        const paint = node.ready ? (node.unschedulable ? style.yellow : style.green) : style.red;
-        return { text: nodeStatusText(node), paint };
-      },
+      cell: ({ node }) => nodeStatusCell(node, style),
       value: ({ node: { ready, unschedulable } }) => Number(ready) * 2 - Number(unschedulable),
       rank: 0,
     },
@@ -89,7 +87,7 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<Node
       letter: 'T',
       cell: ({ membership, changes }) => {
         const cell = stateCell(membership, changes, style);
-        // Most are: on a screen that stays, colour is for the others.
+        // Most nodes are in sync: colour is for the others.
         return membership.kind === 'member' && changes === 0 ? safeText(cell) : cell;
       },
       value: ({ membership: { kind }, changes }) => kind + (kind === 'member' ? changes : ''),
@@ -119,7 +117,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
     {
       title: 'TYPE',
       letter: 'T',
-      cell: ({ event: { type } }) => (type === 'Warning' ? { text: type, paint: style.yellow } : type),
+      cell: ({ event }) => eventTypeCell(event, style),
       value: ({ event }) => event.type,
       rank: 3,
     },
@@ -131,22 +129,22 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
       cell: ({ event }) => event.note,
       value: ({ event }) => event.note,
       rank: 0,
-      gives: true,
+      shrinks: true,
     },
   ];
 }
 
 function name<Row>(of: (row: Row) => string): Column<Row> {
-  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, gives: true };
+  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, shrinks: true };
 }
 
-/** Ages grow as the time of creation falls. */
+/** Sorted by age: the reverse of the time of creation. */
 function age<Row>(of: (row: Row) => string | undefined): Column<Row> {
   const value = (row: Row) => -Date.parse(of(row) ?? '') || 0;
   return { title: 'AGE', letter: 'A', cell: (row, now) => formatAge(of(row), now), value, align: 'right', rank: 7 };
 }
 
-/** CPU, memory, places for pods, and GPUs where there are any. */
+/** CPU, memory, pods, and GPUs where there are any. */
 function resources<Row>(rows: readonly Row[], of: (row: Row) => Record<string, string>): Column<Row>[] {
   const column = (title: string, letter: string, rank: number, resourceOf: (row: Row) => string | undefined) => ({
     title,

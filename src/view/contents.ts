@@ -1,4 +1,4 @@
-/** What is in a place: the rows that its list has now, or the lines of its text. */
+/** The contents of a place: the current rows of its list, or the lines of its text. */
 import type { LiveView } from '../operations/view.ts';
 import type { Style } from '../render/style.ts';
 import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
@@ -11,13 +11,13 @@ export type Contents = { totals: Totals } & (
   | { kind: 'text'; lines: string[] }
   | {
       kind: 'list';
-      /** Of the rows that are shown, in order, and how many there are without the filter. */
+      /** Of the filtered rows, in order; total counts all rows. */
       keys: string[];
       total: number;
       sorts: Scene['sorts'];
-      /** What stands there when there is none. */
+      /** Shown instead of rows when there are none. */
       empty: string;
-      /** The header and the lines of so many rows. */
+      /** @param count of rows from top on */
       draw(top: number, count: number, options: ListOptions): { header: string; lines: string[] };
     }
 );
@@ -65,6 +65,12 @@ export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | '
     case 'help':
       return { kind: 'text', totals: all, lines: helpLines(width) };
   }
+}
+
+/** @param page how many rows or lines fit */
+export function sceneOf(contents: Contents, page: number, node: Scene['node']): Scene {
+  if (contents.kind === 'text') return { keys: [], length: contents.lines.length, page, sorts: new Map(), node };
+  return { keys: contents.keys, length: contents.keys.length, page, sorts: contents.sorts, node };
 }
 
 function list<Row extends { key: string }>(

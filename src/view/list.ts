@@ -1,17 +1,12 @@
-/** A list on the screen: sorted, filtered, and as many of its columns as the width has room for. */
+/** A list on the screen: sorted, filtered, with as many columns as fit. */
 import type { Style } from '../render/style.ts';
-import { type Cell, safeText } from '../render/table.ts';
-import { widthOf } from '../render/width.ts';
+import { type Cell, columnWidths, fit, safeText } from '../render/table.ts';
+import { cut } from '../render/width.ts';
 import type { Column } from './columns.ts';
-import { cut, fit } from './fit.ts';
 import type { Sort } from './state.ts';
 
-interface Keyed {
-  key: string;
-}
-
 export interface ListOptions {
-  /** Key of the row that is marked. */
+  /** Key of the selected row. */
   selected: string | undefined;
   sort: Sort;
   /** Of the screen. */
@@ -20,14 +15,14 @@ export interface ListOptions {
   style: Style;
 }
 
-const GAP = 1;
-/** In front of each row; of the selected one it has the mark. */
+const GAP = ' ';
+/** In front of the selected row, and of the others. */
 const [MARK, NO_MARK] = ['>', ' '];
-/** A column that gives is cut to the first before others go, and to the second before others are cut. */
+/** A column that shrinks is cut to the first before others are dropped, and to the second before others are cut. */
 const [NARROW, SHORT] = [24, 10];
 
-/** The rows whose cells have the text in them, in whatever case; `!` in front means those that do not. */
-export function select<Row extends Keyed>(
+/** The rows with a cell that contains the filter, whatever the case; with `!` in front, the rows without one. */
+export function select<Row extends { key: string }>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { filter, sort, now }: { filter: string; sort: Sort; now: Date },
@@ -45,7 +40,7 @@ export function select<Row extends Keyed>(
 }
 
 /** The header and a line for each row, none wider than the width. */
-export function listLines<Row extends Keyed>(
+export function listLines<Row extends { key: string }>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { selected, sort, width, now, style }: ListOptions,
@@ -55,34 +50,29 @@ export function listLines<Row extends Keyed>(
     return align === 'right' ? arrow + title : title + arrow;
   });
   const cells = rows.map(row => columns.map(column => column.cell(row, now)));
-  const natural = columns.map(({ title }, column) =>
-    cells.reduce((most, line) => Math.max(most, widthOf(safeText(line[column] ?? ''))), title.length),
-  );
-  const widths = fitWidths(
-    columns,
-    // The arrow has a place of its own, so that nothing moves with it.
-    natural.map(each => each + 1),
-    width - MARK.length,
-  );
+  // The arrow has a place of its own, so that nothing moves with it.
+  const natural = columnWidths([columns.map(({ title }) => title), ...cells]).map(each => each + 1);
+  const widths = fitWidths(columns, natural, width - MARK.length);
   const line = (mark: string, texts: readonly Cell[]) => {
     const shown = columns.flatMap(({ align }, i) => {
       const room = widths[i];
       return room === undefined ? [] : [fit(texts[i] ?? '', room, align)];
     });
-    return mark + shown.join(' '.repeat(GAP));
+    return mark + shown.join(GAP);
   };
   return {
     header: cut(line(NO_MARK, titles), width),
-    lines: rows.map((row, i) => {
+    lines: rows.map(({ key }, i) => {
       const texts = cells[i] ?? [];
-      // What is inverted has no colours of its own.
-      if (row.key === selected) return style.inverse(style.bold(fit(line(MARK, texts.map(safeText)), width)));
-      return line(NO_MARK, texts);
+      // The inverted row has no other colours.
+      return key === selected
+        ? style.inverse(style.bold(fit(line(MARK, texts.map(safeText)), width)))
+        : line(NO_MARK, texts);
     }),
   };
 }
 
-/** Of each column, undefined when it goes. At last what is left is cut. */
+/** The width of each column; undefined drops it. Where dropping is not enough, the others are cut. */
 function fitWidths(
   columns: readonly Column<never>[],
   natural: readonly number[],
@@ -91,23 +81,23 @@ function fitWidths(
   const widths: (number | undefined)[] = [...natural];
   const taken = () => {
     const left = widths.filter(each => each !== undefined);
-    return left.reduce((sum, each) => sum + each, 0) + Math.max(left.length - 1, 0) * GAP;
+    return left.reduce((sum, each) => sum + each, 0) + Math.max(left.length - 1, 0) * GAP.length;
   };
   const shrink = (column: number, least: number) => {
     const before = widths[column];
     if (before !== undefined) widths[column] = Math.max(Math.min(before, least), before - Math.max(taken() - width, 0));
   };
-  const gives = columns.findIndex(column => column.gives === true);
-  shrink(gives, NARROW);
+  const shrinking = columns.findIndex(column => column.shrinks === true);
+  shrink(shrinking, NARROW);
   const byRank = columns.map(({ rank }, i) => ({ rank, i })).sort((a, b) => b.rank - a.rank || b.i - a.i);
   for (const { rank, i } of byRank) if (rank > 0 && taken() > width) widths[i] = undefined;
-  // A column that went may have left more room than was missing.
-  const before = natural[gives];
-  if (before !== undefined) widths[gives] = before;
-  shrink(gives, SHORT);
-  for (const { i } of byRank) if (i !== gives) shrink(i, 1);
-  shrink(gives, 1);
-  return taken() > width ? columns.map((_, i) => (i === gives ? Math.max(width, 0) : undefined)) : widths;
+  // A dropped column may have left more room than was missing.
+  const before = natural[shrinking];
+  if (before !== undefined) widths[shrinking] = before;
+  shrink(shrinking, SHORT);
+  for (const { i } of byRank) if (i !== shrinking) shrink(i, 1);
+  shrink(shrinking, 1);
+  return taken() > width ? columns.map((_, i) => (i === shrinking ? Math.max(width, 0) : undefined)) : widths;
 }
 
 function order(a: string | number, b: string | number): number {

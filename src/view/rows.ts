@@ -1,6 +1,6 @@
-/** The rows of the lists: pools, a pool's nodes, events. What a row shows is made when it is on the screen. */
+/** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
 import { own } from '../nodepool/json.ts';
-import { parseQuantity, QuantityError, quantityToNumber, sumResourceLists } from '../nodepool/quantity.ts';
+import { sumResourceLists } from '../nodepool/quantity.ts';
 import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -8,17 +8,15 @@ import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../render/cells.ts';
+import { shortEvent } from '../render/events.ts';
+import { numberOf } from '../render/quantity.ts';
 import type { NodeCounts } from './bar.ts';
-
-/** The longest that the server lets a name be. */
-const NAME_WIDTH = 253;
 
 export interface PoolRow {
   key: string;
   pool: NodePool;
   counts: NodeCounts;
-  /** Ready or not: it says for how many somebody has to think of uncordon. */
+  /** Ready or not: all that need an uncordon. */
   cordoned: number;
   size: number;
   allocatable: ResourceList;
@@ -29,7 +27,7 @@ export interface NodeRow {
   node: Node;
   /** As in `describe`. */
   membership: DescribedNode['membership'];
-  /** How many the next reconcile makes on it. */
+  /** Of the next reconcile on this node. */
   changes: number;
 }
 
@@ -56,7 +54,7 @@ export function poolRows(clusterState: ClusterState): PoolRow[] {
   });
 }
 
-/** Members, those that still carry what the pool applied, and those that another pool owns. */
+/** Members, former members with the pool's labels and taints, and matching nodes that another pool owns. */
 export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
   const rows = clusterState.held(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
@@ -70,7 +68,7 @@ export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
   return [...rows, ...lost];
 }
 
-/** Those of one pool, or of all; not those of an earlier pool of that name. */
+/** Events of one pool or of all, without those of a deleted pool of the same name. */
 export function eventRows(
   { clusterState, events }: Pick<LiveView, 'clusterState' | 'events'>,
   pool: string | undefined,
@@ -80,10 +78,7 @@ export function eventRows(
     if (pool !== undefined && event.pool !== pool) continue;
     const uid = pool === undefined ? undefined : clusterState.pool(pool)?.metadata.uid;
     if (uid !== undefined && event.poolUid && event.poolUid !== uid) continue;
-    // Through core/v1 others write at any length.
-    const [reason, type] = [shorten(event.reason, REASON_WIDTH), shorten(event.type, REASON_WIDTH)];
-    const [note, reporter] = [shorten(event.note.trim(), MESSAGE_WIDTH), shorten(event.reporter, REASON_WIDTH)];
-    rows.push({ key, event: { ...event, pool: shorten(event.pool, NAME_WIDTH), reason, type, note, reporter } });
+    rows.push({ key, event: shortEvent(event) });
   }
   return rows;
 }
@@ -94,17 +89,12 @@ export function totals(clusterState: ClusterState): Totals {
   return { nodes: all.length, ...summary(all), unassigned };
 }
 
-/** For sorting; what is no quantity, or not there, is 0. */
+/** For sorting; a missing or invalid quantity is 0. */
 export function amount(list: ResourceList, resource: string): number {
-  try {
-    return quantityToNumber(parseQuantity(own(list, resource) ?? '0'));
-  } catch (error) {
-    if (error instanceof QuantityError) return 0;
-    throw error;
-  }
+  return numberOf(own(list, resource) ?? '0') ?? 0;
 }
 
-/** The resource that stands for GPUs: the first accelerator that there is any of. */
+/** The resource in the column GPUS: the first accelerator with an amount above 0. */
 export function gpuOf(list: ResourceList): string | undefined {
   return Object.keys(list)
     .filter(isAccelerator)
@@ -114,11 +104,11 @@ export function gpuOf(list: ResourceList): string | undefined {
 
 function summary(nodes: readonly Node[]): Pick<PoolRow, 'counts' | 'cordoned' | 'allocatable'> {
   const ready = nodes.filter(node => node.ready);
-  const open = ready.filter(node => !node.unschedulable).length;
+  const schedulable = ready.filter(node => !node.unschedulable).length;
   return {
-    counts: { open, cordoned: ready.length - open, notReady: nodes.length - ready.length },
+    counts: { schedulable, cordoned: ready.length - schedulable, notReady: nodes.length - ready.length },
     cordoned: nodes.filter(node => node.unschedulable).length,
-    // What cannot be read is left out: `doctor` and the pool's status say which it is.
+    // Invalid quantities are omitted: `doctor` and the pool's status report them.
     allocatable: sumResourceLists(
       nodes.map(({ allocatable }) => allocatable),
       () => {},

@@ -1,4 +1,4 @@
-/** The dashboard on a terminal: Ink draws and listens, everything else is state.ts and screen.ts. */
+/** The dashboard on a terminal: Ink draws and reads keys; all else is in state.ts and screen.ts. */
 import type { Readable, Writable } from 'node:stream';
 import { Box, render, Text, useInput, usePaste } from 'ink';
 import { createElement as h } from 'react';
@@ -8,7 +8,7 @@ import type { LiveView } from '../operations/view.ts';
 import { cordonLine } from '../render/cordon.ts';
 import { formatError } from '../render/error.ts';
 import type { Style } from '../render/style.ts';
-import { type Contents, contentsOf } from './contents.ts';
+import { type Contents, contentsOf, sceneOf } from './contents.ts';
 import { type Key, keysOf } from './keys.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
 import {
@@ -19,9 +19,8 @@ import {
   paste,
   placeOf,
   press,
-  type Scene,
   type Target,
-  tell,
+  withMessage,
 } from './state.ts';
 
 export interface RunOptions {
@@ -36,48 +35,42 @@ export interface RunOptions {
 }
 
 export interface Running {
-  /** What it shows is out of date. Draws soon, and not more often than the eye can follow. */
+  /** Schedules a redraw after a change in the cluster; at most one per REDRAW_MS. */
   changed(): void;
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   stop(): void;
-  /** Resolves when the terminal is as it was; rejects with what went wrong in drawing. */
+  /** Resolves when the terminal is restored; rejects with an error of rendering. */
   ended: Promise<unknown>;
 }
 
-/** Between two drawings of what the cluster did, and between two looks at how old things are. */
+/** Between redraws after changes in the cluster, and between those for ages. */
 const [REDRAW_MS, TICK_MS] = [250, 1_000];
 const FRAMES_PER_SECOND = 30;
 
-/** Takes the terminal. */
+/** Takes over the terminal until stop(). */
 export function runView(options: RunOptions): Running {
   const { live, clock, now, style } = options;
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
   let state = initialState;
-  let isOver = false;
-  let known: { at: string; contents: Contents } | undefined;
+  let isStopped = false;
+  let cached: { key: string; contents: Contents } | undefined;
   let cancelDraw: (() => void) | undefined;
 
   const size = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
 
-  /** The rows of a big cluster are made anew only for news, not for a key that moves the cursor. */
+  /** Rows are computed again only after a change: not for a key that moves the cursor. */
   function contents(): Contents {
     const { kind, pool, subject, sort, filter } = placeOf(state);
     const { columns } = size();
     const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
-    const at = JSON.stringify([live.version(), kind, pool, subject, sort, filter, columns, second]);
-    if (known?.at !== at)
-      known = { at, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style }) };
-    return known.contents;
+    const key = JSON.stringify([live.version(), kind, pool, subject, sort, filter, columns, second]);
+    if (cached?.key !== key)
+      cached = { key, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style }) };
+    return cached.contents;
   }
 
-  function scene(): Scene {
-    const there = contents();
-    const keys = there.kind === 'text' ? [] : there.keys;
-    const length = there.kind === 'text' ? there.lines.length : keys.length;
-    const sorts: Scene['sorts'] = there.kind === 'text' ? new Map() : there.sorts;
-    return { keys, length, page: pageOf(state, size()), sorts, node: name => live.clusterState.node(name) };
-  }
+  const scene = () => sceneOf(contents(), pageOf(state, size()), name => live.clusterState.node(name));
 
   function element() {
     state = clampSelection(state, scene());
@@ -88,7 +81,7 @@ export function runView(options: RunOptions): Running {
   function draw(): void {
     cancelDraw?.();
     cancelDraw = undefined;
-    if (isOver) return;
+    if (isStopped) return;
     instance.rerender(element());
   }
 
@@ -96,7 +89,7 @@ export function runView(options: RunOptions): Running {
     for (const key of keys) {
       const { state: next, effect } = press(state, key, scene());
       state = next;
-      // A second key in the same piece of input finds the rows of the place that the first went to.
+      // The next key of the same input applies to the place that this one led to.
       state = clampSelection(state, scene());
       if (effect !== undefined) run(effect);
       if (effect?.kind === 'quit') return;
@@ -117,19 +110,19 @@ export function runView(options: RunOptions): Running {
 
   function cordon(target: Target): void {
     const { node, unschedulable } = target;
-    state = tell(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
-    // What it throws is a bug, and ends the program as any other.
+    state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
+    // A rejection is a bug and ends the program as an unhandled one.
     void options.cordon(target).then(result => {
       const line = cordonLine(result, unschedulable, '');
       const isError = line.to === 'error';
-      state = tell(state, isError ? formatError([line.message], line.next) : line.text, isError);
+      state = withMessage(state, isError ? formatError([line.message], line.next) : line.text, isError);
       draw();
     });
   }
 
-  // Ink does so after its first frame: a key that comes in between would be echoed into it.
+  // Ink does so only after its first frame: keys before that would be echoed into it.
   stdin.setRawMode(true);
-  // Before Ink's own listener: it would draw the old screen in the new size.
+  // Before Ink's own listener, which would draw the old screen in the new size.
   stdout.on('resize', draw);
   const instance = render(element(), {
     stdin,
@@ -156,7 +149,7 @@ export function runView(options: RunOptions): Running {
       cancelDraw ??= clock.after(REDRAW_MS, draw);
     },
     stop() {
-      isOver = true;
+      isStopped = true;
       cancelTick();
       cancelDraw?.();
       stdout.off('resize', draw);
@@ -176,7 +169,7 @@ interface ScreenProps {
 function Screen({ lines, onKeys, onPaste }: ScreenProps) {
   useInput((input, key) => onKeys(keysOf(input, key)));
   usePaste(onPaste);
-  // A line is as wide as it may be already; an empty one is a space, else it would have no height.
+  // Lines fit already; an empty one needs a space to have a height.
   const texts = lines.map((line, i) => h(Text, { key: i, wrap: 'truncate' }, line || ' '));
   return h(Box, { flexDirection: 'column', height: lines.length, overflow: 'hidden' }, texts);
 }

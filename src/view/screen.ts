@@ -1,14 +1,14 @@
-/** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, so that a test can look at it. */
+/** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
 import { plural } from '../nodepool/plural.ts';
 import type { LiveView, Outage } from '../operations/view.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
+import { fit } from '../render/table.ts';
 import { formatDuration } from '../render/time.ts';
-import { widthOf } from '../render/width.ts';
+import { widthOf, wrap } from '../render/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
-import { fit, wrap } from './fit.ts';
 import { gpuOf } from './rows.ts';
 import { isText, type Place, placeOf, type State } from './state.ts';
 
@@ -24,12 +24,12 @@ export interface Facts {
   style: Style;
 }
 
-/** Lines above and below the body, from this many rows of the terminal on; with less the body has all but two. */
+/** A terminal of at least TALL rows has TALL_FRAME lines above and below the body; a lower one has LOW_FRAME. */
 const TALL = 10;
 const TALL_FRAME = 6;
 const LOW_FRAME = 2;
 
-/** How many lines the body has: rows of a list, without its header, or lines of a text. */
+/** The lines of the body: rows of a list without its header, or lines of a text. */
 export function pageOf(state: State, { rows }: Size): number {
   return Math.max(rows - (rows >= TALL ? TALL_FRAME : LOW_FRAME) + (isText(placeOf(state)) ? 1 : 0), 1);
 }
@@ -49,7 +49,7 @@ export function screenLines(state: State, contents: Contents, size: Size, facts:
     ...(isTall ? [hintLine(state, width, style)] : []),
   ];
   const box = boxLines(state, width, style);
-  // Without its rule where there is no room for all of it.
+  // Without its rule if it does not fit.
   const over = box.length <= rows ? box : box.slice(1, rows + 1);
   return [...fill(lines, rows - over.length), ...over];
 }
@@ -63,7 +63,7 @@ function bodyLines(state: State, contents: Contents, width: number, page: number
   return [style.bold(header), ...(lines.length === 0 ? [fit(` ${contents.empty}`, width)] : lines)];
 }
 
-/** `nodepool · cluster` and, at the right, whether what is shown is what the cluster has. */
+/** `nodepool · cluster`, and on the right `live` or how old the data is. */
 function titleLine(width: number, { clusterName, live, now, style }: Facts): string {
   const [outage] = live.outages().filter(({ resource }) => resource !== 'events');
   const state = outage === undefined ? 'live' : outageText(outage, now);
@@ -78,7 +78,7 @@ function outageText({ since, message, resource }: Outage, now: Date): string {
   return `${age}: ${resource}: ${shorten(message, MESSAGE_WIDTH)}`;
 }
 
-/** All nodes of the cluster in one bar, and what they can give together. */
+/** All nodes of the cluster: a bar, counts, and allocatable resources. */
 function totalsLine({ totals }: Contents, width: number, style: Style): string {
   const { nodes, counts, cordoned, unassigned, allocatable } = totals;
   const resource = (name: string) => displayQuantity(name, allocatable[name] ?? '0');
@@ -93,11 +93,11 @@ function totalsLine({ totals }: Contents, width: number, style: Style): string {
     ...(gpu === undefined ? [] : [`gpus ${resource(gpu)}`]),
   ];
   const bar = nodesBar(counts, Math.floor(Math.min(width, 120) / 8), style);
-  const text = asManyAs([bar.text, ...parts], width);
+  const text = partsThatFit([bar.text, ...parts], width);
   return fit({ text, paint: shown => paintBar(shown, style) }, width);
 }
 
-/** Where one is: `Pools (3)`, `Pools > gpu > Nodes (2 of 12) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
+/** The path of the place: `Pools (3)`, `Pools > gpu > Nodes (2 of 12) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
 function placeLine(
   { kind, pool, subject, filter, top }: Place,
   contents: Contents,
@@ -125,12 +125,12 @@ function countText(shown: number, total: number): string {
   return shown === total ? ` (${total})` : ` (${shown} of ${total})`;
 }
 
-/** Nothing of a text that is there as a whole. */
+/** Empty for a text that fits. */
 function linesText(top: number, page: number, length: number): string {
   return length <= page ? '' : ` (lines ${top + 1}-${Math.min(top + page, length)} of ${length})`;
 }
 
-/** What was said last; else why the selected pool is not as it should be; else why there are no events. */
+/** The last message; else why events are missing; else why the selected pool is not 200. */
 function messageLine(state: State, contents: Contents, width: number, { live, style }: Facts): string {
   const { message, mode } = state;
   const place = placeOf(state);
@@ -147,7 +147,7 @@ function messageLine(state: State, contents: Contents, width: number, { live, st
   return contents.kind === 'text' ? fit('', width) : fit({ text, paint: style.yellow }, width);
 }
 
-/** The end of the filter: that is where one types. */
+/** The end of the filter, where the user types. */
 function tail(text: string, width: number): string {
   const lines = wrap(text, Math.max(width, 1));
   return lines.at(-1) ?? '';
@@ -166,10 +166,10 @@ function hintLine(state: State, width: number, style: Style): string {
           event: ['? help', 'esc back', 'q quit'],
           help: ['any key: back', '↑ ↓ scroll'],
         }[place.kind];
-  return fit({ text: asManyAs(hints, width), paint: style.dim }, width);
+  return fit({ text: partsThatFit(hints, width), paint: style.dim }, width);
 }
 
-/** What stands over the last lines, as far as there is room: the question, or a message too long for its line. */
+/** Drawn over the last lines: the question, or a message too long for its line. */
 function boxLines({ mode, message }: State, width: number, style: Style): string[] {
   if (mode.kind === 'confirm') {
     const { node, unschedulable } = mode.target;
@@ -190,13 +190,13 @@ function paintOf({ isError }: { isError: boolean }, style: Style): (text: string
   return isError ? style.red : style.yellow;
 }
 
-/** The first parts, whole ones alone: a word cut in half helps nobody. */
-function asManyAs(parts: readonly string[], width: number): string {
+/** The first parts that fit, none of them cut. */
+function partsThatFit(parts: readonly string[], width: number): string {
   const joined = parts.join('  ');
-  return parts.length > 1 && widthOf(joined) > width ? asManyAs(parts.slice(0, -1), width) : joined;
+  return parts.length > 1 && widthOf(joined) > width ? partsThatFit(parts.slice(0, -1), width) : joined;
 }
 
-/** So many lines, empty ones at the end. */
+/** Exactly so many lines: cut, or filled up with empty ones. */
 function fill(lines: readonly string[], count: number): string[] {
   return [...lines.slice(0, count), ...Array.from({ length: Math.max(count - lines.length, 0) }, () => '')];
 }

@@ -1,21 +1,21 @@
 /**
- * Where the user is and what he is doing: a pure function of the keys, over the names of the rows that are there. What
- * has to be done outside (quit, cordon) comes back as an effect.
+ * The state of the dashboard, as a pure reducer of keys over the keys of the current rows. Side effects (quit, cordon) are
+ * returned as an Effect.
  */
 import type { Node } from '../nodepool/types.ts';
 import type { Key } from './keys.ts';
 
-/** One screen of those that lie on each other; esc takes the topmost away. */
+/** One screen of the stack; esc removes the topmost. */
 export interface Place {
   kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'help';
-  /** The pool it is about; of events, undefined means those of all pools. */
+  /** The pool that is shown; for events, undefined means all pools. */
   pool: string | undefined;
-  /** Of a node the name, of an event its key. */
+  /** The name of the node, or the key of the event. */
   subject: string | undefined;
-  /** The row that is selected, by its key: it stays selected when rows come and go. */
+  /** The key of the selected row, which stays selected when rows come and go. */
   selected: string | undefined;
   index: number;
-  /** The first row, or line of a text, that is shown. */
+  /** The first visible row, or line of a text. */
   top: number;
   sort: Sort;
   filter: string;
@@ -28,7 +28,7 @@ export interface Sort {
 }
 
 export interface Target {
-  /** As it was when the question was asked. */
+  /** As of the question. */
   node: Node;
   unschedulable: boolean;
 }
@@ -36,7 +36,7 @@ export interface Target {
 export type Mode = { kind: 'browse' } | { kind: 'filter' } | { kind: 'confirm'; target: Target };
 
 export interface State {
-  /** The last is shown. Never empty. */
+  /** The last one is shown. Never empty. */
   places: readonly Place[];
   mode: Mode;
   message: { text: string; isError: boolean } | undefined;
@@ -44,11 +44,11 @@ export interface State {
 
 export type Effect = { kind: 'quit' } | { kind: 'redraw' } | { kind: 'cordon'; target: Target };
 
-/** What is on the screen when the key comes. */
+/** What is on the screen when a key is pressed. */
 export interface Scene {
-  /** Of the rows, in order; of a text, none. */
+  /** Of the rows, in order; empty for a text. */
   keys: readonly string[];
-  /** Rows or lines there are in all, and how many fit. */
+  /** All rows or lines, and how many fit. */
   length: number;
   page: number;
   /** The columns' letters, and whether the first press sorts from the largest. */
@@ -77,7 +77,7 @@ export function isText({ kind }: Place): boolean {
   return kind === 'node' || kind === 'event' || kind === 'help';
 }
 
-/** What a key makes of the state. Call clampSelection() after it, with the scene of the place that is shown then. */
+/** The state after a key. Call clampSelection() next, with the scene of the new place. */
 export function press(before: State, key: Key, scene: Scene): { state: State; effect?: Effect } {
   if (key === 'ctrl-c') return { state: before, effect: { kind: 'quit' } };
   if (key === 'ctrl-l') return { state: before, effect: { kind: 'redraw' } };
@@ -89,7 +89,7 @@ export function press(before: State, key: Key, scene: Scene): { state: State; ef
       const effect: Effect = { kind: 'cordon', target: state.mode.target };
       return key === 'y' || key === 'Y'
         ? { state: browse(state), effect }
-        : { state: tell(browse(state), 'Nothing was changed') };
+        : { state: withMessage(browse(state), 'Nothing was changed') };
     }
     case 'browse':
       return key === 'q' && placeOf(state).kind !== 'help'
@@ -98,13 +98,13 @@ export function press(before: State, key: Key, scene: Scene): { state: State; ef
   }
 }
 
-/** Text that was pasted: into the filter, else nowhere, lest it be taken for keys. */
+/** Pasted text goes into the filter only: elsewhere it would be read as keys. */
 export function paste(state: State, text: string): State {
   if (state.mode.kind !== 'filter') return state;
   return withPlace(state, { filter: placeOf(state).filter + (text.split(/[\r\n]/, 1)[0] ?? '') });
 }
 
-/** Sets the selection and what is shown right for the rows that there are. */
+/** Adapts selection and scroll position to the current rows. */
 export function clampSelection(state: State, { keys, length, page }: Pick<Scene, 'keys' | 'length' | 'page'>): State {
   const place = placeOf(state);
   const end = Math.max(length - page, 0);
@@ -115,7 +115,7 @@ export function clampSelection(state: State, { keys, length, page }: Pick<Scene,
   return withPlace(state, { index, selected: keys[index], top: Math.max(top, 0) });
 }
 
-export function tell(state: State, text: string, isError = false): State {
+export function withMessage(state: State, text: string, isError = false): State {
   return { ...state, message: { text, isError } };
 }
 
@@ -123,7 +123,7 @@ function act(state: State, key: Key, scene: Scene): State {
   const place = placeOf(state);
   const moved = move(place, key, scene);
   if (moved !== undefined) return withPlace(state, moved);
-  // Who reads it tries keys: what is no way to scroll leads back, and does nothing else.
+  // Readers of the help try its keys: a key that does not scroll only closes it.
   if (place.kind === 'help') return back(state, key);
   const sort = isText(place) ? undefined : scene.sorts.get(key);
   if (sort !== undefined) {
@@ -155,7 +155,7 @@ function act(state: State, key: Key, scene: Scene): State {
   }
 }
 
-/** Where the cursor goes; of a text, what is shown. Undefined when the key moves nothing. */
+/** The new cursor, or scroll position of a text. Undefined for keys that do not move. */
 function move(place: Place, key: Key, { keys, length, page }: Scene): Partial<Place> | undefined {
   const isOfText = isText(place);
   const from = isOfText ? place.top : place.index;
@@ -193,7 +193,7 @@ function typeFilter(state: State, key: Key): State {
   return [...key].length === 1 ? withPlace(state, { filter: filter + key }) : state;
 }
 
-/** esc takes the filter away first. */
+/** esc removes the filter first. */
 function back(state: State, key: Key): State {
   if (key === 'escape' && placeOf(state).filter !== '') return withPlace(state, { filter: '' });
   return state.places.length > 1 ? { ...state, places: state.places.slice(0, -1) } : state;
@@ -217,11 +217,11 @@ function showEvents(state: State, { kind, pool, selected }: Place): State {
 function ask(state: State, scene: Scene, unschedulable: boolean): State {
   const { kind, selected, subject } = placeOf(state);
   if (kind !== 'nodes' && kind !== 'node')
-    return tell(state, 'Only nodes can be cordoned: press enter on their pool first');
+    return withMessage(state, 'Only nodes can be cordoned: press enter on their pool first');
   const node = scene.node((kind === 'node' ? subject : selected) ?? '');
   if (node === undefined) return state;
   if (node.unschedulable === unschedulable) {
-    return tell(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
+    return withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
   }
   return { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } };
 }
@@ -238,7 +238,7 @@ function browse(state: State): State {
   return { ...state, mode: { kind: 'browse' } };
 }
 
-/** From 0 up to the last, if there is any. */
+/** Between 0 and the last index. */
 function clamp(value: number, last: number): number {
   return Math.max(Math.min(value, last), 0);
 }

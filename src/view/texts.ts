@@ -1,20 +1,18 @@
-/** The texts one can go into: all about a node, a whole event, the help. No line is wider than the width. */
+/** The detail texts: a node, an event, the help. No line is wider than the width. */
 
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { NONE, nodeStatusText, pairs } from '../render/cells.ts';
+import { type Field, NONE, nodeStatusText, orNone, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
+import { eventTypeCell } from '../render/events.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import { type Cell, paintAs } from '../render/table.ts';
+import { fit, paintAs } from '../render/table.ts';
 import { formatTimeAndAge } from '../render/time.ts';
-import { fit, wrap } from './fit.ts';
-
-/** A label and what stands right of it, each entry on a line of its own or several. */
-type Field = [label: string, values: Cell | Cell[]];
+import { wrap } from '../render/width.ts';
 
 const LABEL_WIDTH = 14;
 
@@ -38,18 +36,18 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
     ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
-    ['Taints', lines(node.taints.map(formatTaint))],
-    ['Allocatable', lines(resources.toSorted())],
-    ['Labels', lines(pairs(node.labels))],
+    ['Taints', orNone(node.taints.map(formatTaint))],
+    ['Allocatable', orNone(resources.toSorted())],
+    ['Labels', orNone(pairs(node.labels))],
   ];
 }
 
 export function eventText(event: PoolEventRecord, now: Date, style: Style): Field[] {
-  const { type, count } = event;
+  const { count } = event;
   return [
     ['Pool', event.pool],
     ['Reason', event.reason],
-    ['Type', type === 'Warning' ? { text: type, paint: style.yellow } : type],
+    ['Type', eventTypeCell(event, style)],
     ['Last seen', formatTimeAndAge(event.lastSeen, now)],
     ...(count > 1 ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as Field] : []),
     ['From', event.reporter || NONE],
@@ -57,7 +55,7 @@ export function eventText(event: PoolEventRecord, now: Date, style: Style): Fiel
   ];
 }
 
-/** The fields as lines; what is too long goes on below. */
+/** The fields as lines; long values are wrapped. */
 export function fieldLines(fields: readonly Field[], width: number): string[] {
   const label = Math.min(LABEL_WIDTH, Math.floor(width / 3));
   return fields.flatMap(([title, values]) => {
@@ -69,7 +67,7 @@ export function fieldLines(fields: readonly Field[], width: number): string[] {
   });
 }
 
-/** What the keys do, by groups. */
+/** Keys and what they do. */
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓  k j', 'up, down'],
   ['g G  home end', 'first, last'],
@@ -92,8 +90,4 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
 
 export function helpLines(width: number): string[] {
   return HELP.map(([keys, what]) => fit(`${keys.padEnd(17)} ${what}`, width));
-}
-
-function lines(texts: string[]): Cell[] {
-  return texts.length > 0 ? texts : [NONE];
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
 import { testIo } from '../unit/cli/test-io.ts';
 
@@ -15,7 +15,7 @@ async function help(...words: string[]): Promise<string> {
 
 /** Every help screen; global flags are shown once. */
 async function screens(): Promise<string> {
-  const [first = '', ...others] = await Promise.all(Object.keys(verbs).map(verb => help(verb)));
+  const [first = '', ...others] = await Promise.all(Object.keys(commands).map(verb => help(verb)));
   const own = others.map(screen => screen.replace(/\nGLOBAL FLAGS\n.*/s, ''));
   return [await help(), first, ...own].join('\n');
 }

@@ -3,14 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from '@oclif/core';
 import { globalFlags } from '../../src/cli/flags.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 
 const SNAPSHOT = new URL('./command-surface.txt', import.meta.url);
 
 /** Commands, arguments and flags, one per line, that users' scripts rely on. */
 async function surface(): Promise<string> {
   const blocks: string[] = [];
-  for (const [id, { load }] of Object.entries(verbs)) {
+  for (const [id, { load }] of Object.entries(commands)) {
     const verb = (await load()).default;
     blocks.push([id, ...args(verb), ...flags(verb.flags ?? {})].join('\n  '));
   }
@@ -44,7 +44,7 @@ test('the command surface equals the checked-in snapshot', async () => {
 });
 
 test('every command has a one-line summary and examples that begin with the program name', async () => {
-  for (const [id, { load }] of Object.entries(verbs)) {
+  for (const [id, { load }] of Object.entries(commands)) {
     const { summary, examples } = (await load()).default;
     assert.match(summary ?? '', /^[A-Z][^\n]{10,80}\.$/, id);
     assert.ok(examples.length > 0, `${id} has no example`);

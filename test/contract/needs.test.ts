@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
 import { readController } from '../../src/cli/manifests.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { boundGrantsOf, grantsOf } from '../../src/operations/doctor/manifest-access.ts';
 import { needsOf } from '../../src/operations/doctor/needs.ts';
 import { questionText } from '../../src/operations/doctor/question.ts';
@@ -14,7 +14,7 @@ import type { ManifestObject } from '../../src/operations/ports.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));
-const needs = needsOf(Object.keys(verbs), controller);
+const needs = needsOf(Object.keys(commands), controller);
 
 /** As granted by a role without namespaces and resourceNames. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../scripts/root.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 
 const read = (paths: string[]) => paths.map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 const pages = read(globSync('docs/commands/*.md', { cwd: ROOT }));
@@ -15,7 +15,7 @@ test('the reference has a section for every command', () => {
   const headings = pages.flatMap(({ text }) => text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? []);
   const named = new Set(headings.flatMap(heading => heading.toLowerCase().match(/[a-z]+/g) ?? []));
   assert.deepEqual(
-    Object.keys(verbs).filter(verb => !named.has(verb)),
+    Object.keys(commands).filter(verb => !named.has(verb)),
     [],
   );
 });

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../scripts/root.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 
 const FOLDER = 'docs/pictures';
 const MOST_BYTES = 40_000;
@@ -31,7 +31,7 @@ test('every picture names its command in file name and title, and has a descript
   for (const path of pictures) {
     const verb = basename(path, '.svg');
     const svg = read(path);
-    assert.ok(verb in verbs, path);
+    assert.ok(verb in commands, path);
     assert.match(svg, new RegExp(`<title id="title">kubectl nodepool ${verb}\\b`), path);
     assert.match(svg, /<desc id="description">[^<]{30,}<\/desc>/, path);
     assert.match(svg, /aria-labelledby="title description"/, path);

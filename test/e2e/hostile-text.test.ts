@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { cli } from '../cluster/harness.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { COLUMNS, check, checkColored, EVIL, isData, LOOKS, MEGABYTE, seed, TEXTS } from './hostile.ts';
@@ -36,7 +36,7 @@ async function each(lines: readonly string[][], look: (args: string[], what: str
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
 test('every verb is looked at; view has screens of its own, in verbs-view.test.ts', () => {
-  const missing = Object.keys(verbs).filter(verb => !LOOKS.some(([first]) => first === verb));
+  const missing = Object.keys(commands).filter(verb => !LOOKS.some(([first]) => first === verb));
   assert.deepEqual(missing, ['view']);
 });
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readController, readPolicies } from '../../src/cli/manifests.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { needsOf } from '../../src/operations/doctor/needs.ts';
 import { questionText } from '../../src/operations/doctor/question.ts';
 import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
@@ -26,7 +26,7 @@ const pods = poolsWithPods(world);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const [policies, manifest] = await Promise.all([readPolicies(root), readController(root)]);
 const controller = [...policies.objects, ...manifest.objects];
-const needs = new Map(needsOf(Object.keys(verbs), controller).map(({ verb, questions }) => [verb, questions]));
+const needs = new Map(needsOf(Object.keys(commands), controller).map(({ verb, questions }) => [verb, questions]));
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 /** Seen by other tests: in-cluster.test.ts brings about the conflicts after which a reconcile reads again. */

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
@@ -33,7 +33,7 @@ const cluster = useCluster({}, started => createNodes(started, NODES));
 test('every verb is shown with what it prints', async () => {
   const shown = [...(await readPage(README)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, verb]) => verb);
   // A full screen prints nothing: the README has its picture.
-  const missing = Object.keys(verbs).filter(verb => verb !== 'view' && !shown.includes(verb));
+  const missing = Object.keys(commands).filter(verb => verb !== 'view' && !shown.includes(verb));
   assert.deepEqual(missing, []);
 });
 

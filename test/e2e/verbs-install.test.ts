@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
@@ -139,7 +139,7 @@ test('help, of the program and of a verb, needs no cluster', async () => {
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool'], nowhere);
   assert.deepEqual([code, stderr], [0, '']);
-  for (const verb of Object.keys(verbs)) assert.match(stdout, new RegExp(`^ {2}${verb} +[A-Z].*\\.$`, 'm'));
+  for (const verb of Object.keys(commands)) assert.match(stdout, new RegExp(`^ {2}${verb} +[A-Z].*\\.$`, 'm'));
   const edit = (await kubectl(cluster(), ['nodepool', 'edit', '--help'], nowhere)).stdout;
   assert.match(edit, /^EXAMPLES\n {2}# In the editor\n {2}(\$ )?kubectl nodepool edit worker$/m);
   assert.equal(await ok(['help', 'edit'], nowhere), edit);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { completionScript, SHELLS } from '../../src/cli/completion/scripts.ts';
-import { verbs } from '../../src/commands/index.ts';
+import { commands } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
 import { testIo } from './cli/test-io.ts';
 
@@ -16,12 +16,12 @@ describe('help', () => {
   test('shows every command on a line, without arguments, with `help` and with `--help`', async () => {
     const alone = await run();
     assert.equal(alone.code, 0);
-    for (const command of Object.keys(verbs)) assert.match(alone.out, new RegExp(`^  ${command} +[A-Z]`, 'm'));
+    for (const command of Object.keys(commands)) assert.match(alone.out, new RegExp(`^  ${command} +[A-Z]`, 'm'));
     assert.deepEqual(await run('help'), alone);
     assert.deepEqual(await run('--help'), alone);
   });
 
-  for (const command of Object.keys(verbs)) {
+  for (const command of Object.keys(commands)) {
     test(`${command} --help shows usage, examples, own flags, global flags in 80 columns`, async () => {
       const { code, out, err } = await run(command, '--help');
       assert.equal(code, 0);

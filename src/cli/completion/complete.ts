@@ -1,6 +1,6 @@
 /**
- * Answers a shell that completes a command line, as cobra's programs do: a candidate a line, a tab before what it means,
- * and at last a colon and what the shell is to do besides. Whatever goes wrong, the answer is short and nothing is said.
+ * Completes a command line with cobra's protocol: a candidate on each line, with a tab before its description, and on the
+ * last line a colon and the directive. Errors give an empty answer and print nothing.
  */
 import type { NamesPort } from '../../operations/names-port.ts';
 import type { Io } from '../io.ts';
@@ -19,11 +19,11 @@ export interface Candidate {
 }
 
 export interface CompletionOptions {
-  /** All after the program's name; the last is the word under the cursor. */
+  /** The words after the program's name; the last is the one at the cursor. */
   words: string[];
-  verbs: Grammar;
+  commands: Grammar;
   io: Pick<Io, 'env' | 'now'>;
-  /** The flags that choose cluster and user are given. */
+  /** @param flags those that choose cluster and user */
   openNames: (flags: Record<string, string | undefined>) => Promise<NamesPort>;
 }
 
@@ -32,7 +32,7 @@ interface Found {
   files?: boolean;
 }
 
-/** The whole answer; never rejects. */
+/** Never rejects. */
 export async function complete(options: CompletionOptions): Promise<string> {
   const current = options.words.at(-1) ?? '';
   const { candidates, files = false } = await find(options).catch(() => ({ candidates: [], files: false }));
@@ -45,39 +45,39 @@ export async function complete(options: CompletionOptions): Promise<string> {
 }
 
 async function find(options: CompletionOptions): Promise<Found> {
-  const { words, verbs } = options;
-  const line = readWords(words, verbs);
-  const { wanted, verb } = line;
+  const { words, commands } = options;
+  const line = readWords(words, commands);
+  const { wanted, command } = line;
   const current = words.at(-1) ?? '';
   switch (wanted.kind) {
     case 'nothing':
       return { candidates: [] };
-    case 'verb':
+    case 'command':
       return {
-        candidates: current.startsWith('-') ? [{ value: '--help' }, { value: '--version' }] : commandNames(verbs),
+        candidates: current.startsWith('-') ? [{ value: '--help' }, { value: '--version' }] : commandNames(commands),
       };
     case 'flag':
       return { candidates: flagNames(line) };
     case 'value': {
       const { flag, prefix } = wanted;
       const taken = flag.multiple ? (line.flags.get(flag.name) ?? []) : [];
-      const found = await values(sourceOfFlag(verb, flag), current.slice(prefix.length), taken, line, options);
+      const found = await values(sourceOfFlag(command, flag), current.slice(prefix.length), taken, line, options);
       return { ...found, candidates: found.candidates.map(({ value }) => ({ value: prefix + value })) };
     }
     case 'argument':
-      return values(sourceOfArg(verb, wanted.arg), current, line.given, line, options);
+      return values(sourceOfArg(command, wanted.arg), current, line.given, line, options);
   }
 }
 
-function commandNames(verbs: Grammar): Candidate[] {
-  const shown = Object.entries(verbs).filter(([, { hidden }]) => !hidden);
+function commandNames(commands: Grammar): Candidate[] {
+  const shown = Object.entries(commands).filter(([, { hidden }]) => !hidden);
   return [
     ...shown.map(([value, { summary: description }]) => ({ value, description })),
     { value: 'help', description: 'Show the help of the program, or of a verb.' },
   ];
 }
 
-/** A flag that takes one value is not offered again. */
+/** A flag that was given is offered again only if it is repeatable. */
 function flagNames({ grammar, flags }: CommandLine): Candidate[] {
   const offered = Object.values(grammar?.flags ?? {}).filter(
     ({ name, hidden, multiple }) => !hidden && (multiple || !flags.has(name)),
@@ -90,8 +90,8 @@ function flagNames({ grammar, flags }: CommandLine): Candidate[] {
 }
 
 /**
- * @param typed the part of the value that is there already
- * @param taken what was named before and need not be named again
+ * @param typed the part of the value before the cursor
+ * @param taken values that were given before and are not offered again
  */
 async function values(
   source: Source,
@@ -128,7 +128,7 @@ async function values(
   }
 }
 
-/** The keys are of what is shown: by default accelerators, of what the cluster has beside the usual. */
+/** The keys of the resources that are shown: by default the usual ones and the cluster's accelerators. */
 async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CommandLine): Promise<string[]> {
   const { usualResources } = await import('../../nodepool/resource-names.ts');
   const known = await live().catch(() => []);
@@ -139,18 +139,18 @@ async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }:
   return ['name', 'nodes', ...shown];
 }
 
-/** The pools that nodes are to be of: arguments that are not nodes themselves, and `--from`. */
+/** The pools whose nodes are offered: arguments other than nodes, and `--from`. */
 function poolsBefore({ grammar, given, flags }: CommandLine): string[] {
   const args = Object.values(grammar?.args ?? {});
   const pools = given.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
   return [...pools, ...(flags.get('from') ?? [])];
 }
 
-/** Which cluster, and as whom. */
+/** The flags that choose cluster and user. */
 function accessFlags({ flags }: CommandLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
   const value = (name: string) => flags.get(name)?.at(-1);
   const others = ['context', 'cluster', 'user', 'as'].map(name => [name, value(name)]);
-  // The shells give the word as it was typed.
+  // Shells pass the word as it was typed, with ~.
   return { kubeconfig: value('kubeconfig')?.replace(/^~(?=\/)/, () => home), ...Object.fromEntries(others) };
 }
 

@@ -20,11 +20,11 @@ export interface Arg {
   hidden?: boolean;
 }
 
-export interface VerbGrammar {
+export interface CommandGrammar {
   summary?: string;
   hidden?: boolean;
   args: Record<string, Arg>;
   flags: Record<string, Flag>;
 }
 
-export type Grammar = Record<string, VerbGrammar>;
+export type Grammar = Record<string, CommandGrammar>;

@@ -1,4 +1,4 @@
-/** Names of the cluster and of the kubeconfig: from the cache while it is fresh, else asked for, briefly. */
+/** Names in the cluster and the kubeconfig: from the cache while it is fresh, else from the server, with a short timeout. */
 import { createHash } from 'node:crypto';
 import { own } from '../../nodepool/json.ts';
 import type { Names, NamesPort } from '../../operations/names-port.ts';
@@ -7,23 +7,23 @@ import { readCache, writeCache } from './cache.ts';
 import { isSafeName } from './safe-text.ts';
 import type { Live } from './sources.ts';
 
-/** What is younger is not asked for again. */
+/** Younger entries are used without asking the server. */
 const FRESH_MS = 10_000;
-/** What is younger stands in where the cluster does not answer in time. */
+/** Younger entries are used when the server does not answer in time. */
 const USABLE_MS = 300_000;
-/** Longest wait: a person has pressed a key. */
-const WAIT_MS = 800;
-/** The same, with names at hand that are not fresh. */
-const SHORT_WAIT_MS = 300;
+/** Timeout without a usable entry; short, since the user waits at the key. */
+const TIMEOUT_MS = 800;
+/** Timeout with a usable entry. */
+const SHORT_TIMEOUT_MS = 300;
 
 export interface LiveOptions {
-  /** Of members and nonMembers: the pools that are named before. */
+  /** For members and nonMembers: the pools in the command line. */
   pools?: readonly string[];
   env: Record<string, string | undefined>;
   now: () => Date;
 }
 
-/** Only names that a shell takes as they are. Throws NodepoolError, or whatever else stands in the way. */
+/** Only names that a shell needs not quote. Rejects when the server cannot be asked. */
 export async function liveNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
   return (await allNames(what, port, options)).filter(isSafeName);
 }
@@ -39,7 +39,7 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
       return (await cached(what, port, options)).names;
     case 'members':
     case 'nonMembers':
-      return relatives(what, await cached('nodes', port, options), options.pools ?? []);
+      return byMembership(what, await cached('nodes', port, options), options.pools ?? []);
     case 'resources':
       return (await cached('pools', port, options)).resources ?? [];
     case 'poolLabels':
@@ -49,13 +49,13 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
   }
 }
 
-/** The nodes of these pools, or those that a pool could get; without a pool any. */
-function relatives(what: 'members' | 'nonMembers', nodes: Names, pools: readonly string[]): string[] {
+/** The nodes of these pools, or the nodes of no pool; without pools all nodes. */
+function byMembership(what: 'members' | 'nonMembers', nodes: Names, pools: readonly string[]): string[] {
   const { names, recorded = {}, roles = {} } = nodes;
   if (pools.length === 0) return names;
   const byRole = pools.flatMap(pool => own(roles, pool) ?? []);
   if (what === 'members') return [...new Set([...pools.flatMap(pool => own(recorded, pool) ?? []), ...byRole])];
-  // A node that another pool holds is not added, but moved.
+  // A node of another pool is moved, not added.
   const taken = new Set([...Object.values(recorded).flat(), ...byRole]);
   return names.filter(name => !taken.has(name));
 }
@@ -68,7 +68,7 @@ async function cached(kind: 'pools' | 'nodes', port: NamesPort, { env, now }: Li
   const old = found !== undefined && found.ageMs < USABLE_MS ? found.names : undefined;
   try {
     if (!port.isQuiet()) throw new Error('a person would have to log in');
-    const names = await port.list(kind, old === undefined ? WAIT_MS : SHORT_WAIT_MS);
+    const names = await port.list(kind, old === undefined ? TIMEOUT_MS : SHORT_TIMEOUT_MS);
     if (folder !== undefined) writeCache(folder, key, names, now());
     return names;
   } catch (error) {

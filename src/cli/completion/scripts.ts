@@ -1,13 +1,13 @@
-/** What a shell runs to complete `kubectl-nodepool`: each asks `kubectl-nodepool __complete` and shows what it answers. */
+/** The completion scripts of the shells: each calls `kubectl-nodepool __complete` and shows its answer. */
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * Bash gives words as they are typed, quotes and all, and splits them at `=`, `:` and `@` too: they are joined again and
- * read without what the shell would run. Of a candidate only what follows the last of these marks is given back, `@` with
- * it, which readline counts to what follows; in quotes, what follows the quote. Works with bash 3.2, which macOS has, and
- * needs no other package.
+ * Bash passes words as typed, with quotes, and also splits them at `=`, `:` and `@`: the script joins them again and removes
+ * quotes without evaluating anything. It replies with the part of a candidate after the last of these characters (from the
+ * `@` on, as readline counts it); in quotes, with the part after the quote. Works with bash 3.2 of macOS, without
+ * bash-completion.
  */
 const BASH = `# bash completion for kubectl-nodepool
 # Sets plain to a word without its quotes, open to the quote that is not closed, and start to where in plain that was.
@@ -145,7 +145,7 @@ complete -c kubectl-nodepool -e
 complete -c kubectl-nodepool -f -a '(__kubectl_nodepool_complete)'
 `;
 
-/** What kubectl looks for on the PATH, and asks: the same as bin/kubectl_complete-nodepool. */
+/** The executable that kubectl's completion calls; the same as bin/kubectl_complete-nodepool. */
 const KUBECTL = `#!/bin/sh
 # kubectl's completion runs this for \`kubectl nodepool\`.
 exec kubectl-nodepool __complete "$@"
@@ -153,7 +153,7 @@ exec kubectl-nodepool __complete "$@"
 
 const SCRIPTS: Record<Shell, string> = { bash: BASH, zsh: ZSH, fish: FISH, kubectl: KUBECTL };
 
-/** The script, its last newline included. */
+/** With the last newline. */
 export function completionScript(shell: Shell): string {
   return SCRIPTS[shell];
 }

@@ -1,11 +1,11 @@
-/** Where the values of a flag or an argument come from, by its name: the same name means the same in every verb. */
+/** Where the values of a flag or an argument come from, by its name, which means the same in all commands. */
 import type { Arg, Flag } from './grammar.ts';
 
-/** What has to be looked up. */
+/** Names that are looked up in the cluster or the kubeconfig. */
 export type Live =
   | 'pools'
   | 'nodes'
-  /** Nodes of the pools that are named before, and nodes that could be added to them. */
+  /** Nodes of the pools in the command line, and nodes that could be added to them. */
   | 'members'
   | 'nonMembers'
   | 'poolLabels'
@@ -20,13 +20,13 @@ export type Source =
   | { kind: 'files' }
   | { kind: 'words'; words: string[] }
   /**
-   * list: several, separated by commas. ending: what follows each, to be typed on after. usual: offered whatever the
-   * cluster says. alone: offered, too, and never beside another of a list.
+   * list: separated by commas. ending: added to each name, before what the user types next. usual: always offered.
+   * alone: offered only as the first of a list.
    */
   | { kind: 'live'; what: Live; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }
-  /** What `top --sort-by` takes. */
+  /** For `top --sort-by`. */
   | { kind: 'sortKeys' }
-  /** `KEY[=VALUE]:` is typed, the effect is wanted. */
+  /** The effect of a taint, after `KEY[=VALUE]:`. */
   | { kind: 'effects' };
 
 const NONE: Source = { kind: 'none' };
@@ -61,9 +61,9 @@ const ARGS: Record<string, Source> = {
   node: { kind: 'live', what: 'members' },
 };
 
-/** Of a resource, the measures that `top --sort-by` takes. */
+/** The measures of a resource in `top --sort-by`. */
 export const SORT_MEASURES = ['allocatable', 'requested', 'limits', 'used', 'free', 'percent'];
-/** What a status has that is often sorted by; any other path can be given as well. */
+/** Common paths for `get --sort-by`; any other path works as well. */
 const SORT_PATHS = [
   '.metadata.name',
   '.metadata.creationTimestamp',
@@ -76,11 +76,11 @@ const SORT_PATHS = [
   '.status.allocatable.pods',
 ];
 
-/** These verbs list pools: labels in their flags are those of pools, not of nodes. */
+/** Commands that list pools: labels in their flags are those of pools, not of nodes. */
 const LIST_POOLS = ['get', 'top'];
-/** Their arguments are names that are not taken yet. */
+/** Commands whose arguments are new names. */
 const NEW_NAMES = ['create', 'adopt'];
-/** What `-o` takes of `get`, where the parser has no list of it. */
+/** Formats of `get -o`, a free text for the parser. */
 const FORMATS = [
   'wide',
   'json',
@@ -93,23 +93,23 @@ const FORMATS = [
   'custom-columns-file=',
 ];
 
-export function sourceOfFlag(verb: string, { name, options, helpValue = '' }: Flag): Source {
+export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): Source {
   if (options !== undefined) return { kind: 'words', words: options };
-  const what = LIST_POOLS.includes(verb) ? 'poolLabels' : 'nodeLabels';
+  const what = LIST_POOLS.includes(command) ? 'poolLabels' : 'nodeLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
   if (name === 'label') return { kind: 'live', what, ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
-  if (name === 'sort-by') return verb === 'top' ? { kind: 'sortKeys' } : { kind: 'words', words: SORT_PATHS };
+  if (name === 'sort-by') return command === 'top' ? { kind: 'sortKeys' } : { kind: 'words', words: SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;
   if (name.endsWith('-file')) return FILES;
   if (name === 'output') return { kind: 'words', words: FORMATS };
   const words = helpValue.split('|').filter(word => /^[a-z][a-z-]*=?$/.test(word));
-  // `json|jsonpath=|wide`: the help says what there is. A word in capitals stands for anything.
+  // `json|jsonpath=|wide`: the values are in the help. A word in capitals is a placeholder.
   return words.length > 1 ? { kind: 'words', words } : NONE;
 }
 
-export function sourceOfArg(verb: string, { name, options }: Arg): Source {
+export function sourceOfArg(command: string, { name, options }: Arg): Source {
   if (options !== undefined) return { kind: 'words', words: options };
-  if (NEW_NAMES.includes(verb)) return NONE;
-  return verb === 'add' && name === 'node' ? { kind: 'live', what: 'nonMembers' } : (ARGS[name] ?? NONE);
+  if (NEW_NAMES.includes(command)) return NONE;
+  return command === 'add' && name === 'node' ? { kind: 'live', what: 'nonMembers' } : (ARGS[name] ?? NONE);
 }

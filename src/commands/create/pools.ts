@@ -1,4 +1,4 @@
-/** What `create` is to create, and on which nodes. */
+/** The pools in the flags or files of `create`, and its nodes. */
 
 import type { Deps } from '../../cli/factory.ts';
 import { withoutKind } from '../../cli/flags.ts';
@@ -6,10 +6,7 @@ import { hasPoolFlags, type PoolFlags, specFromFlags } from '../../cli/pool-flag
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
 
-/**
- * Those that the flags describe, or that the files hold. Throws where neither is said, or both.
- * @param flags of the pool, and where to read it from
- */
+/** The pools of the flags or of the files. Throws where both are given, or neither. */
 export async function poolsToCreate(
   flags: PoolFlags & { filename: string[] | undefined; nodes: string | undefined },
   name: string | undefined,
@@ -31,7 +28,7 @@ export async function poolsToCreate(
   return documents.map(({ value, source, placeOf }) => withoutServerFields(decodePool(value, source, placeOf)));
 }
 
-/** Throws when the flag is there and names nothing: an empty variable in a script. */
+/** Throws for a flag without a name: an empty variable in a script. */
 export function splitNames(list: string | undefined): string[] {
   if (list === undefined) return [];
   const names = list

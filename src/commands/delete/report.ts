@@ -1,4 +1,4 @@
-/** What became of a pool that was to be deleted. */
+/** Reports the deletion of a pool. */
 
 import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
@@ -6,7 +6,7 @@ import { failureLines } from '../../cli/failure-lines.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { DeleteResult } from '../../operations/delete.ts';
 
-/** Prints what became of one pool; returns the exit code it stands for. */
+/** Prints the result for one pool; returns its exit code. */
 export function reportDeletion(
   { pool, outcome, error, released, nextOwners, detached, finalizers }: DeleteResult,
   suffix: string,
@@ -16,9 +16,9 @@ export function reportDeletion(
   if (error !== undefined) io.err(errorLine(error));
   for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
-    // With a way out that is told above, the same command would only fail again.
-    const isTold = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
-    io.err(deletionLine(pool, `is not deleted yet${isTold ? '' : ': run the command again to finish'}`, ''));
+    // Where an error has a next step, the same command would fail again.
+    const hasNext = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
+    io.err(deletionLine(pool, `is not deleted yet${hasNext ? '' : ': run the command again to finish'}`, ''));
     return 1;
   }
   if (finalizers.length > 0) {
@@ -36,7 +36,7 @@ export function reportDeletion(
   return 0;
 }
 
-/** Of those that another pool has now. */
+/** The pools that own the released nodes now. */
 function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']): string {
   const shares = [...nextOwners].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
   const [first] = shares;
@@ -45,7 +45,7 @@ function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']
   return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
 }
 
-/** As kubectl words it. */
+/** As kubectl names a deleted object. */
 export function deletionLine(pool: string, what: string, suffix: string): string {
   return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
 }

@@ -1,10 +1,10 @@
-/** What `drain --parallel` and `drain --max-unavailable` take. */
+/** `drain --parallel` and `drain --max-unavailable`. */
 import type { DrainPace } from '../../nodepool/drain-places.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
 /**
- * Reads `--parallel N` and `--max-unavailable N|P%`; a percentage is of the members, rounded down, and one at least.
- * Neither: one at a time, as kubectl drain.
+ * Parses `--parallel N` and `--max-unavailable N|P%`; a percentage of the members is rounded down, but at least one.
+ * Without both: one node at a time, as kubectl drain.
  */
 export function parsePace(
   parallel: number | undefined,

@@ -1,14 +1,14 @@
-/** `drain`: plans, asks, drains and tells how far it came, also when Ctrl-C ends it. */
+/** `drain`: plans, asks, drains and reports the result, also after Ctrl-C. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
 import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
+import { interruptible } from '../../cli/interruptible.ts';
 import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
@@ -21,25 +21,24 @@ import { makeStyle } from '../../render/style.ts';
 export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
   pool: string;
   dryRun: DryRun;
-  /** Is not asked. */
   yes: boolean;
   /** @param members of the pool; throws a usage error */
   pace: (members: number) => DrainOptions['pace'];
 }
 
-type Surroundings = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
+type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
   const { io } = deps;
   const { pool, dryRun } = choice;
-  // What is wrong with it is said before anything is asked of the server.
+  // Refuses wrong flags before the first request.
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun === 'server' });
-  const surroundings = await surroundingsOf(connection, dryRun, deps);
+  const drainDeps = await drainDepsOf(connection, dryRun, deps);
   let warned = false;
   const propose = async () => {
-    const drainPlan = await planDrain(pool, choice, surroundings);
+    const drainPlan = await planDrain(pool, choice, drainDeps);
     for (const warning of warned ? [] : drainPlan.warnings) io.err(warningLine(warning));
     warned = true;
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
@@ -55,15 +54,15 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     return EXIT.done;
   }
   const options = { ...choice, pace: choice.pace(plan.nodes.length) };
-  const { drains, interrupted } = await watchedDrain(plan, options, surroundings, deps);
+  const { drains, interrupted } = await interruptibleDrain(plan, options, drainDeps, deps);
   return report(pool, drains, { interrupted, dryRun }, deps);
 }
 
-async function surroundingsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<Surroundings> {
+async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<BaseDeps> {
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
-/** A yes covers the nodes, and as many pods as are counted in it: which ones they are changes by the minute. */
+/** A yes covers the nodes, and that number of pods: which pods they are changes by the minute. */
 function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): Question {
   const pods = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const what = `${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}`;
@@ -73,37 +72,28 @@ function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice):
   };
 }
 
-/** Ctrl-C ends it where it is; a second one does not wait for the requests under way. */
-async function watchedDrain(
+async function interruptibleDrain(
   plan: DrainPlan,
   options: DrainOptions & Pick<DrainChoice, 'dryRun'>,
-  surroundings: Surroundings,
+  drainDeps: BaseDeps,
   { io, progress }: Deps,
 ): Promise<{ drains: NodeDrain[]; interrupted: boolean }> {
-  const over = new AbortController();
-  // Of a dry run, what would happen to each pod is what people want to see.
+  // In a dry run there is no spinner: a line for each pod is what people want to see.
   const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
-  const end = onStopSignal(() => {
-    if (over.signal.aborted) process.exit(EXIT.interrupted);
-    over.abort();
-    live.update('Stopping. Ctrl-C again ends it at once');
-  });
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
-  const tell: DrainDeps['tell'] = (event, drains) => {
-    if (!over.signal.aborted) live.update(drainProgress(plan.pool, drains));
-    const isDetail = event.kind === 'asking' || event.kind === 'gone';
-    if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
+  const run = async (signal: AbortSignal) => {
+    const tell: DrainDeps['tell'] = (event, drains) => {
+      if (!signal.aborted) live.update(drainProgress(plan.pool, drains));
+      const isDetail = event.kind === 'asking' || event.kind === 'gone';
+      if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
+    };
+    const drains = await drain(plan, options, { ...drainDeps, tell, signal });
+    return { drains, interrupted: signal.aborted };
   };
-  try {
-    const drains = await drain(plan, options, { ...surroundings, tell, signal: over.signal });
-    return { drains, interrupted: over.signal.aborted };
-  } finally {
-    end();
-    live.stop();
-  }
+  return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());
 }
 
-/** Prints what came of it as a line, or as a table where something is left to do; returns the exit code. */
+/** Prints the result as a line, or as a table where nodes are left to drain; returns the exit code. */
 function report(
   pool: string,
   drains: NodeDrain[],

@@ -1,26 +1,20 @@
-/** `events --watch`: prints the events that there are, then each that comes or repeats. */
+/** `events --watch`: prints the current events, then each new or repeated one. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { showChanges } from '../../cli/show-changes.ts';
 import { oldestFirst } from '../../operations/event-order.ts';
 import type { PoolEventRecord } from '../../operations/ports.ts';
-import { growingEvents } from '../../render/events.ts';
+import { eventsPrinter } from '../../render/events.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 
-export interface EventChanges {
-  pool: string | undefined;
-  headers: boolean;
-  verbosity: number;
-}
-
 /** Returns the exit code. */
 export function showEventChanges(
-  { pool, headers, verbosity }: EventChanges,
+  { pool, headers, verbosity }: { pool: string | undefined; headers: boolean; verbosity: number },
   io: Io,
   connection: Connection,
 ): Promise<number> {
-  const render = growingEvents({ headers }, makeStyle(io.color));
+  const render = eventsPrinter(headers, makeStyle(io.color));
   const print = (events: PoolEventRecord[]) => io.out(render(events, io.now()));
   return showChanges<PoolEventRecord>(
     {
@@ -31,7 +25,7 @@ export function showEventChanges(
         else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);
       },
       onChanged: event => print([event]),
-      // The server forgets events after an hour.
+      // The server expires events after an hour.
       onDeleted() {},
     },
     verbosity,

@@ -1,4 +1,4 @@
-/** What `get` prints: which format its flags ask for, and the pools in it. */
+/** The output format of `get`, and printing pools in it. */
 
 import { parseResources } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
@@ -8,8 +8,8 @@ import type { ObjectTemplate } from '../../render/object-template.ts';
 import type { PoolsTableOptions } from '../../render/pools.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 
-/** Columns, a format of objects, or a template. */
-export type PoolOutput = Omit<PoolsTableOptions, 'now'> | ObjectFormat | ObjectTemplate;
+/** A table, a format of objects, or a template. */
+export type PoolOutput = PoolsTableOptions | ObjectFormat | ObjectTemplate;
 
 export interface OutputFlags {
   output: string | undefined;
@@ -22,7 +22,7 @@ export interface OutputFlags {
   'output-watch-events': boolean;
 }
 
-/** What to print, checked before anything is asked of the cluster. */
+/** The format in the flags. Throws usage errors before the first request. */
 export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise<PoolOutput> {
   const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
   if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
@@ -43,7 +43,7 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
   return readTemplate(output, { headers, isTerminal });
 }
 
-/** @param asList a list, also of a single one */
+/** @param asList a List, even of one pool */
 export async function printPools(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../../render/printers.ts');
@@ -53,8 +53,8 @@ export async function printPools(pools: RawPool[], asList: boolean, output: Pool
     const text = printObjects(pools, output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
-    const { renderPools } = await import('../../render/pools.ts');
+    const { poolsPrinter } = await import('../../render/pools.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    io.out(renderPools(pools, { ...output, now: io.now() }, makeStyle(io.color)));
+    io.out(poolsPrinter(output, makeStyle(io.color))(pools, io.now()));
   }
 }

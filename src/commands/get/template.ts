@@ -1,15 +1,15 @@
-/** `-o` with a template: jsonpath and custom-columns, from the command line or from a file. */
+/** `-o` with a template: jsonpath and custom-columns, from the command line or a file. */
 import { readFile } from 'node:fs/promises';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { parseColumns, parseColumnsFile } from '../../render/jsonpath/columns.ts';
 import { parseTemplate } from '../../render/jsonpath/parse.ts';
-import { JsonPathError } from '../../render/jsonpath/template.ts';
+import { explainFor } from '../../render/jsonpath/template.ts';
 import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../../render/object-template.ts';
 
-/** As the help and the errors name them. */
+/** As errors list them. */
 const FORMATS =
   'json, yaml, name, wide, jsonpath=, jsonpath-file=, jsonpath-as-json=, custom-columns= and custom-columns-file=';
-/** Formats of kubectl that are not here. */
+/** kubectl's formats that are not supported. */
 const OTHERS = ['go-template', 'go-template-file', 'template', 'templatefile', 'kyaml'];
 
 /**
@@ -35,7 +35,7 @@ export async function readTemplate(
     case 'custom-columns-file': {
       const text = await textOf(format, argument, isFile);
       const columns = explained(format, () => (isFile ? parseColumnsFile(text) : parseColumns(text)));
-      // A file has its headers because somebody wrote them: kubectl always prints them.
+      // As kubectl: --no-headers does not apply to the headers of a file.
       return explainedTemplate(format, columnsTemplate(columns, headers || isFile, isTerminal));
     }
     default: {
@@ -52,7 +52,7 @@ async function textOf(format: string, argument: string, isFile: boolean): Promis
   }
   if (!isFile) return argument;
   try {
-    // An editor's byte order mark is no text of the template.
+    // Without an editor's byte order mark.
     return (await readFile(argument, 'utf8')).replace(/^\uFEFF/, '');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -72,12 +72,6 @@ function explainedTemplate(format: string, template: ObjectTemplate): ObjectTemp
   };
 }
 
-/** What is wrong with a template is whoever wrote it to mend. */
 function explained<T>(format: string, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof JsonPathError)) throw error;
-    throw new NodepoolError('input', `-o ${format}: ${error.message}`, 'correct the template', { cause: error });
-  }
+  return explainFor(`-o ${format}`, 'correct the template', run);
 }

@@ -1,11 +1,11 @@
-/** `get --watch`: prints the pools that there are, then each that changes. */
+/** `get --watch`: prints the current pools, then each that changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { showChanges } from '../../cli/show-changes.ts';
 import type { ChangeType } from '../../operations/follow.ts';
 import type { RawPool } from '../../operations/ports.ts';
 import { objectStream } from '../../render/object-stream.ts';
-import { growingPools } from '../../render/pools.ts';
+import { poolsPrinter } from '../../render/pools.ts';
 import { makeStyle } from '../../render/style.ts';
 import type { PoolOutput } from './output.ts';
 
@@ -14,11 +14,11 @@ export interface PoolChanges {
   selector: string | undefined;
   fieldSelector: string | undefined;
   output: PoolOutput;
-  /** Each pool with what happened to it. */
+  /** --output-watch-events */
   asEvents: boolean;
-  /** What there is at first is not shown. */
+  /** --watch-only */
   changesOnly: boolean;
-  /** Puts what there is at first in order. */
+  /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
   verbosity: number;
 }
@@ -49,7 +49,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
 
 function poolRenderer({ output, asEvents }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const render = growingPools(output, makeStyle(io.color));
+    const render = poolsPrinter(output, makeStyle(io.color));
     return (pools, type) => `${render(pools, io.now(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {

@@ -1,4 +1,4 @@
-/** `reconcile --watch`: runs the controller process and shows what it does. */
+/** `reconcile --watch`: runs the controller manager and shows its state. */
 
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
@@ -18,7 +18,7 @@ import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../../operations/watch.ts';
 
-export interface WatchFlags {
+export interface WatchOptions {
   concurrency: number;
   resyncMs: number;
   podCounts: boolean;
@@ -31,42 +31,42 @@ export interface WatchFlags {
 }
 
 const REDRAW_MS = 500;
-/** What waits for a plugin that hangs fails after this, and is told; nobody may look at this process. */
+/** Timeout of a login plugin: nobody may be watching this process, so a plugin that hangs has to become an error. */
 const LOGIN_LIMIT_MS = 60_000;
 
-/** Runs until Ctrl-C or SIGTERM (a second one ends it at once), or until the lease is lost. */
-export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> {
+/** Runs until Ctrl-C or SIGTERM (a second one exits at once), or until the lease is lost. Returns the exit code. */
+export async function showWatch(options: WatchOptions, deps: Deps): Promise<number> {
   const { io } = deps;
-  // Before the caches fill: V8 keeps a heap of thrice the size for speed that this process does not need.
+  // Before the caches are filled: V8 would keep three times the heap for speed that this process does not need.
   setFlagsFromString('--optimize-for-size');
   const registry = new Registry();
   const metrics = standardMetrics(registry);
-  const log = createLog(io, flags.logFormat, flags.verbosity);
+  const log = createLog(io, options.logFormat, options.verbosity);
   const connection = await deps.connect({
-    concurrency: flags.concurrency,
+    concurrency: options.concurrency,
     onRequest: metrics.request,
     mayWrite: () => manager.leads,
     loginLimitMs: LOGIN_LIMIT_MS,
     log,
   });
-  // Caches try for ever: what a person has to mend (no access, no CRD) is said at once instead.
+  // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
   await connection.pools.list().catch((error: unknown) => {
     if (!(error instanceof NodepoolError && error.isTransient)) throw error;
     log('warning', `${error.oneLine}; it is tried again until the server answers`);
   });
   const newId = () => randomBytes(8).toString('hex');
   const live = await deps.progress(
-    flags.leaderElect ? 'Waiting for the caches and the lease' : 'Waiting for the caches',
+    options.leaderElect ? 'Waiting for the caches and the lease' : 'Waiting for the caches',
   );
   let last = '';
   const create = () =>
     createWatch(
-      { concurrency: flags.concurrency, resyncMs: flags.resyncMs, podCounts: flags.podCounts },
+      { concurrency: options.concurrency, resyncMs: options.resyncMs, podCounts: options.podCounts },
       {
         cluster: connection.cluster,
         watch: connection.watch(),
-        lease: flags.leaderElect
-          ? { name: LEASE, port: connection.lease(flags.leaderElectNamespace, LEASE) }
+        lease: options.leaderElect
+          ? { name: LEASE, port: connection.lease(options.leaderElectNamespace, LEASE) }
           : undefined,
         identity: candidateIdentity(newId),
         clock: systemClock,
@@ -83,52 +83,52 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
   let { manager, state } = create();
   const servers: Server[] = [];
   const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
-  const end = onStopSignal(() => {
+  const unsubscribe = onStopSignal(() => {
     clearInterval(redraw);
     live.update('Finishing what is under way. Ctrl-C again ends it at once');
     manager.stop();
   });
-  let how: ManagerEnd = 'aborted';
+  let end: ManagerEnd = 'aborted';
   try {
-    await startServers(flags, () => manager.isReady, registry, log, servers);
-    for (how = await manager.run(); how === 'restored'; how = await manager.run()) {
+    await startServers(options, () => manager.isReady, registry, log, servers);
+    for (end = await manager.run(); end === 'restored'; end = await manager.run()) {
       metrics.restored();
       log('warning', 'etcd was restored from a backup: all that was known is dropped, and the caches are filled anew');
       ({ manager, state } = create());
     }
-    if (how === 'lost') log('error', 'the lease is lost: another process may reconcile now');
-    if (how === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
+    if (end === 'lost') log('error', 'the lease is lost: another process may reconcile now');
+    if (end === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
   } finally {
     leaveSoon();
     clearInterval(redraw);
-    end();
+    unsubscribe();
     live.stop();
     for (const server of servers) server.close();
   }
-  if (how !== 'stopped') process.exit(EXIT.error);
+  if (end !== 'stopped') process.exit(EXIT.error);
   return EXIT.done;
 }
 
-/** Those that were started are in the list, also when a later one fails. */
+/** Adds each started server to the list, so that it is closed when a later one fails. */
 async function startServers(
-  flags: WatchFlags,
+  options: WatchOptions,
   isReady: () => boolean,
   registry: Registry,
   log: Log,
   servers: Server[],
 ) {
-  if (flags.metricsAddress !== undefined) {
+  if (options.metricsAddress !== undefined) {
     const metrics = (): Page => ({ status: 200, contentType: METRICS_CONTENT_TYPE, body: registry.text() });
-    const server = await serve(flags.metricsAddress, '--metrics-bind-address', { '/metrics': metrics });
+    const server = await serve(options.metricsAddress, '--metrics-bind-address', { '/metrics': metrics });
     log('info', `metrics on http://${server.address}`);
     servers.push(server);
   }
-  if (flags.healthAddress !== undefined) {
+  if (options.healthAddress !== undefined) {
     const probe = (checks: Record<string, () => boolean>) => (): Page => {
       return { contentType: 'text/plain; charset=utf-8', ...healthAnswer(checks) };
     };
     const pages = { '/healthz': probe({ ping: () => true }), '/readyz': probe({ caches: isReady }) };
-    const server = await serve(flags.healthAddress, '--health-probe-bind-address', pages);
+    const server = await serve(options.healthAddress, '--health-probe-bind-address', pages);
     log('info', `probes on http://${server.address}`);
     servers.push(server);
   }

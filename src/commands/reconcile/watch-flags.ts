@@ -1,4 +1,4 @@
-/** The flags of `reconcile --watch`, and what they come to. */
+/** The flags of `reconcile --watch`. */
 import * as Flags from '@oclif/core/flags';
 import { parseDuration } from '../../cli/duration.ts';
 import type { Deps } from '../../cli/factory.ts';
@@ -6,7 +6,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { dnsLabelProblem } from '../../nodepool/syntax.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 
-/** The flags of a process that stays. Their defaults are not oclif's: without --watch each of them is refused. */
+/** Defaults are not given to oclif: without --watch each of these flags is refused. */
 const WATCH = { helpGroup: 'WATCH' };
 const RESYNC = '10m';
 const LOG_FORMAT = 'text';
@@ -57,7 +57,7 @@ interface WatchFlags {
   'log-format': 'text' | 'json' | undefined;
 }
 
-/** Without --watch they would do nothing, and who runs one process of several with --leader-elect relies on it. */
+/** Without --watch they would be ignored, and a user who passes --leader-elect relies on it. */
 export function refuseWatchFlags(flags: WatchFlags): void {
   for (const name of Object.keys(watchFlags)) {
     if (!flags[name as keyof typeof watchFlags]) continue;
@@ -65,7 +65,7 @@ export function refuseWatchFlags(flags: WatchFlags): void {
   }
 }
 
-/** Stays until a signal ends it; the exit code. Throws a usage error for what does not go with it. */
+/** Runs until a signal; returns the exit code. Throws a usage error for flags that exclude --watch. */
 export async function watch(flags: WatchFlags, names: string[], deps: Deps): Promise<number> {
   if (names.length > 0) throw new NodepoolError('usage', '--watch looks after all pools', 'leave out the names');
   if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');

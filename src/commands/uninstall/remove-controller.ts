@@ -1,4 +1,4 @@
-/** `uninstall --controller`: asks, removes the controller from the cluster, and says what is gone. */
+/** `uninstall --controller`: asks, deletes the controller's objects and prints their names. */
 
 import { confirm } from '../../cli/confirm.ts';
 import type { Deps } from '../../cli/factory.ts';
@@ -10,7 +10,6 @@ import { uninstallController } from '../../operations/uninstall-controller.ts';
 export interface RemoveOptions {
   controller: ManifestObject[];
   dryRun: DryRun;
-  /** Does not ask. */
   yes: boolean;
 }
 

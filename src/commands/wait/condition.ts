@@ -1,8 +1,8 @@
-/** What `wait --for` takes. */
+/** The value of `wait --for`. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { WaitCondition } from '../../nodepool/wait-condition.ts';
 
-/** Reads `status=N`, `nodes=N`, `ready=N` or `delete`. */
+/** Parses `status=N`, `nodes=N`, `ready=N` or `delete`. */
 export function parseWaitCondition(text: string): WaitCondition {
   if (text.toLowerCase() === 'delete') return { kind: 'delete' };
   const [, kind, value] = /^(status|nodes|ready)=(\d{1,9})$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** What `custom-columns` is given: headers, and for each the path of what stands below it. */
+/** The specification of `custom-columns`: headers, and a path for each. */
 import { relaxedTemplate } from './relaxed.ts';
 import { checkTemplateLength, JsonPathError, type Template } from './template.ts';
 
@@ -8,7 +8,7 @@ export interface Column {
 }
 
 /**
- * `NAME:.metadata.name,STATUS:.status.status`. A path has no comma in it, as for kubectl.
+ * `NAME:.metadata.name,STATUS:.status.status`. As with kubectl, a path cannot contain a comma.
  * @throws JsonPathError
  */
 export function parseColumns(spec: string): Column[] {
@@ -23,12 +23,12 @@ export function parseColumns(spec: string): Column[] {
 }
 
 /**
- * A line of headers and a line of paths, between spaces.
+ * A line of headers and a line of paths, separated by spaces.
  * @throws JsonPathError
  */
 export function parseColumnsFile(text: string): Column[] {
   checkTemplateLength(text);
-  // The newline that ends the first line begins no second one.
+  // A newline at the end does not begin a second line.
   const lines = text.replace(/\n$/, '').split('\n', 2);
   const [headers, paths] = lines.map(line => line.split(/\s+/).filter(word => word !== ''));
   if (text === '' || headers === undefined) throw incomplete('header');

@@ -1,15 +1,15 @@
-/** The comparisons of a filter: like with like. Integers and floats are not alike, as in Go's templates. */
+/** The comparisons of a filter, of values of the same type. As in Go's templates, integer and float are different types. */
 import { JsonPathError } from './template.ts';
 
 type Kind = 'string' | 'bool' | 'int' | 'float';
 
-/** One side: a value, and whether it was written with a point. */
+/** One side of a comparison; isFloat: a literal with a decimal point. */
 export interface Operand {
   value: unknown;
   isFloat: boolean;
 }
 
-/** @throws JsonPathError for what does not compare, or an operator that is none */
+/** @throws JsonPathError for values that cannot be compared, or an unknown operator */
 export function compare(left: Operand, operator: string, right: Operand): boolean {
   const [a, b] = [left.value, right.value];
   switch (operator) {

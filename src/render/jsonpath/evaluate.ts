@@ -1,20 +1,20 @@
 /**
- * A template on JSON data, by kubectl's rules: what is missing gives nothing, an index out of bounds is an error.
+ * Evaluates a template on JSON data by kubectl's rules: a missing field gives no value, an index out of bounds is an error.
  *
- * Not guaranteed: kubectl gives the members of an object in no order (wildcards, `..`), here they are sorted by key.
+ * Not guaranteed: the order of an object's members (wildcards, `..`), random in kubectl; here they are sorted by key.
  */
 import { isObject } from '../../nodepool/json.ts';
 import { compare, type Operand } from './compare.ts';
 import { goText, goType } from './go-value.ts';
 import { JsonPathError, type Part, type Step, type Template } from './template.ts';
 
-/** Values that the steps of one evaluation give: `{..a..a..a}` would give a list by its length to the power of three. */
+/** Limits the values of one evaluation: those of `{..a..a..a}` grow with the third power of a list's length. */
 const MOST_VALUES = 10_000_000;
-/** Inside each other; each takes a part of the stack. */
+/** Nested ranges: evaluation is recursive. */
 const MOST_RANGES = 100;
 
 /**
- * The values of each part, in the order in which they are printed: a range gives those of its parts for each round.
+ * The values of each part, in the order of printing; a range repeats its parts for each value.
  * @throws JsonPathError
  */
 export function evaluate(template: Template, data: unknown, mostValues = MOST_VALUES): unknown[][] {
@@ -23,13 +23,13 @@ export function evaluate(template: Template, data: unknown, mostValues = MOST_VA
 
 class Evaluation {
   readonly #parts: Template;
-  /** Ranges that were just come to, and not begun. */
+  /** `range` steps that were evaluated and whose loops have not begun. */
   #opened = 0;
-  /** Ranges around the current part. */
+  /** Loops around the current part. */
   #depth = 0;
-  /** An `end` that was just come to. */
+  /** An `end` was just evaluated. */
   #closed = false;
-  /** Where the last `end` was: the part after it is the next once its range is over. */
+  /** The index of the last `end`: evaluation continues after it when its loop is done. */
   #lastEnd = -1;
   readonly #mostValues: number;
   /** Of #mostValues. */
@@ -59,7 +59,7 @@ class Evaluation {
       this.#opened--;
       if (++this.#depth > MOST_RANGES) throw new JsonPathError(`more than ${MOST_RANGES} ranges are in each other`);
       for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
-      // Nothing to go over: run for its `end` alone.
+      // No values: run once to find the `end`.
       if (values.length === 0) this.run(at + 1, undefined);
       this.#depth--;
       if (this.#lastEnd > at) at = this.#lastEnd;
@@ -71,7 +71,7 @@ class Evaluation {
     return steps.reduce((current, step) => this.#step(current, step), values);
   }
 
-  /** @throws JsonPathError when there have been too many */
+  /** @throws JsonPathError beyond MOST_VALUES */
   #spend(values: number): void {
     this.#left -= values;
     if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);
@@ -130,7 +130,7 @@ class Evaluation {
     );
   }
 
-  /** What fails half-way exists as far as it came: `[?(@.taints[0])]` has an item whose taints are an empty list. */
+  /** True after an error with values before it: `[?(@.taints[0])]` matches an item whose taints are an empty list. */
   #exists(item: unknown, steps: readonly Step[]): boolean {
     try {
       return this.#walk([item], steps).length > 0;
@@ -155,19 +155,19 @@ class Evaluation {
     return values.length === 0 ? undefined : { value: values[0], isFloat };
   }
 
-  /** The members of an object, the items of a list; of text its bytes, as in Go. */
+  /** The members of an object, the items of a list, the bytes of a string, as in Go. */
   #children(value: unknown): unknown[] {
     const found = childrenOf(value);
     this.#spend(found.length);
     return found;
   }
 
-  /** Everything that has something in it, from outside in. */
+  /** All values with children, parents first. */
   #descend(values: unknown[]): unknown[] {
     const found: unknown[] = [];
     const next = values.toReversed();
     for (let value = next.pop(); value !== undefined || next.length > 0; value = next.pop()) {
-      // Its bytes have nothing in them.
+      // A string is included; its bytes have no children.
       const inner = typeof value === 'string' ? [] : this.#children(value);
       if (inner.length === 0 && (typeof value !== 'string' || value === '')) continue;
       found.push(value);
@@ -182,7 +182,7 @@ class Evaluation {
       if (value === null || value === undefined) continue;
       if (!Array.isArray(value)) throw new JsonPathError(`${goType(value)} is not array or slice`, values);
       const [start, end] = bounds(value.length, step);
-      // kubectl leaves the other lists out as well.
+      // As kubectl, which skips the other lists as well.
       if (start === end) return found;
       checkBounds(start, end, value.length, values);
       const { step: every = 1 } = step;

@@ -1,9 +1,9 @@
-/** JSON values as Go prints them with `%v`, and its names of their types: what kubectl's columns and messages show. */
+/** JSON values in Go's `%v` format, and Go's names of their types, as in kubectl's columns and messages. */
 
 import { isObject } from '../../nodepool/json.ts';
 import { checkDepth } from '../depth.ts';
 
-/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined is no value at all. Throws NodepoolError of what is nested too deep */
+/** `map[a:1 b:[x y]]`, `<nil>`. @param value undefined: Go's invalid Value. Throws NodepoolError for data that is nested too deep */
 export function goText(value: unknown): string {
   checkDepth(value);
   return textOf(value);
@@ -19,7 +19,7 @@ function textOf(value: unknown): string {
   return `map[${members.map(([key, member]) => `${key}:${textOf(member)}`).join(' ')}]`;
 }
 
-/** Integers of JSON are int64; all other numbers are float64, with an exponent from a million on. */
+/** Integers are int64, other numbers float64, with an exponent from a million on. */
 function goNumber(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 2 ** 63) return String(value);

@@ -1,4 +1,4 @@
-/** From the text of a template to its steps, with what kubectl takes and refuses. */
+/** Parses a template; accepts and refuses what kubectl does. */
 import { checkTemplateLength, JsonPathError, type Part, type SliceEnd, type Step, type Template } from './template.ts';
 import { unquote } from './unquote.ts';
 
@@ -14,7 +14,7 @@ export function parseTemplate(text: string): Template {
   return new Parser(text).template();
 }
 
-/** The steps of what would stand between braces. */
+/** Parses text as if it were between braces. */
 function parseAction(text: string): Step[] {
   const [first] = parseTemplate(`{${text}}`);
   return first?.kind === 'action' ? first.steps : [];
@@ -51,7 +51,7 @@ class Parser {
   #step(): Step[] {
     const character = this.#input[this.#at];
     if (character === undefined || /[\r\n]/.test(character)) throw new JsonPathError('unclosed action');
-    // The current object and the root are where a path begins in any case.
+    // No steps: a path begins at the current object, which in a template is the root.
     if (this.#take(' ') || this.#take('@') || this.#take('$')) return [];
     if (this.#take('[')) return this.#brackets();
     if (character === '"' || character === "'") return [{ kind: 'text', text: this.#quoted(character) }];
@@ -67,7 +67,7 @@ class Parser {
     if (WORD_START.test(this.#input[this.#at] ?? '')) steps.push(this.#field());
   }
 
-  /** Up to a character that ends a name; a backslash makes the next one part of it. */
+  /** Up to a character that ends a name; a backslash escapes the next one. */
   #field(): Step {
     const start = this.#at;
     while (this.#at < this.#input.length && !FIELD_END.test(this.#input[this.#at] ?? '')) {
@@ -164,7 +164,7 @@ class Parser {
   }
 }
 
-/** At both ends. */
+/** Trims spaces only, no other whitespace. */
 function withoutSpaces(text: string): string {
   let [start, end] = [0, text.length];
   while (text[start] === ' ') start++;

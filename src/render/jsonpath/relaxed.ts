@@ -1,16 +1,16 @@
-/** The paths of `--sort-by` and of columns, which need neither braces nor the first dot. */
+/** The relaxed paths of `--sort-by` and custom columns: braces and the first dot are optional. */
 import { parseTemplate } from './parse.ts';
 import { JsonPathError, type Template } from './template.ts';
 
 /**
- * `metadata.name`, `.metadata.name`, `{metadata.name}` and `{.metadata.name}` are all the same.
+ * `metadata.name`, `.metadata.name`, `{metadata.name}` and `{.metadata.name}` are equal.
  * @throws JsonPathError
  */
 export function relaxedTemplate(path: string): Template {
   return parseTemplate(relaxedPath(path));
 }
 
-/** The path with braces and dot; nothing stays nothing. @throws JsonPathError */
+/** The path with braces and dot; '' stays ''. @throws JsonPathError */
 export function relaxedPath(path: string): string {
   if (path === '') return '';
   const inner = /^\{\.?([^{}]+)\}$|^\.?([^{}]+)$/.exec(path);

@@ -1,4 +1,5 @@
-/** A JSONPath template of kubectl, parsed. The language is that of k8s.io/client-go/util/jsonpath. */
+/** A parsed JSONPath template. The language is that of k8s.io/client-go/util/jsonpath. */
+import { NodepoolError } from '../../nodepool/errors.ts';
 
 /** One step from values to values. */
 export type Step =
@@ -12,20 +13,20 @@ export type Step =
   | { kind: 'wildcard' }
   | { kind: 'descent' }
   | { kind: 'union'; branches: Step[][] }
-  /** `range` and `end`; any other is an error when it is come to. */
+  /** `range` and `end`; any other word is an error when it is evaluated. */
   | { kind: 'word'; word: string };
 
-/** Of `[3]` the end follows from the start; that of `[3:]` is the list's. */
+/** `after start` for `[3]`, `open` for `[3:]`. */
 export type SliceEnd = { kind: 'index'; index: number } | { kind: 'after start' } | { kind: 'open' };
 
-/** What stands between braces, or the text around them. */
+/** The steps between braces, or the text around them. */
 export type Part = { kind: 'text'; text: string } | { kind: 'action'; steps: Step[] };
 
 export type Template = readonly Part[];
 
-/** What is wrong with a template, or with a template on these values; its text is kubectl's. */
+/** A wrong template, or one that does not fit the values; the message is kubectl's. */
 export class JsonPathError extends Error {
-  /** What there was when it came to the error: a filter for existence goes by it. */
+  /** The values up to the error: an `exists` filter is true where there are any. */
   readonly values: readonly unknown[];
 
   constructor(message: string, values: readonly unknown[] = []) {
@@ -35,11 +36,24 @@ export class JsonPathError extends Error {
   }
 }
 
-/** Characters: those that people write have some hundreds. */
+/** Characters; templates written by people have some hundreds. */
 const LONGEST_TEMPLATE = 65_536;
 
 /** @throws JsonPathError */
 export function checkTemplateLength(text: string): void {
   if (text.length <= LONGEST_TEMPLATE) return;
   throw new JsonPathError(`the template has ${text.length} characters, and at most ${LONGEST_TEMPLATE} are read`);
+}
+
+/**
+ * Runs it for a flag: a JsonPathError becomes a NodepoolError (input).
+ * @param flag as in `-o jsonpath`; precedes the message
+ */
+export function explainFor<T>(flag: string, next: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    throw new NodepoolError('input', `${flag}: ${error.message}`, next, { cause: error });
+  }
 }

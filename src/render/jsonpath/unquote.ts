@@ -1,9 +1,9 @@
-/** Quoted text of a template: Go's escapes, in double or single quotes. */
+/** Quoted text of a template, with Go's escapes, in double or single quotes. */
 import { JsonPathError } from './template.ts';
 
 const SIMPLE: Readonly<Record<string, number>> = { a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '\\': 92 };
 
-/** Digits, their base, and whether they are a character (or one byte of one). */
+/** Numeric escapes; isCharacter: a code point, else a byte. */
 const NUMBERED: Readonly<Record<string, { digits: RegExp; base: number; isCharacter: boolean }>> = {
   x: { digits: /^x([0-9a-f]{2})/i, base: 16, isCharacter: false },
   u: { digits: /^u([0-9a-f]{4})/i, base: 16, isCharacter: true },
@@ -20,13 +20,13 @@ export function unquote(quoted: string): string {
   const inner = quoted.slice(1, -1);
   if (!inner.includes('\\')) return inner;
   const wrong = new JsonPathError(`unquote string ${quoted} error invalid syntax`);
-  // Bytes: "\xc3\xa4" is one character.
+  // As bytes: "\xc3\xa4" is one character.
   const parts: Uint8Array[] = [];
   const utf8 = new TextEncoder();
   for (let at = 0; at < inner.length; ) {
     const slash = inner.indexOf('\\', at);
     const plain = inner.slice(at, slash < 0 ? inner.length : slash);
-    // The backslash before it was itself escaped.
+    // An unescaped quote: the backslash before it was itself escaped.
     if (plain.includes(quote ?? '')) throw wrong;
     parts.push(utf8.encode(plain));
     if (slash < 0) break;

@@ -18,9 +18,8 @@ import { parseTemplate } from '../../../src/render/jsonpath/parse.ts';
 import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
 import { tabWriter } from '../../../src/render/tab-writer.ts';
 import { renderTable } from '../../../src/render/table.ts';
-import { widthOf } from '../../../src/render/width.ts';
+import { widthOf, wrap } from '../../../src/render/width.ts';
 import { toYaml } from '../../../src/render/yaml.ts';
-import { wrap } from '../../../src/view/fit.ts';
 
 type Texts = Record<string, (length: number) => string>;
 
@@ -192,7 +191,7 @@ export const CANDIDATES: readonly Candidate[] = [
   },
   {
     name: 'tables',
-    run: text => [renderCsv([[text]]), renderTable(['A'], [[text]]), tabWriter(cell => cell.length)(text)],
+    run: text => [renderCsv([[text]]), renderTable([['A'], [text]]), tabWriter(cell => cell.length)(text)],
     texts: { quotes: of('"'), spaces: of(' ', 'x', 'x'), cells: of('x\t'), lines: of('x\ty\n') },
   },
   { name: 'texts that are cut', run: text => [cutBytes(text, 100), ellipsize(text, 100)], texts: { letters: of('ä') } },

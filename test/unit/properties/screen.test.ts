@@ -4,9 +4,8 @@ import fc from 'fast-check';
 import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
 import { renderCsv } from '../../../src/render/csv.ts';
 import { sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
-import { growingTable, renderTable } from '../../../src/render/table.ts';
-import { widthOf } from '../../../src/render/width.ts';
-import { cut, fit, wrap } from '../../../src/view/fit.ts';
+import { fit, renderTable, tablePrinter } from '../../../src/render/table.ts';
+import { cut, widthOf, wrap } from '../../../src/render/width.ts';
 import { hostileText, property } from './property.ts';
 
 /** Controls, lone surrogates, line and paragraph separators, bidirectional controls, byte order marks. */
@@ -70,8 +69,8 @@ property(
   'a table has one line per row, and no control characters',
   fc.property(rows, cells => {
     const columns = (cells[0] ?? []).map((_, index) => `COLUMN${index}`);
-    const grow = growingTable(columns);
-    for (const table of [renderTable(columns, cells), grow(cells)]) {
+    const grow = tablePrinter(columns);
+    for (const table of [renderTable([columns, ...cells]), grow(cells)]) {
       const lines = table.split('\n');
       assert.equal(lines.length, cells.length + 1);
       for (const line of lines) assert.doesNotMatch(line, UNSAFE);

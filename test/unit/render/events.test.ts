@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { growingEvents, renderEvents } from '../../../src/render/events.ts';
+import { eventsPrinter } from '../../../src/render/events.ts';
 import { colored, NOW, plain } from './fixtures.ts';
 
 const events = [
@@ -28,7 +28,7 @@ const events = [
 
 test('prints the table in the given order', () => {
   assert.equal(
-    renderEvents(events, { headers: true, now: NOW }, plain),
+    eventsPrinter(true, plain)(events, NOW),
     `
 LAST SEEN           TYPE      REASON         POOL     MESSAGE
 5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1, node-2
@@ -37,13 +37,13 @@ LAST SEEN           TYPE      REASON         POOL     MESSAGE
 });
 
 test('appends rows to a table', () => {
-  const render = growingEvents({ headers: true }, plain);
+  const render = eventsPrinter(true, plain);
   const [, joined] = render(events, NOW).split('\n');
   assert.equal(render(events.slice(0, 1), NOW), joined);
 });
 
 test('colours warnings yellow, and omits headers', () => {
-  const text = renderEvents(events, { headers: false, now: NOW }, colored);
+  const text = eventsPrinter(false, colored)(events, NOW);
   assert.deepEqual(text.match(/\x1b\[33m\w+/g), ['\x1b[33mWarning']);
   assert.doesNotMatch(text, /LAST SEEN/);
 });
@@ -52,11 +52,8 @@ test('cuts long text of others', () => {
   const long = 'x'.repeat(1_000_000);
   const [event] = events;
   assert.ok(event);
-  const text = renderEvents(
-    [{ ...event, type: long, reason: long, note: long, pool: long }],
-    { headers: false, now: NOW },
-    plain,
-  );
+  const print = eventsPrinter(false, plain);
+  const text = print([{ ...event, type: long, reason: long, note: long, pool: long }], NOW);
   assert.ok(text.length < 2_000, `${text.length}`);
   assert.ok(text.endsWith('x…'));
 });

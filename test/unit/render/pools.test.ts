@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { growingPools, renderPools } from '../../../src/render/pools.ts';
+import type { NodePool } from '../../../src/nodepool/types.ts';
+import { type PoolsTableOptions, poolsPrinter } from '../../../src/render/pools.ts';
+import type { Style } from '../../../src/render/style.ts';
 import { colored, condition, freshPool, gpuPool, NOW, plain, workerPool } from './fixtures.ts';
+
+const renderPools = (pools: NodePool[], options: PoolsTableOptions, style: Style) =>
+  poolsPrinter(options, style)(pools, NOW);
 
 test('prints the table', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   assert.equal(
-    renderPools(pools, { wide: false, headers: true, now: NOW }, plain),
+    renderPools(pools, { wide: false, headers: true }, plain),
     `
 NAME     STATUS         NODES    READY    CPU      MEMORY   PODS     TAINTS                           AGE
 worker   200            2        2        8        5.8Gi    220      node-pool=worker:NoSchedule,+1   2d3h
@@ -16,14 +21,14 @@ fresh    <none>         <none>   <none>   <none>   <none>   <none>   <none>     
 });
 
 test('appends rows to a table, with their current age', () => {
-  const render = growingPools({ wide: false, headers: true }, plain);
+  const render = poolsPrinter({ wide: false, headers: true }, plain);
   const [first] = render([workerPool()], NOW).split('\n').slice(1);
   const later = render([workerPool()], new Date(NOW.getTime() + 3_600_000));
   assert.equal(later, first?.replace(/2d3h$/, '2d4h'));
 });
 
 test('prints the wide table', () => {
-  const [header, worker, gpu] = renderPools([workerPool(), gpuPool()], { wide: true, headers: true, now: NOW }, plain)
+  const [header, worker, gpu] = renderPools([workerPool(), gpuPool()], { wide: true, headers: true }, plain)
     .split('\n')
     .map(line => line.split(/ +/));
   assert.equal(
@@ -43,7 +48,7 @@ test('prints the wide table', () => {
 test('prints as many words in every line as there are columns, with and without headers', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   for (const wide of [false, true]) {
-    const text = renderPools(pools, { wide, headers: false, now: NOW }, plain);
+    const text = renderPools(pools, { wide, headers: false }, plain);
     for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 15 : 9, line);
   }
 });
@@ -51,7 +56,7 @@ test('prints as many words in every line as there are columns, with and without 
 test('fits one plain pool in 80 columns', () => {
   const pool = workerPool();
   pool.spec.taints = [{ key: 'gpu', effect: 'NoSchedule' }];
-  const text = renderPools([pool], { wide: false, headers: true, now: NOW }, plain);
+  const text = renderPools([pool], { wide: false, headers: true }, plain);
   assert.ok(
     text.split('\n').every(line => line.length <= 80),
     text,
@@ -61,7 +66,7 @@ test('fits one plain pool in 80 columns', () => {
 test('prints 0 resources for a reconciled pool without nodes', () => {
   const pool = freshPool();
   pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
-  const text = renderPools([pool], { wide: false, headers: false, now: NOW }, plain);
+  const text = renderPools([pool], { wide: false, headers: false }, plain);
   assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 <none> 3s');
 });
 
@@ -70,7 +75,7 @@ test('shows that a pool is being deleted', () => {
     pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
     return pool;
   });
-  const text = renderPools(pools, { wide: false, headers: false, now: NOW }, plain);
+  const text = renderPools(pools, { wide: false, headers: false }, plain);
   assert.deepEqual(
     text.split('\n').map(line => line.split(/ +/)[1]),
     ['200,Deleting', 'Deleting'],
@@ -83,7 +88,7 @@ test('colours the status green, yellow or red', () => {
     if (pool.status !== undefined) pool.status.status = status;
     return pool;
   });
-  const lines = renderPools(pools, { wide: false, headers: false, now: NOW }, colored).split('\n');
+  const lines = renderPools(pools, { wide: false, headers: false }, colored).split('\n');
   assert.deepEqual(
     lines.map(line => /\x1b\[(\d+)m([^\x1b]*)/.exec(line)?.slice(1).join(' ')),
     ['32 200', '33 503,NotReady', '31 409,Conflict', '31 500,Failing'],
@@ -92,7 +97,7 @@ test('colours the status green, yellow or red', () => {
 
 test('prints requested resources in place of the default ones', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
-  const shape = { wide: false, headers: true, now: NOW };
+  const shape = { wide: false, headers: true };
   assert.equal(
     renderPools(pools, { ...shape, resources: ['nvidia.com/gpu', 'memory', 'nonsense'] }, plain),
     `
@@ -120,7 +125,7 @@ test('prints labels as columns named without prefix, and all labels', () => {
   if (worker !== undefined) worker.metadata.labels = { team: 'a', 'example.com/tier': 'gold', empty: '' };
   assert.ok(fresh);
   const labelColumns = ['example.com/tier', 'team', 'empty'];
-  const text = renderPools(pools, { wide: false, headers: true, now: NOW, labelColumns, showLabels: true }, plain);
+  const text = renderPools(pools, { wide: false, headers: true, labelColumns, showLabels: true }, plain);
   assert.deepEqual(
     text.split('\n').map(line => line.split(/ +/).slice(9).join(' ')),
     ['TIER TEAM EMPTY LABELS', 'gold a <none> empty=,example.com/tier=gold,team=a', '<none> <none> <none> <none>'],
@@ -128,13 +133,13 @@ test('prints labels as columns named without prefix, and all labels', () => {
 });
 
 test('takes names of Object.prototype for neither labels nor resources', () => {
-  const options = { wide: false, headers: false, now: NOW, resources: ['constructor'], labelColumns: ['toString'] };
+  const options = { wide: false, headers: false, resources: ['constructor'], labelColumns: ['toString'] };
   const words = renderPools([workerPool()], options, plain).split(/ +/);
   assert.deepEqual([words[4], words.at(-1)], ['<none>', '<none>']);
 });
 
 test('prints the watch event first without moving columns', () => {
-  const render = growingPools({ wide: false, headers: true }, plain);
+  const render = poolsPrinter({ wide: false, headers: true }, plain);
   const lines = [
     ...render([workerPool()], NOW, 'ADDED').split('\n'),
     render([workerPool()], NOW, 'MODIFIED'),
@@ -150,7 +155,7 @@ test('escapes labels and resources that would break the table', () => {
   const pool = workerPool();
   pool.metadata.labels = { team: 'a\x1b[31m\u202e' };
   if (pool.status !== undefined) pool.status.allocatable = { 'example.com/\x1b[2J': '1' };
-  const options = { wide: true, headers: true, now: NOW, labelColumns: ['team'], showLabels: true };
+  const options = { wide: true, headers: true, labelColumns: ['team'], showLabels: true };
   const text = renderPools([pool], options, plain);
   assert.doesNotMatch(text, /[\x1b\u202e]/);
   assert.match(text, /EXAMPLE\.COM\/\\u001b\[2J/);
@@ -164,7 +169,7 @@ test('prints values that another CRD version allowed as one word', () => {
     taints: [{ key: 'k k', effect: 'NoSchedule' }],
   };
   for (const wide of [false, true]) {
-    const lines = renderPools([pool], { wide, headers: true, now: NOW }, plain).split('\n');
+    const lines = renderPools([pool], { wide, headers: true }, plain).split('\n');
     const [header = [], row = []] = lines.map(line => line.split(/ +/));
     assert.equal(header.length, row.length, lines.join('\n'));
   }
@@ -176,7 +181,7 @@ test('prints status text of others as one short word', () => {
     pool.status.conditions = [condition('Applied', false, 'two words', '')];
     pool.status.allocatable = { cpu: 'x y'.repeat(100_000), memory: '1Gi', 'example.com/a b': '1' };
   }
-  const lines = renderPools([pool], { wide: true, headers: true, now: NOW }, plain).split('\n');
+  const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
   const [header = [], row = []] = lines.map(line => line.split(/ +/));
   assert.equal(header.length, row.length);
   assert.deepEqual(row.slice(-2), ['two_words', '1']);

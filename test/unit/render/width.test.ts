@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { widthOf } from '../../../src/render/width.ts';
+import { cut, widthOf, wrap } from '../../../src/render/width.ts';
 
 const CASES: [text: string, width: number][] = [
   ['', 0],
@@ -38,4 +38,33 @@ test('measures a long text in linear time', () => {
   const start = performance.now();
   assert.equal(widthOf('中\u0301😀\u200d'.repeat(50_000)), 200_000);
   assert.ok(performance.now() - start < 1_000);
+});
+
+test('cut: an ellipsis where there is room for one', () => {
+  assert.equal(cut('abcdef', 4), 'abc…');
+  assert.equal(cut('ab', 0), '');
+});
+
+test('wrap: a cluster cannot move the cursor, colour, or turn a line around', () => {
+  const hostile = 'a\u001b[2Jb\u0007c\nd\u202ee\u009b5A';
+  assert.deepEqual(wrap(hostile, 60), ['a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A']);
+});
+
+test('wrap: at spaces, else anywhere; nothing is lost', () => {
+  assert.deepEqual(wrap('', 5), ['']);
+  assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
+  assert.deepEqual(wrap('abcdefgh', 3), ['abc', 'def', 'gh']);
+  assert.deepEqual(wrap('日本語', 4), ['日本', '語']);
+  assert.deepEqual(wrap('ab  cd', 2), ['ab', 'cd']);
+  assert.deepEqual(wrap('ab', 0), ['ab']);
+  // A character that is wider than the screen still goes by.
+  assert.deepEqual(wrap('日本', 1), ['日', '本']);
+});
+
+test('wrap: a megabyte is no reason to wait', () => {
+  const start = performance.now();
+  const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
+  // A tenth of a second; minutes when each line looks at all the rest.
+  assert.ok(performance.now() - start < 5_000);
+  assert.equal(lines.join('').length, 999_000);
 });

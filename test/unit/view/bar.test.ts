@@ -26,9 +26,9 @@ test('splits the width into whole proportional shares, with at least one cell fo
 });
 
 test('draws a character per kind of node, and colours', () => {
-  const plain = nodesBar({ open: 2, cordoned: 1, notReady: 1 }, 8, makeStyle(false));
+  const plain = nodesBar({ schedulable: 2, cordoned: 1, notReady: 1 }, 8, makeStyle(false));
   assert.equal(plain.text, '████▒▒░░');
-  assert.equal(nodesBar({ open: 0, cordoned: 0, notReady: 0 }, 4, makeStyle(false)).text, '    ');
+  assert.equal(nodesBar({ schedulable: 0, cordoned: 0, notReady: 0 }, 4, makeStyle(false)).text, '    ');
   const style = makeStyle(true);
   assert.equal(paintBar('██▒░ 1', style), `${style.green('██')}${style.yellow('▒')}${style.red('░')} 1`);
 });

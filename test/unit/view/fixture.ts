@@ -4,7 +4,7 @@ import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import type { Outage } from '../../../src/operations/view.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
-import { contentsOf } from '../../../src/view/contents.ts';
+import { contentsOf, sceneOf } from '../../../src/view/contents.ts';
 import type { Key } from '../../../src/view/keys.ts';
 import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
 import {
@@ -172,10 +172,6 @@ export class Desk {
   }
 
   #scene(): Scene {
-    const there = this.#contents();
-    const page = pageOf(this.state, this.size);
-    const node = (name: string) => this.fixture.clusterState.node(name);
-    if (there.kind === 'text') return { keys: [], length: there.lines.length, page, sorts: new Map(), node };
-    return { keys: there.keys, length: there.keys.length, page, sorts: there.sorts, node };
+    return sceneOf(this.#contents(), pageOf(this.state, this.size), name => this.fixture.clusterState.node(name));
   }
 }

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { widthOf } from '../../../src/render/width.ts';
-import { tell } from '../../../src/view/state.ts';
+import { withMessage } from '../../../src/view/state.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
 /** Screens and modes, by the keys that open them. */
@@ -88,7 +88,7 @@ test('shows the problem of the selected pool below the list', () => {
 test('shows a message that is too long for its line over the last lines', () => {
   const text = `error: unable to cordon node "ip-10-0-12-34.eu-central-1.compute.internal": ${'no permission '.repeat(6)}end`;
   const desk = new Desk(fixture(), { columns: 40, rows: 12 });
-  desk.state = tell(desk.state, text, true);
+  desk.state = withMessage(desk.state, text, true);
   const lines = desk.text().split('\n');
   const rule = lines.indexOf('─'.repeat(40));
   assert.ok(rule > 3);
@@ -100,7 +100,7 @@ test('shows a message that is too long for its line over the last lines', () => 
     text.replaceAll(' ', ''),
   );
   assert.doesNotMatch(desk.type('j').text(), /unable/);
-  desk.state = tell(desk.state, 'short', true);
+  desk.state = withMessage(desk.state, 'short', true);
   assert.match(desk.text(), /^short\n\? help/m);
 });
 

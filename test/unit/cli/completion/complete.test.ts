@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
-import { verbs } from '../../../../src/commands/index.ts';
+import { commands } from '../../../../src/commands/index.ts';
 import { MEASURES } from '../../../../src/nodepool/capacity.ts';
 import { answer, fakeNames } from './fake-names.ts';
 
@@ -189,7 +189,7 @@ describe('completes a word', () => {
       ['completion', 'f'],
       ['fish', ':4'],
     ],
-    [[], [...Object.keys(verbs), 'help', ':4']],
+    [[], [...Object.keys(commands), 'help', ':4']],
   ];
   for (const [words, expected] of cases) {
     test(JSON.stringify(words), async () => assert.deepEqual(await lines(...words), expected));
@@ -208,18 +208,18 @@ describe('completes a word', () => {
     };
     const grammar: Grammar = { top: { args: {}, flags }, old: { hidden: true, args: {}, flags } };
     assert.equal(
-      await answer(['top', '--'], { verbs: grammar }),
+      await answer(['top', '--'], { commands: grammar }),
       '--bars\n--no-bars\n--help\tShow the help of the verb.\n:4\n',
     );
-    assert.equal(await answer(['top', '--no-bars', '--ba'], { verbs: grammar }), ':4\n');
-    assert.equal(await answer(['o'], { verbs: grammar }), ':4\n');
+    assert.equal(await answer(['top', '--no-bars', '--ba'], { commands: grammar }), ':4\n');
+    assert.equal(await answer(['o'], { commands: grammar }), ':4\n');
   });
 
   test('completes the values that the help lists; a placeholder in capitals accepts any word', async () => {
     const output = { name: 'format', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
     const grammar: Grammar = { get: { args: {}, flags: { output } } };
-    assert.equal(await answer(['get', '--format', 'j'], { verbs: grammar }), 'json\njsonpath=\n:4\n');
-    assert.equal(await answer(['get', '--format', 'jsonp'], { verbs: grammar }), 'jsonpath=\n:6\n');
+    assert.equal(await answer(['get', '--format', 'j'], { commands: grammar }), 'json\njsonpath=\n:4\n');
+    assert.equal(await answer(['get', '--format', 'jsonp'], { commands: grammar }), 'jsonpath=\n:6\n');
   });
 
   test('asks the cluster that earlier flags select', async () => {

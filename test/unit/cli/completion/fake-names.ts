@@ -41,7 +41,7 @@ export function fakeNames(changes: Partial<NamesPort> = {}): FakeNames {
 
 interface Options {
   port?: FakeNames;
-  verbs?: Grammar;
+  commands?: Grammar;
   cache?: string;
   now?: Date;
 }
@@ -50,7 +50,7 @@ interface Options {
 export async function answer(words: string[], { port = fakeNames(), cache = '', now = START, ...rest }: Options = {}) {
   return complete({
     words,
-    verbs: rest.verbs ?? (manifest.commands as Grammar),
+    commands: rest.commands ?? (manifest.commands as Grammar),
     io: { env: { XDG_CACHE_HOME: cache }, now: () => now },
     openNames: async flags => {
       port.flags.push(flags);

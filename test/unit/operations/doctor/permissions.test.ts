@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { verbs } from '../../../../src/commands/index.ts';
+import { commands } from '../../../../src/commands/index.ts';
 import { needsOf } from '../../../../src/operations/doctor/needs.ts';
 import { checkControllerPermissions, checkPermissions } from '../../../../src/operations/doctor/permissions.ts';
 import { questionText, questionTexts } from '../../../../src/operations/doctor/question.ts';
@@ -58,7 +58,7 @@ function port(isAllowed: (text: string) => boolean) {
 }
 
 test('declares the needs of every command', () => {
-  const all = Object.keys(verbs);
+  const all = Object.keys(commands);
   for (const verb of all) {
     if (!WITHOUT_NEEDS.includes(verb)) assert.ok(needsOf([verb]).length > 0, `${verb} is not in needs.ts`);
   }

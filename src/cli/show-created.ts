@@ -1,0 +1,28 @@
+/** What was created: for `create` and `adopt --create`. */
+import type { NodePool } from '../nodepool/types.ts';
+import type { DryRun } from '../operations/ports.ts';
+import type { Deps } from './factory.ts';
+import { dryRunSuffix } from './flags.ts';
+
+export interface CreatedOutput {
+  /** Undefined: a message for each pool. */
+  format: 'json' | 'yaml' | undefined;
+  /** A List, even of one pool. */
+  asList: boolean;
+  dryRun: DryRun;
+}
+
+export async function showCreated(
+  pools: NodePool[],
+  { format, asList, dryRun }: CreatedOutput,
+  { io }: Pick<Deps, 'io'>,
+): Promise<void> {
+  if (format !== undefined) {
+    const { printObjects } = await import('../render/printers.ts');
+    io.out(printObjects(pools, format, asList));
+    return;
+  }
+  for (const { metadata } of pools) {
+    io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+  }
+}
