@@ -11,8 +11,6 @@ import { type Progress, progress, type Spinner } from './progress.ts';
 export type { Connection };
 
 export interface ConnectOptions {
-  /** Adds dryRun=All to every write of the cluster port. */
-  dryRun?: boolean;
   /** Requests in flight at most. */
   concurrency?: number;
   /** Told of every answer by its code, and of every request that got none. */

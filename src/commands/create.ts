@@ -71,11 +71,11 @@ ${EXIT_STATUS}`;
     let written: Written | undefined;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun };
     const created = await createPools(options, async () => {
-      const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
+      const connection = await connect({ concurrency: flags.concurrency });
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.pods);
       connected = { connection, approve };
-      return { ...connection, approve, stoppable: work => interruptible(io, work) };
+      return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
     if (flags.output !== undefined) {
       const { printObjects } = await import('../render/printers.ts');

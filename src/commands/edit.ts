@@ -37,9 +37,8 @@ export default class Edit extends BaseCommand<typeof Edit> {
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
     const connection = await connect();
-    const { pools, cluster } = connection;
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
-    const editDeps: EditDeps = { pools, cluster, approve };
+    const editDeps: EditDeps = { cluster: connection.cluster, approve };
     const result = byFlags
       ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
       : await editInEditor(args.name, editDeps, deps);

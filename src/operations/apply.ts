@@ -15,7 +15,7 @@ import { WritePace } from '../reconciler/write-pace.ts';
 export interface ApplyOptions {
   /** Nodes under way at most. */
   concurrency: number;
-  /** The cluster port's writes are dry. */
+  /** Every write is a dry run. */
   dryRun: boolean;
   /** See Agreed. */
   consent?: ReadonlySet<string> | undefined;

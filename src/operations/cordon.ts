@@ -5,9 +5,9 @@ import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { alteredError } from '../reconciler/altered.ts';
 import { conflictDelay } from '../reconciler/conflict-delay.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { NodesClient } from '../reconciler/ports.ts';
 import { poolMembers } from './pool-members.ts';
-import type { DryRun } from './ports.ts';
+import type { ClusterReader, DryRun } from './ports.ts';
 
 export interface CordonOptions {
   pools: readonly string[];
@@ -18,14 +18,13 @@ export interface CordonOptions {
 }
 
 export interface CordonNodeDeps {
-  /** Its writes are dry with `server`. */
-  cluster: Pick<ClusterPort, 'getNode' | 'patchNode'>;
+  cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
   dryRun: DryRun;
   sleep: (ms: number) => Promise<void>;
 }
 
 export interface CordonDeps extends CordonNodeDeps {
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes' | 'getNode' | 'patchNode'>;
+  cluster: CordonNodeDeps['cluster'] & ClusterReader;
 }
 
 export type CordonResult =
@@ -76,7 +75,7 @@ async function setUnschedulable(
     if (current.unschedulable === unschedulable) return { kind: 'already', node: name };
     if (dryRun === 'client') return { kind: 'changed', node: name };
     const { resourceVersion }: Node = current;
-    const write = await cluster.patchNode(name, { resourceVersion, unschedulable });
+    const write = await cluster.nodes.patch(name, { resourceVersion, unschedulable }, { dryRun: dryRun === 'server' });
     if (write.kind === 'written') {
       const found = write.node.unschedulable;
       if (found === unschedulable) return { kind: 'changed', node: name };
@@ -84,7 +83,7 @@ async function setUnschedulable(
     }
     if (write.kind === 'gone') return { kind: 'gone', node: name };
     await sleep(conflictDelay(attempt, Math.random()));
-    current = await cluster.getNode(name);
+    current = await cluster.nodes.get(name);
   }
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
 }

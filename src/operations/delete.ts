@@ -12,7 +12,7 @@ import type { NodeMove } from '../reconciler/node-move.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';
 import { loadClusterState } from './load-cluster-state.ts';
-import type { PoolsPort, RawPool } from './ports.ts';
+import type { RawPool } from './ports.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export interface DeleteOptions extends ApplyOptions {
@@ -33,13 +33,11 @@ export interface DeleteResult extends PoolResult {
   finalizers: string[];
 }
 
-type DeleteDeps = ApplyDeps & { pools: PoolsPort };
-
 /**
  * Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released.
  * A pool that cannot be deleted does not stop the others: its result has the error.
  */
-export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Promise<DeleteResult[]> {
+export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
   const { pools, detachNodes, dryRun } = options;
   if (pools.length === 0) return [];
   const limit = createLimiter(options.concurrency);
@@ -104,13 +102,13 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
   return owners;
 }
 
-async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {
+async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: ApplyDeps): Promise<void> {
   // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
-    await addFinalizer(pool, { ...deps, state: new ClusterState([pool], [], []) });
+    await addFinalizer(pool, { ...deps, dryRun, state: new ClusterState([pool], [], []) });
   }
-  await deps.pools.delete(pool, { dryRun });
+  await deps.cluster.pools.delete(pool, { dryRun });
 }
 
 /** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */

@@ -11,17 +11,16 @@ import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { NodePoolsClient, PoolWrite } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
 import { poolNotFound } from './not-found.ts';
-import type { PoolsPort, RawPool } from './ports.ts';
+import type { ClusterReader, RawPool } from './ports.ts';
 
 /** What an edit asks of a cluster, and of the person at it. */
 export interface EditDeps {
-  pools: PoolsPort;
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
+  cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
   approve: Approve;
 }
 
@@ -37,11 +36,11 @@ export async function editByFlags(
   name: string,
   edits: SpecEdits,
   options: { dryRun: 'none' | 'client' | 'server' },
-  { pools, cluster, approve }: EditDeps,
+  { cluster, approve }: EditDeps,
 ): Promise<EditResult> {
   let uid: string | undefined;
   const propose = async () => {
-    const before = await pools.get(name);
+    const before = await cluster.pools.get(name);
     if (before === undefined) throw poolNotFound([name]);
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw remade(name);
@@ -60,7 +59,7 @@ export async function editByFlags(
     const { before, after, patch, notFound } = agreed.proposal;
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
-    const result = await pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
+    const result = await cluster.pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
     if (result.kind === 'gone') throw poolNotFound([name]);
     if (result.kind === 'written') {
       const altered = alteredPool(after, result.pool, before);
@@ -118,8 +117,8 @@ const HEAD = [
 ];
 
 export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
-  const { pools, editor } = deps;
-  const original = await pools.get(name);
+  const { cluster, editor } = deps;
+  const original = await cluster.pools.get(name);
   if (original === undefined) throw poolNotFound([name]);
   const before = editable(original);
   let body = deps.print(before);
@@ -170,16 +169,16 @@ async function patchUnlessEdited(
   patch: Record<string, unknown>,
   original: RawPool,
   deps: TextEditDeps,
-): ReturnType<PoolsPort['patch']> {
+): Promise<PoolWrite<RawPool>> {
   const { name } = original.metadata;
   const { finalizers } = (patch.metadata ?? {}) as Record<string, unknown>;
   const mine = finalizers === undefined ? withoutFinalizers : editable;
   let read = original;
   for (let attempt = 1; ; attempt++) {
     await agreeOrKeep(read, { ...read, spec: edited.spec }, deps);
-    const result = await deps.pools.patch(name, guarded(patch, read), { dryRun: false });
+    const result = await deps.cluster.pools.patch(name, guarded(patch, read), { dryRun: false });
     if (result.kind !== 'conflict' || attempt === MOST_ATTEMPTS) return result;
-    const latest = await deps.pools.get(name);
+    const latest = await deps.cluster.pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
     const samePool = latest.metadata.uid === original.metadata.uid;
     if (!samePool || mergePatch(mine(original), mine(latest)) !== undefined) return result;
@@ -194,7 +193,7 @@ async function patchUnlessEdited(
 async function planEdit(before: NodePool, after: NodePool, cluster: EditDeps['cluster']): Promise<ClusterPlan> {
   const [was, is] = [coercePool(before), coercePool(after)];
   if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
-  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const named = [after.metadata.name];
   const due = noExecuteOf(planCluster(state, { pools: named }).nodes);

@@ -3,16 +3,13 @@ import type { LeasePort } from '../controller/leader-election.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { ClusterPort, NodePoolsClient, NodesClient, PoolSelectors, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { PodsPort, Usage } from './pods-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
-
-/** A NodePool exactly as the server sent it, unknown fields included: what is printed and edited. */
-export type RawPool = NodePool & Record<string, unknown>;
 
 /** One event of a pool, from events.k8s.io/v1 or core/v1 (the server serves both from one store). */
 export interface PoolEventRecord {
@@ -26,29 +23,6 @@ export interface PoolEventRecord {
   firstSeen: string;
   count: number;
   reporter: string;
-}
-
-export interface PoolSelectors {
-  labelSelector?: string | undefined;
-  fieldSelector?: string | undefined;
-}
-
-export interface PoolsPort {
-  /** Selectors as the server takes them. */
-  list(options?: PoolSelectors): Promise<RawPool[]>;
-  get(name: string): Promise<RawPool | undefined>;
-  /** Throws where the server does not have pools at all. */
-  assertServed(): Promise<void>;
-  /** The body goes to the server as it is, with fieldValidation=Strict. `exists` when the name is taken. */
-  create(pool: RawPool, options: { dryRun: boolean }): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
-  /** JSON merge patch. It carries metadata.resourceVersion, so that a moved-on pool gives `conflict`. */
-  patch(
-    name: string,
-    patch: Record<string, unknown>,
-    options: { dryRun: boolean },
-  ): Promise<{ kind: 'written'; pool: RawPool } | { kind: 'conflict' } | { kind: 'gone' }>;
-  /** Guarded by the UID. The pool stays, marked, while it has finalizers. */
-  delete(pool: RawPool, options: { dryRun: boolean }): Promise<'deleted' | 'marked' | 'gone'>;
 }
 
 export interface EventsPort {
@@ -89,7 +63,7 @@ export interface ManifestsPort {
   delete(object: ManifestObject, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
 }
 
-export type { LeasePort };
+export type { LeasePort, RawPool };
 
 /** A resource to cache, and what is kept of each object. */
 export interface Watched<T> {
@@ -119,10 +93,15 @@ export interface FollowPorts {
   events(pool?: string): Watched<PoolEventRecord | undefined>;
 }
 
+/** What finding the members of pools takes. */
+export interface ClusterReader {
+  pools: Pick<NodePoolsClient, 'listCoerced'>;
+  nodes: Pick<NodesClient, 'list'>;
+}
+
 /** One cluster as one user, and all that is asked of it. */
 export interface Connection {
   cluster: ClusterPort;
-  pools: PoolsPort;
   events: EventsPort;
   crd: CrdPort;
   manifests: ManifestsPort;

@@ -9,10 +9,9 @@ import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector
 import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
 import type { Demand, PodsPort, Usage } from './pods-port.ts';
-import type { Connection } from './ports.ts';
+import type { ClusterReader, Connection } from './ports.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
@@ -31,7 +30,7 @@ export interface TopOptions {
 }
 
 export interface TopDeps {
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
+  cluster: ClusterReader;
   pods: Pick<PodsPort, 'demand'>;
   nodeUsage: Connection['nodeUsage'];
   clock: Clock;
@@ -112,7 +111,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   }
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isMeant = selector === undefined ? undefined : readSelector(selector);
-  const [all, nodes] = await Promise.all([deps.cluster.listPools(), deps.cluster.listNodes()]);
+  const [all, nodes] = await Promise.all([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   // As loadClusterState(): what the reading left behind would stand beside what comes now.
   collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);

@@ -9,7 +9,7 @@ import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } fr
 import { type Approve, agree } from './consent.ts';
 import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
-import type { CrdPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 import { findPools } from './propose-deletion.ts';
 
 /** Pools that are named in one sentence. */
@@ -35,7 +35,6 @@ export interface Leftovers {
 
 export interface UninstallDeps {
   cluster: ApplyDeps['cluster'];
-  pools: PoolsPort;
   crd: CrdPort;
   manifests: ManifestsPort;
   /** Runs what releases nodes. */
@@ -78,7 +77,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   // The definition goes last: its deletion would delete the pools while no one releases their nodes.
   if (!isEmpty(found)) {
     const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
-    await deps.releasing(work => release(found.pools, applying, { ...work, pools: deps.pools }));
+    await deps.releasing(work => release(found.pools, applying, work));
   }
   await deps.stoppable(async signal => {
     await deps.crd.delete(crd, { dryRun: false });
@@ -102,8 +101,8 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
 }
 
 /** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. */
-async function release(names: string[], options: ApplyOptions, deps: ApplyDeps & { pools: PoolsPort }): Promise<void> {
-  const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.pools);
+async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<void> {
+  const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
   throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
   const state = await loadClusterState(deps.cluster);
   const { pools: left, orphans } = leftovers(state);

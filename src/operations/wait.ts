@@ -2,9 +2,10 @@
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { type FollowDeps, follow } from './follow.ts';
 import { poolNotFound } from './not-found.ts';
-import type { FollowPorts, PoolsPort, RawPool } from './ports.ts';
+import type { FollowPorts, RawPool } from './ports.ts';
 
 export interface WaitOptions {
   names: readonly string[];
@@ -14,7 +15,7 @@ export interface WaitOptions {
 }
 
 export interface WaitDeps extends FollowDeps {
-  pools: PoolsPort;
+  pools: Pick<NodePoolsClient, 'get'>;
   follow: FollowPorts;
   /** Told of each pool as its turn comes. */
   onMet: (pool: string) => void;

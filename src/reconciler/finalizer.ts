@@ -13,6 +13,7 @@ import type { WritePace } from './write-pace.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
+  dryRun: boolean;
   /** See metadata-pace.ts; without it every write is sent at once. */
   pace?: WritePace;
 }
@@ -35,7 +36,7 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
 }
 
 /** Lets a deleted pool go. @param deps `dryRun`: it is marked in the cluster state alone */
-export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRun: boolean }): Promise<void> {
+export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
   // The last write of a pool waits for nobody.
   const { pace: _pace, ...unpaced } = deps;
   await editPool(pool, FIELD, unpaced, current => {
@@ -87,8 +88,12 @@ export async function editPool(
 }
 
 /** Throws NodepoolError when the server stored others than it was sent. */
-async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
-  const write = await cluster.setFinalizers(pool, finalizers);
+async function setFinalizers(
+  pool: NodePool,
+  finalizers: string[],
+  { cluster, dryRun }: PoolEditDeps,
+): Promise<PoolWrite> {
+  const write = await cluster.pools.setFinalizers(pool, finalizers, { dryRun });
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
   if (isAltered) throw poolAlteredError(`the finalizers of nodepool ${pool.metadata.name} were`);
   return write;

@@ -10,8 +10,8 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import type { LiveReadDeps } from './live-reads.ts';
 
 export interface GonePoolsDeps extends LiveReadDeps {
-  /** Deletions are dry: they mark pools in the cluster state alone. */
-  dryRun?: boolean;
+  /** Deletions are dry runs: they mark pools in the cluster state alone. */
+  dryRun: boolean;
 }
 
 interface Asked {
@@ -58,12 +58,12 @@ export class GonePools {
   async #isGone(name: string): Promise<boolean> {
     const { cluster, state, dryRun } = this.#deps;
     const [known, asked] = [state.pool(name)?.metadata.uid, state.moment()];
-    const pool = await cluster.getPool(name);
+    const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {
       state.removePool(name, known);
       return true;
     }
-    if (dryRun === true && pool.metadata.uid === known) return true;
+    if (dryRun && pool.metadata.uid === known) return true;
     state.setPool(pool, asked);
     if (pool.metadata.deletionTimestamp !== undefined) return true;
     // The state does not go back to an older resourceVersion: planned on what it has, the nodes would be released.

@@ -19,7 +19,7 @@ export async function readPool(
   { cluster, state }: LiveReadDeps,
 ): Promise<NodePool | undefined> {
   const asked = state.moment();
-  const pool = await cluster.getPool(name);
+  const pool = await cluster.pools.getCoerced(name);
   if (pool === undefined) state.removePool(name, uid);
   else state.setPool(pool, asked);
   return pool;
@@ -28,7 +28,7 @@ export async function readPool(
 /** Undefined when no node has the name. @param uid of the one that was known */
 export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
   const asked = state.moment();
-  const node = await cluster.getNode(name);
+  const node = await cluster.nodes.get(name);
   if (node === undefined) state.removeNode(name, uid);
   else state.setNode(node, asked);
   return node;

@@ -6,7 +6,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
-import type { ClusterPort } from './ports.ts';
+import type { NodePoolsClient } from './ports.ts';
 import { MOST_WRITES, type WritePace } from './write-pace.ts';
 
 /** What is written. */
@@ -18,7 +18,7 @@ export interface MetadataField {
 }
 
 interface Deps {
-  cluster: Pick<ClusterPort, 'poolFieldManager'>;
+  cluster: { pools: Pick<NodePoolsClient, 'fieldManager'> };
   /** Undefined: a single write, which nothing follows. */
   pace?: WritePace;
 }
@@ -50,7 +50,7 @@ async function removedError(
   cluster: Deps['cluster'],
 ): Promise<NodepoolError> {
   // It only adds to the message. Who removes a field leaves no trace; who sets another value does.
-  const manager = await cluster.poolFieldManager(name, path).catch((error: unknown) => {
+  const manager = await cluster.pools.fieldManager(name, path).catch((error: unknown) => {
     if (error instanceof NodepoolError) return undefined;
     throw error;
   });

@@ -2,7 +2,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
-import type { ClusterPort } from './ports.ts';
+import type { NodesClient } from './ports.ts';
 import { type Held, MOST_WRITES } from './write-pace.ts';
 
 export class NodeWriteError extends NodepoolError {
@@ -54,7 +54,7 @@ export async function limitError(
   node: string,
   changes: readonly Change[],
   isContested: boolean,
-  cluster: Pick<ClusterPort, 'nodeFieldManager'>,
+  nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<NodepoolError> {
   const limit = `node ${node} was written ${MOST_WRITES} times within a minute, which is the limit`;
   const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MOST_NAMED);
@@ -66,7 +66,7 @@ export async function limitError(
       'wait a minute, and find out what changes its pool or its labels so often',
     );
   }
-  const manager = await managerOf(node, first, cluster);
+  const manager = await managerOf(node, first, nodes);
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
     'cluster',
@@ -78,10 +78,10 @@ export async function limitError(
 async function managerOf(
   node: string,
   { kind, key }: Change,
-  cluster: Pick<ClusterPort, 'nodeFieldManager'>,
+  nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<string | undefined> {
   try {
-    return await cluster.nodeFieldManager(node, kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']);
+    return await nodes.fieldManager(node, kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']);
   } catch (error) {
     // It only adds to the message.
     if (error instanceof NodepoolError) return undefined;

@@ -21,8 +21,7 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   state: ClusterState;
   sleep: (ms: number) => Promise<void>;
-  /** See GonePoolsDeps. */
-  dryRun?: boolean;
+  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** Shared with other writers of the same run; else one of its own. */
   pace?: WritePace;
@@ -100,7 +99,7 @@ export class NodeWriter {
   }
 
   async #writeAll(name: string, written: Written): Promise<void> {
-    const { cluster, state, sleep } = this.#deps;
+    const { cluster, state, sleep, dryRun } = this.#deps;
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
       const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
@@ -122,7 +121,7 @@ export class NodeWriter {
       }
       if (!(await this.gonePools.mayRelease(plan))) continue;
       this.#assertConsent(plan);
-      const write = await cluster.patchNode(name, plan.patch);
+      const write = await cluster.nodes.patch(name, plan.patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
         this.#changes.delete(name);
@@ -148,7 +147,7 @@ export class NodeWriter {
     const pace = this.#pace.check(uid, changes);
     if (pace.kind === 'free') return;
     if (pace.kind === 'held') throw heldBack(pace);
-    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster);
+    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster.nodes);
     throw new NodeWriteError(error, {
       retryAfterMs: this.#pace.limited(uid, error, pace.isContested),
       isHeldBack: false,

@@ -24,8 +24,8 @@ export interface PoolNodesOptions {
   /** Bounds the requests under way, over all pools together. */
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
-  /** See GonePoolsDeps. */
-  dryRun?: boolean;
+  /** Every write is a dry run. */
+  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** See NodeWriter. */
   pace?: WritePace;

@@ -28,8 +28,6 @@ import { WritePace } from './write-pace.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions {
   now: () => Date;
-  /** The port's writes are dry: nothing that was deleted is gone. */
-  dryRun: boolean;
   /** Caches keep the cluster state current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
   /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
@@ -291,9 +289,10 @@ export class Reconciler {
   }
 
   async #tell(events: (readonly [NodePool, PoolEvent])[], outcome: PoolOutcome): Promise<void> {
-    const { cluster } = this.#options;
+    const { cluster, dryRun } = this.#options;
     const failures: WriteFailure[] = [];
-    const send = (pool: NodePool, event: PoolEvent) => this.#eventLimit(() => cluster.createEvent(pool, event));
+    const send = (pool: NodePool, event: PoolEvent) =>
+      this.#eventLimit(() => cluster.createEvent(pool, event, { dryRun }));
     await Promise.all(events.map(([pool, event]) => attempt(failures, () => send(pool, event))));
     outcome.warnings.push(...messagesOf(failures));
   }

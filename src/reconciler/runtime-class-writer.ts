@@ -23,7 +23,7 @@ const MOST_ATTEMPTS = 5;
  */
 export async function applyRuntimeClass(
   pool: NodePool,
-  cluster: ClusterPort,
+  cluster: Pick<ClusterPort, 'runtimeClasses'>,
   state: ClusterState,
   dryRun: boolean,
   pace: WritePace,
@@ -37,7 +37,7 @@ export async function applyRuntimeClass(
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, pace);
-    if (await act(plan, cluster, state)) {
+    if (await act(plan, cluster, state, dryRun)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, state, pace);
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
@@ -45,7 +45,7 @@ export async function applyRuntimeClass(
       replaced = plan.current;
     } else {
       const asked = state.moment();
-      const current = await cluster.getRuntimeClass(name);
+      const current = await cluster.runtimeClasses.get(name);
       if (current === undefined) state.removeRuntimeClass(name, known?.metadata.uid);
       else state.setRuntimeClass(current, asked);
     }
@@ -98,24 +98,25 @@ function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): R
 /** Carries out one step, the cluster state following; false when the object was not as the cluster state had it. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
-  cluster: ClusterPort,
+  cluster: Pick<ClusterPort, 'runtimeClasses'>,
   state: ClusterState,
+  dryRun: boolean,
 ): Promise<boolean> {
   switch (plan.kind) {
     case 'create': {
-      const made = await cluster.createRuntimeClass(plan.desired);
+      const made = await cluster.runtimeClasses.create(plan.desired, { dryRun });
       if (made.kind === 'created') state.setRuntimeClass(made.runtimeClass);
       return made.kind === 'created';
     }
     case 'patch': {
-      const write = await cluster.patchRuntimeClass(plan.current, plan.scheduling);
+      const write = await cluster.runtimeClasses.patch(plan.current, plan.scheduling, { dryRun });
       if (write.kind === 'written') state.setRuntimeClass(write.runtimeClass);
       return write.kind === 'written';
     }
     case 'replace':
     case 'delete': {
       const { name, uid, finalizers = [] } = plan.current.metadata;
-      const deleted = await cluster.deleteRuntimeClass(plan.current);
+      const deleted = await cluster.runtimeClasses.delete(plan.current, { dryRun });
       if (deleted === 'conflict') return false;
       if (deleted === 'marked' && plan.kind === 'replace') {
         throw new NodepoolError(

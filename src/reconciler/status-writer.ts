@@ -18,6 +18,7 @@ import type { WritePace } from './write-pace.ts';
 interface StatusDeps extends LiveReadDeps {
   limit: Limiter;
   now: () => Date;
+  dryRun: boolean;
   sleep: (ms: number) => Promise<void>;
   isFollowed?: boolean;
   /** Undefined: every status is written at once. */
@@ -70,7 +71,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limit, now, sleep, isFollowed = false, statusPace, pace } = deps;
+  const { cluster, state, limit, now, sleep, dryRun, isFollowed = false, statusPace, pace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
@@ -93,7 +94,9 @@ async function write(
     }
     assertStatusFree(metadata, pace);
     state.expectStatus(name, status);
-    const write = await limit(() => writePool(current, () => cluster.patchStatus(current, status), deps));
+    const write = await limit(() =>
+      writePool(current, () => cluster.pools.patchStatus(current, status, { dryRun }), deps),
+    );
     if (write.kind === 'written') {
       // A CRD that drops what differs has the server store what it had.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;

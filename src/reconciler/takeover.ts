@@ -69,8 +69,8 @@ function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<Node
 }
 
 /** Throws NodepoolError when the server stored another value: the pool would be marked again before every node. */
-async function annotate(pool: NodePool, value: Takeover, { cluster }: PoolEditDeps): Promise<PoolWrite> {
-  const write = await cluster.annotatePool(pool, TAKEOVER_ANNOTATION, value);
+async function annotate(pool: NodePool, value: Takeover, { cluster, dryRun }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.pools.annotate(pool, TAKEOVER_ANNOTATION, value, { dryRun });
   if (write.kind === 'written' && takeoverOf(write.pool) !== value)
     throw poolAlteredError(`annotation ${TAKEOVER_ANNOTATION} of nodepool ${pool.metadata.name} was`);
   return write;

@@ -21,18 +21,23 @@ class Killed extends Error {}
 async function killAfter(writes: number, counts: Record<string, number>): Promise<ClusterPort> {
   const { cluster } = await world.connection();
   let left = writes;
-  const wrap =
-    (name: string, call: (...args: unknown[]) => Promise<unknown>) =>
-    async (...args: unknown[]) => {
+  const wrap = (name: string, call: (...args: unknown[]) => Promise<unknown>) => {
+    return async (...args: unknown[]) => {
       if (left <= 0) throw new Killed();
       const result = await call(...args);
-      if (/^(create|delete)RuntimeClass$/.test(name)) counts[name] = (counts[name] ?? 0) + 1;
-      if (!/^(list|get)/.test(name) && --left <= 0) throw new Killed();
+      if (/^runtimeClasses\.(create|delete)$/.test(name)) counts[name] = (counts[name] ?? 0) + 1;
+      if (!/\.(list|get)/.test(name) && --left <= 0) throw new Killed();
       return result;
     };
-  return Object.fromEntries(
-    Object.entries(cluster).map(([name, call]) => [name, wrap(name, call as never)]),
-  ) as unknown as ClusterPort;
+  };
+  const wrapped = (client: string, methods: object) =>
+    Object.fromEntries(Object.entries(methods).map(([name, call]) => [name, wrap(`${client}.${name}`, call as never)]));
+  return {
+    nodes: wrapped('nodes', cluster.nodes),
+    pools: wrapped('pools', cluster.pools),
+    runtimeClasses: wrapped('runtimeClasses', cluster.runtimeClasses),
+    createEvent: wrap('createEvent', cluster.createEvent as never),
+  } as unknown as ClusterPort;
 }
 
 async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
@@ -96,7 +101,7 @@ test('killed after the Nth write, for every N: same end state, no extra create o
   const faultless: Record<string, number> = {};
   assert.equal(await run(await killAfter(Number.POSITIVE_INFINITY, faultless)), 'done');
   const wanted = await endState();
-  assert.deepEqual(faultless, { createRuntimeClass: 1, deleteRuntimeClass: 2 });
+  assert.deepEqual(faultless, { 'runtimeClasses.create': 1, 'runtimeClasses.delete': 2 });
 
   let writes = 1;
   for (; ; writes++) {

@@ -35,7 +35,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   const { pool, dryRun } = choice;
   // What is wrong with it is said before anything is asked of the server.
   choice.pace(1);
-  const connection = await deps.connect({ dryRun: dryRun === 'server' });
+  const connection = await deps.connect();
   const surroundings = await surroundingsOf(connection, dryRun, deps);
   let warned = false;
   const propose = async () => {

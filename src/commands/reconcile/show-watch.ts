@@ -50,7 +50,7 @@ export async function showWatch(flags: WatchFlags, deps: Deps): Promise<number> 
     log,
   });
   // Caches try for ever: what a person has to mend (no access, no CRD) is said at once instead.
-  await connection.pools.list().catch((error: unknown) => {
+  await connection.cluster.pools.list().catch((error: unknown) => {
     if (!(error instanceof NodepoolError && error.isTransient)) throw error;
     log('warning', `${error.oneLine}; it is tried again until the server answers`);
   });

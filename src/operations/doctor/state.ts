@@ -14,7 +14,10 @@ export interface State {
 }
 
 export async function readState({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
-  const [pools, nodes] = await Promise.all([attempt(() => cluster.listPools()), attempt(() => port.listNodes())]);
+  const [pools, nodes] = await Promise.all([
+    attempt(() => cluster.pools.listCoerced()),
+    attempt(() => port.listNodes()),
+  ]);
   return { pools, nodes };
 }
 

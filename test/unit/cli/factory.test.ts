@@ -16,7 +16,7 @@ test('a command connects once: a second connect(), whose options would be passed
   );
   const { deps, close } = createFactory({ io: testIo(), version: '0.0.0', root: '' }, { kubeconfig, verbosity: 0 });
   t.after(close);
-  const connection = await deps.connect({ dryRun: true });
+  const connection = await deps.connect({ concurrency: 1 });
   assert.equal(connection.clusterName, 'a');
   await assert.rejects(deps.connect(), /connect\(\) is called twice/);
 });

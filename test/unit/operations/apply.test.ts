@@ -6,6 +6,7 @@ import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
+import type { Overrides } from '../../override.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 import { applied, names, statusesIn } from './apply-world.ts';
 import { member, pool, role } from './fake-server.ts';
@@ -100,7 +101,9 @@ test('a third pool that matches a moved node is told of it, though it neither ha
 });
 
 test('a change that cannot be written is told to its old pool as well', async () => {
-  const port = () => ({ patchNode: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) });
+  const port = () => ({
+    nodes: { patch: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) },
+  });
   const pools = [pool('a', { tier: 'a' }), pool('b', {})];
   const { own, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
   assert.deepEqual(
@@ -111,11 +114,13 @@ test('a change that cannot be written is told to its old pool as well', async ()
 });
 
 test('a node that cannot be moved is as its old pool says all the same', async () => {
-  const port = ({ patchNode }: ClusterPort): Partial<ClusterPort> => ({
-    patchNode: (name, patch) =>
-      Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
-        ? Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"'))
-        : patchNode(name, patch),
+  const port = ({ nodes }: ClusterPort): Overrides => ({
+    nodes: {
+      patch: (name, patch, how) =>
+        Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
+          ? Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"'))
+          : nodes.patch(name, patch, how),
+    },
   });
   const drifted = { ...member('n1', 'a', 'a'), labels: role('a') };
   const { others, live } = await applied([pool('a', { tier: 'a' }), pool('b', {})], [drifted], move, { port });
@@ -170,8 +175,11 @@ test('a pool that is refused stops no other; a bug stops all', async () => {
     metadata: { ...each.metadata, finalizers: [] },
   }));
   const failing = (error: Error) => ({
-    port: ({ setFinalizers }: ClusterPort): Partial<ClusterPort> => ({
-      setFinalizers: (of, to) => (of.metadata.name === 'a' ? Promise.reject(error) : setFinalizers(of, to)),
+    port: ({ pools: all }: ClusterPort): Overrides => ({
+      pools: {
+        setFinalizers: (of, ...rest) =>
+          of.metadata.name === 'a' ? Promise.reject(error) : all.setFinalizers(of, ...rest),
+      },
     }),
   });
   const refusal = new NodepoolError('cluster', 'no');
@@ -222,17 +230,19 @@ test('with --yes a NoExecute taint that is due after the plan is set as well; el
   const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
   // Somebody takes the taint off after the nodes were read.
-  const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
+  const port = ({ nodes }: ClusterPort): Overrides => {
     let isChanged = false;
     return {
-      getNode: async name => {
-        const node = await getNode(name);
-        return node && { ...node, taints: [] };
-      },
-      async patchNode(...args) {
-        if (isChanged) return patchNode(...args);
-        isChanged = true;
-        return { kind: 'conflict' };
+      nodes: {
+        get: async name => {
+          const node = await nodes.get(name);
+          return node && { ...node, taints: [] };
+        },
+        async patch(...args) {
+          if (isChanged) return nodes.patch(...args);
+          isChanged = true;
+          return { kind: 'conflict' };
+        },
       },
     };
   };

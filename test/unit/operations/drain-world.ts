@@ -102,15 +102,19 @@ export function world(setup: Setup) {
   const words = { disableEviction: false, suffix: '' };
   const deps: DrainDeps = {
     cluster: {
-      listPools: async () => [pool],
-      listNodes: async () => [...nodes.values()],
-      getNode: async name => nodes.get(name),
-      async patchNode(name, patch) {
-        log.push(`patch ${name} ${JSON.stringify(patch)}`);
-        if (setup.stopAtPatch) over.abort();
-        const node = nodes.get(name);
-        if (node === undefined) return { kind: 'gone' };
-        return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
+      pools: {
+        listCoerced: async () => [pool],
+      },
+      nodes: {
+        list: async () => [...nodes.values()],
+        get: async name => nodes.get(name),
+        async patch(name, patch) {
+          log.push(`patch ${name} ${JSON.stringify(patch)}`);
+          if (setup.stopAtPatch) over.abort();
+          const node = nodes.get(name);
+          if (node === undefined) return { kind: 'gone' };
+          return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
+        },
       },
     },
     port,

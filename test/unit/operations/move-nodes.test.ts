@@ -33,7 +33,7 @@ test('a move writes each node once, then the status of both pools, and of no oth
 
 test('a node that is refused fails once, though both its pools tried it', async () => {
   const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' })], [member('n1', 'a', 'a')]);
-  cluster.patchNode = async name => {
+  cluster.nodes.patch = async name => {
     throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
   };
   const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
@@ -53,8 +53,9 @@ test('a pool deleted meanwhile lets go of what it was given, and of all else', a
     ...before,
     metadata: { ...before.metadata, resourceVersion: '50', deletionTimestamp: '2026-01-01T00:00:00Z' },
   });
-  const status = cluster.patchStatus;
-  cluster.patchStatus = async (of, next) => (of.metadata.name === 'b' ? { kind: 'conflict' } : status(of, next));
+  const status = cluster.pools.patchStatus;
+  cluster.pools.patchStatus = async (of, ...rest) =>
+    of.metadata.name === 'b' ? { kind: 'conflict' } : status(of, ...rest);
   const { moved, failures } = await moveNodes(planned, run, deps(cluster));
   assert.deepEqual(
     [moved, failures.map(({ message }) => message)],
@@ -127,7 +128,11 @@ test('what a selector finds: of a pool that loses nodes, only its own', async ()
 
 test('an empty selector, which the server takes for every node, is refused before anything is read', async () => {
   const never = () => assert.fail('it asked the server');
-  const cluster = { listPools: never, listNodes: never, listRuntimeClasses: never } as unknown as ClusterPort;
+  const cluster = {
+    pools: { listCoerced: never },
+    nodes: { list: never },
+    runtimeClasses: { list: never },
+  } as unknown as ClusterPort;
   for (const [selector, from] of [
     ['', undefined],
     [' ', 'a'],

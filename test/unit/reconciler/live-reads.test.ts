@@ -18,8 +18,12 @@ function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (state: Clu
     return object;
   };
   const cluster = {
-    getPool: () => answer(answers.pool),
-    getNode: () => answer(answers.node),
+    pools: {
+      getCoerced: () => answer(answers.pool),
+    },
+    nodes: {
+      get: () => answer(answers.node),
+    },
   } as unknown as ClusterPort;
   return { state, deps: { cluster, state } };
 }
@@ -60,7 +64,10 @@ test('what is heard to be gone while the server is asked stays gone; a later ans
   await readPool('worker', pool.metadata.uid, deps);
   await readNode('n1', node.uid, deps);
   assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
-  const cluster = { getPool: async () => pool, getNode: async () => node } as unknown as ClusterPort;
+  const cluster = {
+    pools: { getCoerced: async () => pool },
+    nodes: { get: async () => node },
+  } as unknown as ClusterPort;
   await readPool('worker', pool.metadata.uid, { cluster, state });
   await readNode('n1', node.uid, { cluster, state });
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);

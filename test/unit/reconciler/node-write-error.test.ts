@@ -14,11 +14,11 @@ const own: Change = { ...label, key: 'own', reason: 'spec' };
 /** The error of changes that others made necessary, and which fields' managers were asked for. */
 async function contested(changes: Change[], manager: string | undefined = undefined) {
   const asked: string[] = [];
-  const nodeFieldManager = async (node: string, path: readonly string[]) => {
+  const fieldManager = async (node: string, path: readonly string[]) => {
     asked.push(`${node}: ${path.join(' ')}`);
     return manager;
   };
-  const { message, next, kind } = await limitError('n1', changes, true, { nodeFieldManager });
+  const { message, next, kind } = await limitError('n1', changes, true, { fieldManager });
   return { message, next, kind, asked };
 }
 
@@ -56,7 +56,7 @@ test('the limit: where nothing of others is to be repaired, the pool’s own cha
 
 test('the limit: a field manager that cannot be read is left out of the message; a bug is thrown', async () => {
   const failing = (error: Error) => ({
-    nodeFieldManager: async () => {
+    fieldManager: async () => {
       throw error;
     },
   });

@@ -19,7 +19,13 @@ test('what was found to need nothing is looked at again when its node or its poo
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
   const state = new ClusterState([pool], [node], []);
-  const writer = new NodeWriter({ cluster: unused, state, sleep: async () => {}, clock: new FakeClock() });
+  const writer = new NodeWriter({
+    cluster: unused,
+    state,
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+  });
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
@@ -50,18 +56,22 @@ test('a pool that leaves the state while its nodes are written is asked for befo
     state.setNode(aNode({ name: 'b', resourceVersion: '8', labels, record }));
     const written: string[] = [];
     const cluster = {
-      async patchNode(name: string, patch: { record?: string | null }) {
-        written.push(name);
-        state.removePool('worker', pool.metadata.uid);
-        const rest = patch.record === null ? { labels: ROLE } : { labels, record };
-        return { kind: 'written', node: aNode({ name, resourceVersion: String(8 + written.length), ...rest }) };
+      nodes: {
+        async patch(name: string, patch: { record?: string | null }) {
+          written.push(name);
+          state.removePool('worker', pool.metadata.uid);
+          const rest = patch.record === null ? { labels: ROLE } : { labels, record };
+          return { kind: 'written', node: aNode({ name, resourceVersion: String(8 + written.length), ...rest }) };
+        },
       },
-      async getPool() {
-        if (answer === 'refused') throw new NodepoolError('cluster', 'cannot get it');
-        return answer === 'there' ? pool : undefined;
+      pools: {
+        async getCoerced() {
+          if (answer === 'refused') throw new NodepoolError('cluster', 'cannot get it');
+          return answer === 'there' ? pool : undefined;
+        },
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock() });
+    const writer = new NodeWriter({ cluster, state, sleep: async () => {}, dryRun: false, clock: new FakeClock() });
     const settled = async (name: string) => (await Promise.allSettled([writer.write(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];

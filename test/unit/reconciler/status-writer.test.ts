@@ -40,22 +40,24 @@ function begin(live = pool, known = pool) {
     },
   };
   const cluster = {
-    getPool: async () => {
-      requests.push('get');
-      server.before('get', requests.length);
-      return server.live;
-    },
-    patchStatus: async (read: NodePool, status: NodePoolStatus): Promise<PoolWrite> => {
-      requests.push('patch');
-      const forced = server.before('patch', requests.length);
-      if (forced !== undefined) return forced;
-      const before = server.live;
-      if (before === undefined || before.metadata.uid !== read.metadata.uid) return { kind: 'gone' };
-      if (before.metadata.resourceVersion !== read.metadata.resourceVersion) return { kind: 'conflict' };
-      const resourceVersion = String(Number(before.metadata.resourceVersion) + 1);
-      const stored = { ...before, status: server.prune(status), metadata: { ...before.metadata, resourceVersion } };
-      server.live = stored;
-      return { kind: 'written', pool: stored };
+    pools: {
+      getCoerced: async () => {
+        requests.push('get');
+        server.before('get', requests.length);
+        return server.live;
+      },
+      patchStatus: async (read: NodePool, status: NodePoolStatus): Promise<PoolWrite> => {
+        requests.push('patch');
+        const forced = server.before('patch', requests.length);
+        if (forced !== undefined) return forced;
+        const before = server.live;
+        if (before === undefined || before.metadata.uid !== read.metadata.uid) return { kind: 'gone' };
+        if (before.metadata.resourceVersion !== read.metadata.resourceVersion) return { kind: 'conflict' };
+        const resourceVersion = String(Number(before.metadata.resourceVersion) + 1);
+        const stored = { ...before, status: server.prune(status), metadata: { ...before.metadata, resourceVersion } };
+        server.live = stored;
+        return { kind: 'written', pool: stored };
+      },
     },
   } as unknown as ClusterPort;
   const write = async (more: Partial<Observation> = {}, moves: NodeMove[] = [], isFollowed = false) => {
@@ -70,6 +72,7 @@ function begin(live = pool, known = pool) {
       cluster,
       state,
       limit: work => work(),
+      dryRun: false,
       pace: new WritePace(new FakeClock()),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),

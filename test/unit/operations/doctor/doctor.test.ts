@@ -28,7 +28,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   return {
     doctor: async () => port,
     crd: { get: definition ?? (async () => ({})) },
-    cluster: { listPools: pools ?? (async () => []) },
+    cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),
   } as unknown as DoctorConnection;
