@@ -58,7 +58,7 @@ async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Pro
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
-  const { editAsText } = await import('../operations/edit.ts');
+  const { editAsText } = await import('../operations/edit-text.ts');
   const { printYaml } = await import('../render/printers.ts');
   return editAsText(name, {
     ...editDeps,

@@ -8,8 +8,9 @@ import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
+import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
+import { Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
 import { WritePace } from '../reconciler/write-pace.ts';
 
 export interface ApplyOptions {

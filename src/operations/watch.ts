@@ -13,19 +13,16 @@ import { type Resync, startResync } from '../controller/resync.ts';
 import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
-import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { plural } from '../nodepool/plural.ts';
-import { STATUS_WORDS } from '../nodepool/status.ts';
-import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
+import { API_VERSION, CONTROLLER, type NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
 import { REASON } from '../reconciler/events.ts';
 import { MoveRecorder } from '../reconciler/move-recorder.ts';
+import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
-import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
-import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
+import { Reconciler } from '../reconciler/reconciler.ts';
 import { StatusPace } from '../reconciler/status-pace.ts';
+import { poolReconcile } from './pool-reconcile.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
 export interface WatchOptions {
@@ -64,8 +61,6 @@ export interface WatchState {
 
 /** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
 const WORKERS = 16;
-/** Between two attempts while the CRD lacks something: nothing that is watched tells of its change. */
-const CRD_RETRY_MS = 10_000;
 /** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
 const PODS_SETTLE_MS = 10_000;
 /** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
@@ -98,7 +93,6 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     tell: record,
   });
 
-  const logLacking = lackingLog(log);
   const handlers = new EventHandlers({
     state,
     enqueue: pool => queue.add(pool),
@@ -134,6 +128,11 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
+  const reconcilePool = poolReconcile(reconciler, {
+    log,
+    onChanged: deps.onChanged,
+    requeueAfter: (pool, ms) => queue.addAfter(pool, ms),
+  });
   const controller = new Controller<string>({
     name: CONTROLLER,
     queue,
@@ -147,24 +146,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       const isUnconfirmed =
         caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
       if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
-      const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
-        if (!(error instanceof DroppedFieldsError)) throw error;
-        logLacking(name, error.fields);
-        return undefined;
-      });
-      if (outcome === undefined) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
-      if (hasChanged(outcome)) deps.onChanged(outcome);
-      if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
-      for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
-      if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
-      if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
-      const { failures, retryAfterMs } = outcome;
-      const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
-      if (failure === undefined)
-        return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
-      // What is held back has its own time, before which the pool is in vain, and after which it is due.
-      if (retryAfterMs !== undefined) queue.addAfter(name, retryAfterMs);
-      return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
+      return reconcilePool(name);
     },
   });
   let resync: Resync = { look() {}, stop() {} };
@@ -197,36 +179,6 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
   });
   return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
-}
-
-function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
-  const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
-  return kind === 'released' || wrote;
-}
-
-/** Whether all that is left to do is for want of what the CRD lacks. */
-function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
-  return lacking.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
-}
-
-/** Says what the CRD lacks, once for all pools that lack the same. */
-function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => void {
-  const said = new Map<string, string>();
-  return (pool, lacking) => {
-    if (lacking.length === 0) {
-      said.delete(pool);
-      return;
-    }
-    const text = lackingMessage(lacking);
-    if (![...said.values()].includes(text)) log('warning', text);
-    said.set(pool, text);
-  };
-}
-
-function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
-  const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
-  return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }
 
 /** `host_random`, as client-go's candidates call themselves. */

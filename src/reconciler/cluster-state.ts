@@ -72,17 +72,14 @@ export class ClusterState {
     return this.#ownerships.get(node);
   }
 
-  /** Every node. */
   nodes(): Iterable<Node> {
     return this.#nodes.values();
   }
 
-  /** Every pool. */
   pools(): Iterable<NodePool> {
     return this.#pools.values();
   }
 
-  /** The pool's members. */
   members(pool: string): Node[] {
     return this.#ownerships.select(pool, ownership => ownership.owner === pool);
   }
@@ -113,7 +110,6 @@ export class ClusterState {
     return [...this.#nodes.values()].filter(node => matchesLabels(selector, node.labels));
   }
 
-  /** Every RuntimeClass. */
   runtimeClasses(): Iterable<RuntimeClass> {
     return this.#runtimeClasses.values();
   }

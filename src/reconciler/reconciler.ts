@@ -10,23 +10,23 @@ import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
-import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
-import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
-import { addFailure, attempt, attemptHeld, messagesOf, type WriteFailure } from './failure.ts';
+import { conditionEvents, REASON, warning } from './events.ts';
+import { addFailure, attempt, attemptHeld, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { readPool, remade } from './live-reads.ts';
-import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
+import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
-import type { PoolEvent } from './ports.ts';
-import { applyRuntimeClass, type RuntimeClassOutcome } from './runtime-class-writer.ts';
+import { nothingDone, type PoolOutcome } from './pool-outcome.ts';
+import { applyRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
 import { WritePace } from './write-pace.ts';
 
-export interface ReconcilerOptions extends PoolNodesOptions {
+export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
   now: () => Date;
   /** Caches keep the cluster state current, and have a pool that changes reconciled again. */
   isFollowed?: boolean;
@@ -34,36 +34,8 @@ export interface ReconcilerOptions extends PoolNodesOptions {
   deleted?: ReadonlyMap<string, string>;
   /** See StatusPace; without it every status is written at once. */
   statusPace?: StatusPace;
-  /** Told of node writes in place of their events. */
-  onMoves?: (moves: readonly NodeMove[]) => void;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
-}
-
-export interface PoolOutcome {
-  pool: string;
-  /**
-   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
-   * stopped before all of it was written.
-   */
-  kind: 'reconciled' | 'released' | 'interrupted';
-  /** With a failure to write it among the failures: as it would be. Undefined, too, where the pace held it back. */
-  status: NodePoolStatus | undefined;
-  /** What the CRD that is installed lacks, and `kubectl nodepool install` adds: paths, as `status.conditions`. */
-  lacking: string[];
-  /** Whether the status was written: it differed. */
-  statusWritten: boolean;
-  /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
-  moves: NodeMove[];
-  runtimeClass: RuntimeClassOutcome;
-  /** What could not be written, in an order that does not change from run to run. */
-  failures: WriteFailure[];
-  /** Nodes that were not written because the run was interrupted. */
-  unwritten: number;
-  /** Milliseconds until the first of the nodes that are held back, or the status, may be written. */
-  retryAfterMs?: number;
-  /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
-  warnings: string[];
 }
 
 /** Once the signal is aborted no write begins: this ends what was about to send one. */
@@ -72,8 +44,7 @@ class Interrupted extends Error {}
 export class Reconciler {
   /** Its limiter begins nothing once the signal is aborted. */
   readonly #options: ReconcilerOptions & { pace: WritePace };
-  /** Events of what was written are sent in any case. */
-  readonly #eventLimit: Limiter;
+  readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
 
   constructor(options: ReconcilerOptions) {
@@ -85,7 +56,7 @@ export class Reconciler {
       });
     const pace = options.pace ?? new WritePace(options.clock);
     this.#options = { ...options, limit: begin, pace };
-    this.#eventLimit = limit;
+    this.#events = new OutcomeEvents(options);
     this.#nodes = new PoolNodes({ ...options, pace });
   }
 
@@ -134,9 +105,7 @@ export class Reconciler {
   async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = nothingDone(name);
-    if (unprepared !== undefined) {
-      addFailure(outcome, unprepared);
-    }
+    if (unprepared !== undefined) addFailure(outcome, unprepared);
     return this.#untilInterrupted(
       () => outcome,
       () => this.#reconcilePoolInto(outcome, pool, valid),
@@ -147,9 +116,7 @@ export class Reconciler {
     const { state, limit, podsOn } = this.#options;
     const { name } = pool.metadata;
     // Before the nodes: new pods must find the tolerations when the taints arrive.
-    if (valid) {
-      await this.#applyRuntimeClass(pool, outcome);
-    }
+    if (valid) await this.#applyRuntimeClass(pool, outcome);
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     const isAnswered = await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
@@ -157,7 +124,7 @@ export class Reconciler {
     if (due.length > 0) {
       const others = due.filter(node => !this.#nodes.isMeant(node));
       if (others.length > 0) outcome.warnings.push(notApplied(name, others.length));
-      await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
+      await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
     const current = valid && isAnswered ? await this.#endTakeover(pool, outcome) : pool;
@@ -175,10 +142,9 @@ export class Reconciler {
         ? await attemptHeld(outcome, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
     const isNews = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
-    await this.#tell(
+    await this.#events.send(
       [
-        ...this.#moveEvents(outcome),
-        ...runtimeClassEvents(pool, outcome.runtimeClass),
+        ...this.#events.ofWrites(outcome, pool),
         ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
         ...(isNews ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
       ],
@@ -221,14 +187,14 @@ export class Reconciler {
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     await this.#applyRuntimeClass(pool, outcome);
-    const events = [...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)];
+    const events = this.#events.ofWrites(outcome, pool);
     if (outcome.failures.length > 0) {
       events.push([
         pool,
         warning(REASON.reconcileFailed, `cannot release the pool: ${messagesOf(outcome.failures).join('; ')}`),
       ]);
     }
-    await this.#tell(events, outcome);
+    await this.#events.send(events, outcome);
     if (outcome.failures.length > 0) return outcome;
     try {
       await attempt(outcome.failures, () => limit(() => dropFinalizer(pool, this.#options)));
@@ -246,15 +212,13 @@ export class Reconciler {
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) return this.#interrupted(outcome);
-    await this.#tell(this.#moveEvents(outcome), outcome);
+    await this.#events.send(this.#events.ofWrites(outcome), outcome);
     return outcome;
   }
 
   /** Nothing more is written, but what was is reported as Events. */
   async #interrupted(outcome: PoolOutcome): Promise<PoolOutcome> {
-    const pool = this.#options.state.pool(outcome.pool);
-    const events = pool === undefined ? [] : runtimeClassEvents(pool, outcome.runtimeClass);
-    await this.#tell([...this.#moveEvents(outcome), ...events], outcome);
+    await this.#events.send(this.#events.ofWrites(outcome, this.#options.state.pool(outcome.pool)), outcome);
     return { ...outcome, kind: 'interrupted' };
   }
 
@@ -275,42 +239,6 @@ export class Reconciler {
       outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, pace));
     });
   }
-
-  #moveEvents(outcome: PoolOutcome): (readonly [NodePool, PoolEvent])[] {
-    const { onMoves } = this.#options;
-    if (onMoves !== undefined) {
-      onMoves(outcome.moves);
-      return [];
-    }
-    return [...moveEvents(outcome.moves)].flatMap(([name, events]) => {
-      const pool = this.#options.state.pool(name);
-      return pool === undefined ? [] : events.map(event => [pool, event] as const);
-    });
-  }
-
-  async #tell(events: (readonly [NodePool, PoolEvent])[], outcome: PoolOutcome): Promise<void> {
-    const { cluster, dryRun } = this.#options;
-    const failures: WriteFailure[] = [];
-    const send = (pool: NodePool, event: PoolEvent) =>
-      this.#eventLimit(() => cluster.createEvent(pool, event, { dryRun }));
-    await Promise.all(events.map(([pool, event]) => attempt(failures, () => send(pool, event))));
-    outcome.warnings.push(...messagesOf(failures));
-  }
-}
-
-function nothingDone(pool: string): PoolOutcome {
-  return {
-    pool,
-    kind: 'reconciled',
-    status: undefined,
-    lacking: [],
-    statusWritten: false,
-    moves: [],
-    runtimeClass: { kind: 'unchanged' },
-    failures: [],
-    unwritten: 0,
-    warnings: [],
-  };
 }
 
 /** @param nodes how many others than those to be written differ from what the pool wants */
