@@ -1,4 +1,4 @@
-/** Clients with some methods replaced, for tests that answer themselves. */
+/** The clients of a cluster with methods replaced, for tests that answer themselves or look on. */
 import type { ClusterPort } from '../src/reconciler/ports.ts';
 
 export interface Overrides {
@@ -16,4 +16,21 @@ export function override(cluster: ClusterPort, { nodes, pools, runtimeClasses, .
     pools: { ...cluster.pools, ...pools },
     runtimeClasses: { ...cluster.runtimeClasses, ...runtimeClasses },
   };
+}
+
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+/** @param wrap gets each method by its name, as `pools.patchStatus` or `createEvent` */
+export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) => Call): ClusterPort {
+  const all = (client: 'nodes' | 'pools' | 'runtimeClasses') =>
+    Object.fromEntries(
+      Object.entries(cluster[client]).map(([name, call]) => [name, wrap(`${client}.${name}`, call as Call)]),
+    );
+  const createEvent = wrap('createEvent', cluster.createEvent as unknown as Call);
+  return {
+    nodes: all('nodes'),
+    pools: all('pools'),
+    runtimeClasses: all('runtimeClasses'),
+    createEvent,
+  } as unknown as ClusterPort;
 }

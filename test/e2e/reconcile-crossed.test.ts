@@ -10,7 +10,7 @@ import { diff } from '../../src/operations/diff.ts';
 import { messagesOf } from '../../src/reconciler/failure.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
-import { override } from '../override.ts';
+import { override, wrapped } from '../override.ts';
 import { condition, role, statuses, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -212,25 +212,20 @@ test('what is given comes RuntimeClass first, what is taken away comes node firs
   await world.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   const { cluster } = await world.connection();
   const writes: string[] = [];
-  const watched = Object.fromEntries(
-    Object.entries(cluster).map(([name, call]) => [
-      name,
-      (...args: never[]) => {
-        if (!/^(get|list)/.test(name)) writes.push(name);
-        return (call as (...all: never[]) => unknown)(...args);
-      },
-    ]),
-  ) as unknown as ClusterPort;
+  const watched = wrapped(cluster, (name, call) => (...args) => {
+    if (!/\.(get|list)/.test(name)) writes.push(name);
+    return call(...args);
+  });
   await world.reconcileWith(watched);
   assert.deepEqual(
     writes.filter(write => write !== 'createEvent'),
-    ['setFinalizers', 'createRuntimeClass', 'patchNode', 'patchStatus'],
+    ['pools.setFinalizers', 'runtimeClasses.create', 'nodes.patch', 'pools.patchStatus'],
   );
   writes.length = 0;
   await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
   await world.reconcileWith(watched);
   assert.deepEqual(
     writes.filter(write => write !== 'createEvent'),
-    ['patchNode', 'deleteRuntimeClass', 'setFinalizers'],
+    ['nodes.patch', 'runtimeClasses.delete', 'pools.setFinalizers'],
   );
 });

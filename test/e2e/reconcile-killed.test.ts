@@ -11,6 +11,7 @@ import type { NodePool } from '../../src/nodepool/types.ts';
 import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
+import { wrapped } from '../override.ts';
 import { role, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -21,23 +22,13 @@ class Killed extends Error {}
 async function killAfter(writes: number, counts: Record<string, number>): Promise<ClusterPort> {
   const { cluster } = await world.connection();
   let left = writes;
-  const wrap = (name: string, call: (...args: unknown[]) => Promise<unknown>) => {
-    return async (...args: unknown[]) => {
-      if (left <= 0) throw new Killed();
-      const result = await call(...args);
-      if (/^runtimeClasses\.(create|delete)$/.test(name)) counts[name] = (counts[name] ?? 0) + 1;
-      if (!/\.(list|get)/.test(name) && --left <= 0) throw new Killed();
-      return result;
-    };
-  };
-  const wrapped = (client: string, methods: object) =>
-    Object.fromEntries(Object.entries(methods).map(([name, call]) => [name, wrap(`${client}.${name}`, call as never)]));
-  return {
-    nodes: wrapped('nodes', cluster.nodes),
-    pools: wrapped('pools', cluster.pools),
-    runtimeClasses: wrapped('runtimeClasses', cluster.runtimeClasses),
-    createEvent: wrap('createEvent', cluster.createEvent as never),
-  } as unknown as ClusterPort;
+  return wrapped(cluster, (name, call) => async (...args) => {
+    if (left <= 0) throw new Killed();
+    const result = await call(...args);
+    if (/^runtimeClasses\.(create|delete)$/.test(name)) counts[name] = (counts[name] ?? 0) + 1;
+    if (!/\.(list|get)/.test(name) && --left <= 0) throw new Killed();
+    return result;
+  });
 }
 
 async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
