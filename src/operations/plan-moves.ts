@@ -10,7 +10,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { Intent } from '../reconciler/intent.ts';
-import { able, type MembershipChange, type MembershipChanges } from '../reconciler/membership-change.ts';
+import { type MembershipChange, type MembershipChanges, poolForNodes } from '../reconciler/membership-change.ts';
 import { circleError, oversizedError, patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadClusterState } from './load-cluster-state.ts';
@@ -108,7 +108,7 @@ function meantNodes(selected: string[], options: MoveOptions, state: ClusterStat
 
 function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind']): void {
   if (kind !== 'remove') {
-    able(state, name);
+    poolForNodes(state, name);
     return;
   }
   const pool = state.pool(name);

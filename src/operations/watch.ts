@@ -90,7 +90,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const moves = new MoveRecorder({
     clock,
     poolOf: name => state.pool(name),
-    tell: record,
+    record,
   });
 
   const handlers = new EventHandlers({

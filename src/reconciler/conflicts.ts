@@ -1,11 +1,11 @@
-/** What stands in a pool's way, in sentences that name both sides. */
+/** Messages of the Conflict condition, each with both pools. */
 import { firstFew, noun } from '../nodepool/plural.ts';
 import type { Observation } from '../nodepool/status.ts';
 import { taintId } from '../nodepool/taint.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 
-/** Nodes named in one sentence: the message stays readable, and the same from run to run. */
+/** Nodes that one message names. */
 const MOST_NAMED = 10;
 
 /** @param lost nodes that the pool matches and another pool owns */

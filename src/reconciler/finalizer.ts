@@ -1,4 +1,4 @@
-/** The finalizer keeps a deleted pool until its nodes are released. */
+/** Adds and removes the finalizer, which keeps a deleted pool until its nodes are released. */
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
@@ -35,9 +35,9 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
   });
 }
 
-/** Lets a deleted pool go. @param deps `dryRun`: it is marked in the cluster state alone */
+/** Removes the finalizer of a deleted pool. With dryRun, the pool has its deletionTimestamp in the cluster state alone. */
 export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
-  // The last write of a pool waits for nobody.
+  // The last write of a pool is not rate limited.
   const { pace: _pace, ...unpaced } = deps;
   await editPool(pool, FIELD, unpaced, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
@@ -50,9 +50,9 @@ export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise
 }
 
 /**
- * Carries out the write that is due on the pool as it is now; on conflict the pool is read and asked about again. Gives
- * what addFinalizer() gives. Throws NodeWriteError where something else keeps undoing it.
- * @param due undefined when nothing is
+ * Writes the pool as it is now; on conflict, reads it and calls `due` again. Returns what addFinalizer() returns. Throws
+ * NodeWriteError where something else keeps undoing the write.
+ * @param due the write that the pool needs; undefined when it needs none
  */
 export async function editPool(
   pool: NodePool,
@@ -78,7 +78,7 @@ export async function editPool(
     }
     await deps.sleep(conflictDelay(attempt, Math.random()));
     const latest = await readPool(name, uid, deps);
-    // Another pool of that name: its finalizers are not this one's.
+    // Another pool of that name is not this one's to write.
     if (latest === undefined || latest.metadata.uid !== uid) return undefined;
     assertWhole(latest);
     if (written.kind === 'gone') throw stillThere(`cannot patch NodePool "${name}"`);

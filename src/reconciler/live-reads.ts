@@ -1,6 +1,6 @@
 /**
- * Objects as the server has them now, the cluster state following. A server answers 404 to a write also where it does not serve
- * the subresource, so what such a 404 means is asked of the object itself (docs/decisions/0029-gone-is-asked-again.md).
+ * Reads objects from the server into the cluster state. A server answers 404 to a write also where it does not serve the
+ * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
@@ -34,7 +34,7 @@ export async function readNode(name: string, uid: string, { cluster, state }: Li
   return node;
 }
 
-/** @param cannot what was refused, as `cannot patch Node "a"` */
+/** @param cannot the failed write, as `cannot patch Node "a"` */
 export function stillThere(cannot: string): NodepoolError {
   return new NodepoolError(
     'cluster',
@@ -52,7 +52,7 @@ export function remade(pool: string): NodepoolError {
   );
 }
 
-/** The answer is the same as for a pool that does not exist; this one was found when it was read. */
+/** The server answers the same as for a pool that does not exist; this pool was found when it was read. */
 export function noStatusSubresource(pool: string): NodepoolError {
   return new NodepoolError(
     'cluster',

@@ -1,6 +1,6 @@
 /**
- * How often the finalizer and the takeover annotation of a pool are written: something else that keeps removing what was
- * written would have it written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
+ * Rate limit of the finalizer and the takeover annotation of a pool: where something else keeps removing one, it would be
+ * written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
  * minute until it stays for 10 s (write-pace.ts). A pool needs two or three of these writes in its life.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -9,7 +9,7 @@ import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { NodePoolsClient } from './ports.ts';
 import { MOST_WRITES, type WritePace } from './write-pace.ts';
 
-/** What is written. */
+/** The field that is written. */
 export interface MetadataField {
   /** As `finalizer a/b`. */
   name: string;
@@ -19,7 +19,7 @@ export interface MetadataField {
 
 interface Deps {
   cluster: { pools: Pick<NodePoolsClient, 'fieldManager'> };
-  /** Undefined: a single write, which nothing follows. */
+  /** Undefined: the write is not rate limited. */
   pace?: WritePace;
 }
 
@@ -39,7 +39,7 @@ export function assertUncontested(pool: NodePool, field: MetadataField, { pace }
   if (held !== undefined) throw heldBack(held);
 }
 
-/** The server took a write. */
+/** The server accepted a write. */
 export function metadataWritten(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
   pace?.written(keyOf(pool, field), []);
 }
@@ -49,7 +49,7 @@ async function removedError(
   { name: what, path }: MetadataField,
   cluster: Deps['cluster'],
 ): Promise<NodepoolError> {
-  // It only adds to the message. Who removes a field leaves no trace; who sets another value does.
+  // The name is optional in the message. managedFields has who sets another value, not who removes the field.
   const manager = await cluster.pools.fieldManager(name, path).catch((error: unknown) => {
     if (error instanceof NodepoolError) return undefined;
     throw error;

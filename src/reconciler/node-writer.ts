@@ -1,4 +1,4 @@
-/** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
+/** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
@@ -23,14 +23,14 @@ export interface NodeWriterDeps {
   sleep: (ms: number) => Promise<void>;
   dryRun: boolean;
   clock: Pick<Clock, 'now'>;
-  /** Shared with other writers of the same run; else one of its own. */
+  /** Shared with other writers of the same run. Default: a new one. */
   pace?: WritePace;
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
 }
 
-/** A node that somebody else changes between every read and write of ours, this many times in a row, is an error. */
+/** Conflicts in a row after which a node is an error. */
 const MOST_ATTEMPTS = 50;
 
 /** What a call has written so far. */
@@ -39,12 +39,12 @@ interface Written {
 }
 
 export class NodeWriter {
-  /** Asked before a node is released for want of its pool. */
+  /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
   readonly #deps: NodeWriterDeps;
-  /** One write in flight a node: two pools that a node moves between do not race for it. */
+  /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
-  /** Those that are not written yet. */
+  /** Membership changes that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
   readonly #pace: WritePace;
 
@@ -55,14 +55,14 @@ export class NodeWriter {
     this.#changes = new Map(deps.changes);
   }
 
-  /** Whether anything differs on the node. Costs nothing when it is asked again of what has not changed. */
+  /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
     if (this.#changes.has(name)) return true;
     const plan = planOf(this.#deps.state, name);
     return plan !== undefined && isDue(plan);
   }
 
-  /** A node that is as it should be now and that something else kept changing a short while ago. */
+  /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
   contested(name: string): NodeWriteError | undefined {
     const uid = this.#deps.state.node(name)?.uid;
     const held = uid === undefined ? undefined : this.#pace.contested(uid);
@@ -86,7 +86,7 @@ export class NodeWriter {
     return write;
   }
 
-  /** Until nothing is left to write. What was written before an error goes with the error. */
+  /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string): Promise<NodeMove | undefined> {
     const written: Written = { move: undefined };
     try {
@@ -173,7 +173,7 @@ export class NodeWriter {
     }
     const error = alteredError(`node ${plan.node.name}`, altered);
     const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? [], error);
-    // Of what it did is told what is true of the node: the pool that has it.
+    // The move is reported without its changes, which the server altered: the pool that owns the node is right.
     const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
     throw new NodeWriteError(error, {
       retryAfterMs,
@@ -182,13 +182,13 @@ export class NodeWriter {
     });
   }
 
-  /** Whoever gets a node has the finalizer first that will release it again. */
+  /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
   #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.state.pool(owner);
     return pool === undefined || isPrepared(pool, this.#deps.state) ? undefined : pool;
   }
 
-  /** A node that changed since its plan was agreed to may get a taint that nobody was asked about. */
+  /** A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers. */
   #assertConsent(plan: NodePlan): void {
     const { consent } = this.#deps;
     const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !consent.has(taint));
@@ -201,7 +201,7 @@ export class NodeWriter {
   }
 }
 
-/** @param before what was written on the node just before */
+/** @param before the earlier write of the node in this call */
 function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
   const isReplaced = patch?.record !== undefined && node.record !== undefined;
   const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);

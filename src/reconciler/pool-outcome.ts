@@ -11,22 +11,22 @@ export interface PoolOutcome {
    * stopped before all of it was written.
    */
   kind: 'reconciled' | 'released' | 'interrupted';
-  /** With a failure to write it among the failures: as it would be. Undefined, too, where the pace held it back. */
+  /** As written, or as it would be where the write is among the failures. Undefined, too, where it was held back. */
   status: NodePoolStatus | undefined;
-  /** What the CRD that is installed lacks, and `kubectl nodepool install` adds: paths, as `status.conditions`. */
+  /** Fields that the installed CRD lacks: paths, as `status.conditions`. `kubectl nodepool install` adds them. */
   lacking: string[];
   /** Whether the status was written: it differed. */
   statusWritten: boolean;
-  /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
+  /** Node writes of this call; a node that moved between two pools is in the outcome of one of them. */
   moves: NodeMove[];
   runtimeClass: RuntimeClassOutcome;
-  /** What could not be written, in an order that does not change from run to run. */
+  /** Writes that failed, in a stable order. */
   failures: WriteFailure[];
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
-  /** Milliseconds until the first of the nodes that are held back, or the status, may be written. */
+  /** Milliseconds until the first node that is held back, or the status, may be written. */
   retryAfterMs?: number;
-  /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
+  /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
   warnings: string[];
 }
 

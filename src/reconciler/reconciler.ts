@@ -1,5 +1,5 @@
 /**
- * Reconciles one pool by its name: looks at what is there, plans, writes what differs, tells what changed.
+ * Reconciles one pool by its name: reads the cluster state, plans, writes what differs, sends Events about what changed.
  *
  * Level-triggered and idempotent: killed after any write, the next call ends in the same state without another create
  * or delete. Calls for different pools may run at the same time; calls for one pool must not.
@@ -28,9 +28,9 @@ import { WritePace } from './write-pace.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
   now: () => Date;
-  /** Caches keep the cluster state current, and have a pool that changes reconciled again. */
+  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
   isFollowed?: boolean;
-  /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
+  /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
   /** See StatusPace; without it every status is written at once. */
   statusPace?: StatusPace;
@@ -38,11 +38,11 @@ export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsO
   podsOn?: (node: string) => number;
 }
 
-/** Once the signal is aborted no write begins: this ends what was about to send one. */
+/** Thrown in place of a write once the signal is aborted. */
 class Interrupted extends Error {}
 
 export class Reconciler {
-  /** Its limiter begins nothing once the signal is aborted. */
+  /** Its limiter starts no work once the signal is aborted. */
   readonly #options: ReconcilerOptions & { pace: WritePace };
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
@@ -60,7 +60,7 @@ export class Reconciler {
     this.#nodes = new PoolNodes({ ...options, pace });
   }
 
-  /** Throws NodepoolError when the pool itself cannot be read, or not be given what a pool has before its nodes. */
+  /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
     const pending = () => ({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
     return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() =>
@@ -71,7 +71,7 @@ export class Reconciler {
   async #reconcile(name: string): Promise<PoolOutcome> {
     const { state, limit } = this.#options;
     const known = state.pool(name);
-    // A new CRD changes what is read of a pool, and no event tells of it.
+    // A new CRD changes which fields the server returns, without a watch event for the pool.
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
@@ -88,7 +88,7 @@ export class Reconciler {
     return this.#reconcilePool(held, true);
   }
 
-  /** @param outcome what was done until then */
+  /** @param outcome what was done before the interruption */
   async #untilInterrupted(outcome: () => PoolOutcome, work: () => Promise<PoolOutcome>): Promise<PoolOutcome> {
     try {
       return await work();
@@ -99,8 +99,8 @@ export class Reconciler {
   }
 
   /**
-   * @param valid else only nodes that left are released: members and RuntimeClass stay until the spec is mended
-   * @param unprepared why the pool could not be given what it has before its nodes
+   * @param valid whether the spec is; if not, only nodes that left are released, and members and RuntimeClass stay as they are
+   * @param unprepared why the finalizer or the takeover annotation could not be set
    */
   async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
@@ -122,7 +122,7 @@ export class Reconciler {
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
     if (due.length > 0) {
-      const others = due.filter(node => !this.#nodes.isMeant(node));
+      const others = due.filter(node => !this.#nodes.isSelected(node));
       if (others.length > 0) outcome.warnings.push(notApplied(name, others.length));
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
@@ -151,7 +151,7 @@ export class Reconciler {
       outcome,
     );
     if (outcome.status !== undefined || written === 'held') return outcome;
-    // Deleted while its nodes were written: what it was given after somebody released it is let go again.
+    // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
     const again = await this.#untilInterrupted(
       () => nothingDone(name),
       () => this.#reconcile(name),
@@ -167,11 +167,11 @@ export class Reconciler {
     return ended;
   }
 
-  /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
+  /** Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
     const { state } = this.#options;
     const { name, uid } = pool.metadata;
-    // One that was made anew under the name since, or that a restored etcd has unmarked, holds the nodes now.
+    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
     const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
     const isAsked = await this.#askForPool(name, kind === 'delete');
     if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return this.#reconcile(name);
@@ -205,9 +205,9 @@ export class Reconciler {
     }
   }
 
-  /** The pool is gone without its finalizer having been honoured, or never had one. */
+  /** The pool is gone, and its finalizer was removed by somebody else or was never set. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
-    // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
+    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
     if ((await this.#askForPool(name)) && this.#options.state.pool(name) !== undefined) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
     await this.#nodes.apply(name, outcome);
@@ -216,15 +216,15 @@ export class Reconciler {
     return outcome;
   }
 
-  /** Nothing more is written, but what was is reported as Events. */
+  /** Writes nothing more, and sends the Events of what was written. */
   async #interrupted(outcome: PoolOutcome): Promise<PoolOutcome> {
     await this.#events.send(this.#events.ofWrites(outcome, this.#options.state.pool(outcome.pool)), outcome);
     return { ...outcome, kind: 'interrupted' };
   }
 
   /**
-   * Asks the server for a pool whose nodes are about to be released, the cluster state following; false when no node is.
-   * @param isDue it is asked for in any case: something else is about to be deleted
+   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
+   * @param isDue read it in any case: its RuntimeClass is about to be deleted
    */
   async #askForPool(name: string, isDue = false): Promise<boolean> {
     const { state, limit } = this.#options;
@@ -241,7 +241,7 @@ export class Reconciler {
   }
 }
 
-/** @param nodes how many others than those to be written differ from what the pool wants */
+/** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
 function notApplied(pool: string, nodes: number): string {
   const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
   return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;

@@ -1,4 +1,4 @@
-/** Keeps the RuntimeClass of one pool: created, followed, deleted, and never taken from somebody else. */
+/** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
@@ -11,10 +11,10 @@ import { MOST_WRITES, type WritePace } from './write-pace.ts';
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
   | { kind: 'created' | 'updated' | 'deleted'; name: string }
-  /** One of that name exists that the pool does not own. */
+  /** A RuntimeClass of that name exists that the pool does not own. */
   | { kind: 'foreign'; name: string };
 
-/** Each attempt acts on what the last one read; more than this is somebody recreating it as fast as we delete it. */
+/** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
 const MOST_ATTEMPTS = 5;
 
 /**
@@ -33,7 +33,7 @@ export async function applyRuntimeClass(
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
     const plan = withRest(planRuntimeClass(pool, known), replaced);
-    // After a replacement somebody else, or our own request sent again, has made the right one.
+    // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, pace);
@@ -53,7 +53,7 @@ export async function applyRuntimeClass(
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
 }
 
-/** Throws NodeWriteError when it has to wait. */
+/** Throws NodeWriteError when the rate limit does not allow a write. */
 function assertFree(name: string, pace: WritePace): void {
   const turn = pace.check(keyOf(name), []);
   if (turn.kind === 'free') return;
@@ -86,7 +86,7 @@ function keyOf(name: string): string {
   return `RuntimeClass ${name}`;
 }
 
-/** What others gave to the one that was replaced goes to its successor. */
+/** The replacement keeps the labels, annotations and overhead that others set. */
 function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): RuntimeClassPlan {
   if (plan.kind !== 'create' || replaced === undefined) return plan;
   const { overhead, metadata } = replaced;
@@ -95,7 +95,7 @@ function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): R
   return { kind: 'create', desired: { ...plan.desired, ...rest } };
 }
 
-/** Carries out one step, the cluster state following; false when the object was not as the cluster state had it. */
+/** Sends one write and updates the cluster state; false when the object was not as the cluster state had it. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
   cluster: Pick<ClusterPort, 'runtimeClasses'>,
@@ -125,7 +125,7 @@ async function act(
           `look at it: kubectl get runtimeclass ${name} -o yaml`,
         );
       }
-      // Marked, it is still there: the cache tells when it has gone.
+      // With finalizers it still exists: the cache reports when it is gone.
       if (deleted !== 'marked') state.removeRuntimeClass(name, uid);
       return true;
     }
