@@ -13,7 +13,7 @@ export interface AdoptOptions {
   labels: string[];
   /** Pools, as they are proposed, to look at alone; empty: all. */
   names: string[];
-  /** Names that are not found are passed over: they were a moment ago. */
+  /** Ignore names that are not found: they were proposed before. */
   isGoneIgnored?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Closes nodes to new pods, and opens them again: one guarded patch a node, and none where it is so already. */
+/** Marks nodes as unschedulable or schedulable: one guarded patch a node, and none where it is so already. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
@@ -31,7 +31,7 @@ export type CordonResult =
   | { kind: 'changed' | 'already' | 'gone'; node: string }
   | { kind: 'failed'; node: string; error: NodepoolError };
 
-/** Somebody who writes a node between each of our reads and writes this often is at odds with us. */
+/** Conflicts in a row after which a node is an error. */
 const MOST_ATTEMPTS = 20;
 
 /** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */

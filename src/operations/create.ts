@@ -93,7 +93,7 @@ async function create(
   return created;
 }
 
-/** Neither nodes nor a reconcile go on from a pool that is not what was asked for. */
+/** Nodes are neither labelled nor reconciled for a pool that the server altered. */
 function createdOtherwise(errors: readonly NodepoolError[], dryRun: boolean): NodepoolError {
   const made = dryRun ? '' : 'created, but ';
   const [first, ...more] = errors.map(error => `${made}${error.oneLine}`);

@@ -16,7 +16,7 @@ import type { RawPool } from './ports.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export interface DeleteOptions extends ApplyOptions {
-  /** As findPools() gave them: one that was made anew under its name since is not deleted. */
+  /** As findPools() gave them: a pool that was recreated under its name since is not deleted. */
   pools: readonly RawPool[];
   /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
   detachNodes: boolean;

@@ -15,7 +15,6 @@ import { poolNotFound } from './not-found.ts';
 import { planEdit } from './plan-edit.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 
-/** What an edit asks of a cluster, and of the person at it. */
 export interface EditDeps {
   cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
   approve: Approve;
@@ -26,7 +25,7 @@ export type EditResult =
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
 
-/** Attempts of a flag edit that meets somebody else's writes: flags say what to change, so they are simply laid anew. */
+/** Attempts after conflicts: an edit by flags is applied again to the pool as it is then. */
 export const MOST_ATTEMPTS = 10;
 
 export async function editByFlags(
@@ -67,13 +66,13 @@ export async function editByFlags(
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
 }
 
-/** Another pool than the one that the person was shown. */
+/** The pool has another UID than the one that the person was shown. */
 function remade(name: string): NodepoolError {
   const message = `nodepool ${name} was deleted and made anew meanwhile; the new one is left as it is`;
   return new NodepoolError('cluster', message, 'run the command again if that one is to be edited');
 }
 
-/** Flags change what is there; on a field of another type they would say nothing, or drop it. */
+/** Throws for fields of wrong types: flags would have no effect on them, or drop them. */
 function assertReadable(pool: RawPool): void {
   const { unreadable = [], dropped = [], metadata } = coercePool(pool);
   // What is missing may be set by the flags.
@@ -84,7 +83,7 @@ function assertReadable(pool: RawPool): void {
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
 }
 
-/** A field that the server has lost is set again by the edit, or any write would lose it for good. */
+/** Throws unless the edit sets each field that the CRD dropped: any write would lose it for good. */
 export function assertRestored(before: RawPool, spec: NodePool['spec']): void {
   const { dropped = [], metadata } = coercePool(before);
   const missing = dropped.filter(name => !Object.hasOwn(spec, name));

@@ -12,7 +12,7 @@ export interface GetOptions {
   selector: string | undefined;
   /** A field selector, as the server takes it. */
   fieldSelector: string | undefined;
-  /** Names that do not exist are no errors. */
+  /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
 }
 

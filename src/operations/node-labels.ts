@@ -1,4 +1,4 @@
-/** Membership labels of nodes, written one guarded patch a node: nobody's concurrent label is lost. */
+/** Membership labels of nodes, written with one guarded patch a node: no concurrent change is lost. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -12,7 +12,7 @@ export type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, '
 const MOST_ATTEMPTS = 20;
 
 /**
- * Writes what `change` says of the node as it was last read; asked anew after every conflict, it may throw.
+ * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
  * Undefined when the node is gone. No write when the labels are as they should be.
  */
 export async function patchLabels(

@@ -1,4 +1,4 @@
-/** What the use cases ask of a cluster beyond what the reconciler does. src/kube implements it. */
+/** The clients that the use cases take beside those of the reconciler. src/kube implements them. */
 import type { LeasePort } from '../controller/leader-election.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
@@ -37,9 +37,9 @@ export interface CrdPort {
   apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
   waitUntilEstablished(timeoutMs: number): Promise<void>;
-  /** Guarded by the UID of the definition that was read; throws NodepoolError when it is another one's by now. */
+  /** Guarded by the UID of the CRD that was read; throws NodepoolError when the CRD was recreated since. */
   delete(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
-  /** Resolves when the definition is gone, or the signal is aborted; throws after the timeout. */
+  /** Resolves when the CRD is gone, or the signal is aborted; throws after the timeout. */
   waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export interface WatchPorts {
   events: EventSink;
 }
 
-/** Resources to follow for a reader. What is not asked for is undefined. */
+/** Resources to list and watch for display. Objects that were not selected are transformed to undefined. */
 export interface FollowPorts {
   /** @param options names: empty means all; selectors as the server takes them */
   pools(options: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
@@ -93,13 +93,13 @@ export interface FollowPorts {
   events(pool?: string): Watched<PoolEventRecord | undefined>;
 }
 
-/** What finding the members of pools takes. */
+/** Reads what decides on the members of pools. */
 export interface ClusterReader {
   pools: Pick<NodePoolsClient, 'listCoerced'>;
   nodes: Pick<NodesClient, 'list'>;
 }
 
-/** One cluster as one user, and all that is asked of it. */
+/** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
   events: EventsPort;

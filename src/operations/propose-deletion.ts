@@ -14,7 +14,7 @@ import type { ClusterReader, RawPool } from './ports.ts';
 
 export interface FindOptions {
   names: string[];
-  /** Names that do not exist are passed over. */
+  /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
   detachNodes: boolean;
 }

@@ -1,4 +1,4 @@
-/** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
+/** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
@@ -21,12 +21,12 @@ export interface UninstallOptions {
   /** The objects of the controller in the cluster, which has to go first. */
   controller: ManifestObject[];
   dryRun: DryRun;
-  /** How long the server may take to remove the definition. */
+  /** How long the server may take to remove the CRD. */
   timeoutMs: number;
   concurrency: number;
 }
 
-/** What stands in the way of removing the definition, all of it by name. */
+/** What has to be deleted or released before the CRD, by name. */
 export interface Leftovers {
   pools: string[];
   /** Pools that are gone, and how many nodes still carry what they applied. */
@@ -39,7 +39,7 @@ export interface UninstallDeps {
   manifests: ManifestsPort;
   /** Runs what releases nodes. */
   releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
-  /** Runs what removes the definition, with a signal that ends the wait. */
+  /** Runs the removal of the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
   question(found: Leftovers): string;
@@ -74,7 +74,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     await deps.crd.delete(crd, { dryRun: true });
     return { kind: 'deleted', found };
   }
-  // The definition goes last: its deletion would delete the pools while no one releases their nodes.
+  // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
   if (!isEmpty(found)) {
     const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
     await deps.releasing(work => release(found.pools, applying, work));
@@ -87,7 +87,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   return { kind: 'deleted', found };
 }
 
-/** Without the resource it would fail for ever, and say so on every start. */
+/** Throws while the controller is installed: without the CRD it would fail for ever. */
 async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
   for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
     if ((await manifests.get(object)) === undefined) continue;

@@ -1,4 +1,4 @@
-/** Keeps reconciling: caches handlers the state, what they tell enqueues pools, workers reconcile them. */
+/** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
 import { hostname } from 'node:os';
 import type { Clock } from '../controller/clock.ts';
 import { sleep } from '../controller/clock.ts';
@@ -35,7 +35,7 @@ export interface WatchOptions {
 }
 
 export interface WatchDeps {
-  /** Its writes are refused once the lease is lost: another process may write by then. */
+  /** Refuses writes once the lease is lost: another process may write by then. */
   cluster: ClusterPort;
   watch: WatchPorts;
   /** With it, only the process that holds the lease reconciles. */
@@ -48,7 +48,7 @@ export interface WatchDeps {
   newId: () => string;
   log: Log;
   metrics: StandardMetrics;
-  /** Told of every reconcile that changed something. */
+  /** Called after every reconcile that changed something. */
   onChanged: (outcome: PoolOutcome) => void;
 }
 
@@ -61,14 +61,14 @@ export interface WatchState {
 
 /** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
 const WORKERS = 16;
-/** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
-const PODS_SETTLE_MS = 10_000;
-/** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
+/** How long a pool's number of pods may be stale. A rollout changes hundreds of pods in that time. */
+const PODS_DELAY_MS = 10_000;
+/** Retry delay while all connections are broken: a restore of etcd may have undone what the caches have. */
 const UNCONFIRMED_MS = 1_000;
 
 /**
- * A manager that is ready to run(), and how it stands at any time. When it ends with `restored`, all of this is to be
- * created anew: nothing that was learned before is used again.
+ * A manager that is ready to run(), and its current state. When it ends with `restored`, call this again: no cached object
+ * may be used again.
  */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics } = deps;
@@ -96,7 +96,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const handlers = new EventHandlers({
     state,
     enqueue: pool => queue.add(pool),
-    enqueueLater: pool => queue.addAfter(pool, PODS_SETTLE_MS),
+    enqueueLater: pool => queue.addAfter(pool, PODS_DELAY_MS),
     onNodeDeleted: (name, node) => {
       const pool = state.pool(name);
       const note = `1 node left: ${node} (deleted from the cluster)`;
@@ -142,7 +142,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
       resync.look();
-      // One that has the server's word is enough: etcd goes back for all of them. After a pause it may have caught up.
+      // One confirmed cache is enough: a restore of etcd affects all of them. After a pause of the process none is trusted.
       const isUnconfirmed =
         caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
       if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
@@ -152,7 +152,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   let resync: Resync = { look() {}, stop() {} };
   const begin = () => {
     handlers.start();
-    // Pods, which only the number of pods stands on, are many: they are listed anew after a pause alone.
+    // Pods are many, and only the number of pods depends on them: they are listed again only after a pause.
     const onInterval = () => {
       for (const each of [pools, nodes, runtimeClasses]) each.relist();
       handlers.enqueueAll();
@@ -196,7 +196,7 @@ function cache<T>(
   return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
 }
 
-/** Pods by their node. One that only changes is no news: it stays where it is. */
+/** Pods by their node. An update enqueues nothing: a pod does not change its node. */
 function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => void): Reflector<PodPlace> {
   const store = new Store<PodPlace>({ node: ({ node }) => [node] });
   const pods = cache('pods', deps.watch.pods, deps, onRestored, store);

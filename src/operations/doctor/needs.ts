@@ -1,5 +1,5 @@
 /**
- * What each verb of this program asks a server for: the permissions that its user needs. test/e2e/needs.test.ts compares
+ * The permissions that each command of this program needs. test/e2e/needs.test.ts compares
  * it with the server's audit log.
  */
 import { defined } from '../../nodepool/json.ts';
@@ -26,9 +26,9 @@ const CORDON = [...LOOK, 'get,patch nodes'];
 const PODS = ['list pods'];
 
 /**
- * By verb, with a flag where that asks for more; `with NoExecute` is where a taint with that effect arrives on nodes.
- * Verbs that ask for nothing of the kind are not in it. Where the admission plugin OwnerReferencesPermissionEnforcement is
- * on, which nobody can ask, who creates RuntimeClasses needs `update` on nodepools/finalizers as well.
+ * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes.
+ * Commands that need no permission are left out. Where the admission plugin OwnerReferencesPermissionEnforcement is on, which
+ * no request can find out, creating RuntimeClasses needs `update` on nodepools/finalizers as well.
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
@@ -94,7 +94,7 @@ export interface VerbNeeds {
 }
 
 /**
- * @param verbs that this program has
+ * @param verbs the commands of this program
  * @param controller the objects that it is installed with
  */
 export function needsOf(verbs: readonly string[], controller: readonly ManifestObject[] = []): VerbNeeds[] {
@@ -110,7 +110,7 @@ export function commandOf(verb: string): string {
 function needsOfController(controller: readonly ManifestObject[]): VerbNeeds[] {
   if (controller.length === 0) return [];
   const about = (verbs: string[]) => controller.flatMap(object => questionsAbout(object, verbs));
-  // The server lets nobody grant what he may not do himself.
+  // The server allows a user to grant only permissions that the user has.
   const install = [...about(['get', 'create', 'patch']), ...controller.flatMap(grantsOf)];
   return [
     { verb: 'install --controller', questions: install },

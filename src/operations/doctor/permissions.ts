@@ -8,7 +8,7 @@ import { boundGrantsOf } from './manifest-access.ts';
 import { commandOf, type VerbNeeds } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
 
-/** The verb without which there is nothing to work with. */
+/** The command without which there is nothing to work with. */
 const LEAST = 'get';
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
 
@@ -30,7 +30,7 @@ export async function checkPermissions(needs: readonly VerbNeeds[], port: Doctor
     : warning(message, remedy, details);
 }
 
-/** A verb that lacks nothing without its flag is not counted: `2 verbs of 20, and for get --watch`. */
+/** A command that lacks nothing without its flag is not counted: `2 verbs of 20, and for get --watch`. */
 function lackingWords(lacking: readonly VerbNeeds[], all: number): string {
   const verbs = lacking.filter(({ verb }) => verb === commandOf(verb)).map(({ verb }) => verb);
   const forms = lacking.filter(({ verb }) => !verbs.includes(commandOf(verb))).map(({ verb }) => verb);
@@ -63,7 +63,7 @@ export async function checkControllerPermissions(
   );
 }
 
-/** The texts of those that are not allowed. Each is asked once, all at the same time. */
+/** The texts of the questions whose answer is no. Each is sent once, all at the same time. */
 async function deniedOf(
   questions: AccessQuestion[],
   ask: (questions: AccessQuestion[]) => Promise<boolean[]>,
