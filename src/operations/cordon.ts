@@ -32,7 +32,7 @@ export type CordonResult =
   | { kind: 'failed'; node: string; error: NodepoolError };
 
 /** Conflicts in a row after which a node is an error. */
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */
 export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
@@ -70,7 +70,7 @@ async function setUnschedulable(
 ): Promise<CordonResult> {
   const { name, uid } = node;
   let current: Node | undefined = node;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (current?.uid !== uid) return { kind: 'gone', node: name };
     if (current.unschedulable === unschedulable) return { kind: 'already', node: name };
     if (dryRun === 'client') return { kind: 'changed', node: name };

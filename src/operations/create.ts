@@ -37,7 +37,7 @@ export interface CreateDeps {
 
 /** The youngest of all: a pool that is still to be created takes no node from another. */
 const NOT_YET = '9999-12-31T23:59:59Z';
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /**
  * @returns the pools as the server has them (as they would be sent, for a client dry run)
@@ -162,7 +162,7 @@ function interrupted(
   next = 'run the command again for the pools that are left',
   nodes: string[] = [],
 ): NodepoolError {
-  const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MOST_NAMED)}`;
+  const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MAX_NAMED)}`;
   return new NodepoolError('interrupted', `interrupted: ${what}${named}`, next);
 }
 

@@ -7,7 +7,7 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
-import { remade, stillThere } from '../reconciler/live-reads.ts';
+import { recreatedError, stillExistsError } from '../reconciler/live-reads.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';
@@ -119,9 +119,9 @@ function checkMarked(pool: RawPool, state: ClusterState, dryRun: boolean, now: D
   if (current.metadata.uid === uid) {
     if (dryRun) state.setPool(marked(current, now));
     if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
-    throw stillThere(`cannot delete NodePool "${name}"`);
+    throw stillExistsError(`cannot delete NodePool "${name}"`);
   }
-  throw remade(name);
+  throw recreatedError(name);
 }
 
 function marked(pool: NodePool, now: Date): NodePool {

@@ -45,7 +45,7 @@ export interface NodeDrainDeps {
   pods: PodReader;
   clock: Clock;
   now: () => Date;
-  tell: (event: PodEvent) => void;
+  onEvent: (event: PodEvent) => void;
   /** Bounds the writes of all nodes together. */
   limit: Limiter;
   /** Ends the drain: a request that waits for the limiter is not sent. */
@@ -112,7 +112,7 @@ async function ask(pending: PendingEviction, work: Work): Promise<void> {
   const { pod } = pending;
   const { gracePeriodSeconds, dryRun, disableEviction } = options;
   if (deps.signal.aborted) return;
-  if (!pending.wasAsked) deps.tell({ kind: 'asking', node: drain.node, pod: podName(pod) });
+  if (!pending.wasAsked) deps.onEvent({ kind: 'asking', node: drain.node, pod: podName(pod) });
   pending.wasAsked = true;
   try {
     const removal = { gracePeriodSeconds, dryRun };
@@ -169,14 +169,14 @@ function hold(why: string, { pod }: PendingEviction, { drain, options, deps, lef
   if (options.dryRun) left.delete(pod.uid);
   if (drain.held.get(name) === why) return;
   drain.held.set(name, why);
-  deps.tell({ kind: 'held', node: drain.node, pod: name, why });
+  deps.onEvent({ kind: 'held', node: drain.node, pod: name, why });
 }
 
 function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
   drain.gone++;
-  deps.tell({ kind, node: drain.node, pod: podName(pod) });
+  deps.onEvent({ kind, node: drain.node, pod: podName(pod) });
 }
 
 /** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */

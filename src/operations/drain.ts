@@ -34,16 +34,16 @@ export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   pace: DrainPace;
 }
 
-export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'pods' | 'limit'>, CordonDeps {
+export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limit'>, CordonDeps {
   /** @param drains all nodes as they are now */
-  tell: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
+  onEvent: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
 }
 
 /** The deps while nodes are drained: events are reported with all nodes. */
-type Work = Omit<DrainDeps, 'tell'> & Pick<NodeDrainDeps, 'limit'> & { tell: (event: DrainEvent) => void };
+type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limit'> & { onEvent: (event: DrainEvent) => void };
 
 /** Writes in flight: half of the connection's limit, so that they do not delay the lists that find out which pods are gone. */
-const MOST_WRITES = 16;
+const MAX_WRITES = 16;
 
 /** Writes nothing. Throws when the pool does not exist or one of its pods may not be evicted. */
 export async function planDrain(
@@ -66,7 +66,7 @@ export async function planDrain(
 /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
 export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
   const { pace } = options;
-  const deps: Work = { ...given, limit: createLimiter(MOST_WRITES), tell: event => given.tell(event, drains) };
+  const deps: Work = { ...given, limit: createLimiter(MAX_WRITES), onEvent: event => given.onEvent(event, drains) };
   const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
   const nodes = plan.nodes.map(({ node }) => node);
   const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
@@ -115,7 +115,7 @@ async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work):
   for (const { drain, result } of writes) {
     const outcome = await result;
     if (drain === undefined || outcome === undefined) continue;
-    deps.tell({ kind: 'cordon', result: outcome });
+    deps.onEvent({ kind: 'cordon', result: outcome });
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
   }
@@ -134,20 +134,20 @@ async function drainOne(
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';
-    deps.tell({ kind: 'failed', node: each.node, error });
+    deps.onEvent({ kind: 'failed', node: each.node, error });
   }
 }
 
 function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
   if (each.phase !== 'not begun') return;
-  for (const pod of pods) deps.tell({ kind: 'asking', node: each.node, pod: podName(pod) });
+  for (const pod of pods) deps.onEvent({ kind: 'asking', node: each.node, pod: podName(pod) });
   each.gone = each.pods;
   finish(each, deps);
 }
 
-function finish(each: NodeDrain, { tell }: Work): void {
+function finish(each: NodeDrain, { onEvent }: Work): void {
   each.phase = 'drained';
-  tell({ kind: 'drained', node: each.node });
+  onEvent({ kind: 'drained', node: each.node });
 }
 
 function refused(pool: string, refusals: PodFate[]): NodepoolError {

@@ -6,7 +6,7 @@ import type { PoolWrite } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { agree, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
-import { assertRestored, type EditDeps, type EditResult, guarded, MOST_ATTEMPTS } from './edit.ts';
+import { assertRestored, type EditDeps, type EditResult, guarded, MAX_ATTEMPTS } from './edit.ts';
 import { poolNotFound } from './not-found.ts';
 import { planEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
@@ -94,7 +94,7 @@ async function patchUnlessEdited(
   for (let attempt = 1; ; attempt++) {
     await agreeOrKeep(read, { ...read, spec: edited.spec }, deps);
     const result = await deps.cluster.pools.patch(name, guarded(patch, read), { dryRun: false });
-    if (result.kind !== 'conflict' || attempt === MOST_ATTEMPTS) return result;
+    if (result.kind !== 'conflict' || attempt === MAX_ATTEMPTS) return result;
     const latest = await deps.cluster.pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
     const samePool = latest.metadata.uid === original.metadata.uid;

@@ -26,7 +26,7 @@ export type EditResult =
   | { kind: 'cancelled'; why: string };
 
 /** Attempts after conflicts: an edit by flags is applied again to the pool as it is then. */
-export const MOST_ATTEMPTS = 10;
+export const MAX_ATTEMPTS = 10;
 
 export async function editByFlags(
   name: string,
@@ -39,7 +39,7 @@ export async function editByFlags(
     const before = await cluster.pools.get(name);
     if (before === undefined) throw poolNotFound([name]);
     uid ??= before.metadata.uid;
-    if (before.metadata.uid !== uid) throw remade(name);
+    if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);
     const { spec, notFound } = applyEdits(before.spec, edits);
     const after: RawPool = { ...before, spec };
@@ -49,7 +49,7 @@ export async function editByFlags(
     const plan = patch === undefined ? NO_CHANGE : await planOrError(() => planEdit(before, after, cluster));
     return { before, after, patch, notFound, plan };
   };
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const agreed = await agree(propose, approve);
     if (agreed === undefined) return { kind: 'cancelled', why: 'nothing was changed' };
     const { before, after, patch, notFound } = agreed.proposal;
@@ -67,7 +67,7 @@ export async function editByFlags(
 }
 
 /** The pool has another UID than the one that the person was shown. */
-function remade(name: string): NodepoolError {
+function recreatedError(name: string): NodepoolError {
   const message = `nodepool ${name} was deleted and made anew meanwhile; the new one is left as it is`;
   return new NodepoolError('cluster', message, 'run the command again if that one is to be edited');
 }

@@ -3,13 +3,13 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from '../reconciler/altered.ts';
-import { stillThere } from '../reconciler/live-reads.ts';
+import { stillExistsError } from '../reconciler/live-reads.ts';
 import type { NodePatch, NodesClient, WriteOptions } from '../reconciler/ports.ts';
 
 /** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
 export type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
 
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /**
  * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
@@ -22,7 +22,7 @@ export async function patchLabels(
   options: WriteOptions,
 ): Promise<Node | undefined> {
   let current: Node | undefined = node;
-  for (let attempt = 0; attempt < MOST_ATTEMPTS && current !== undefined; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && current !== undefined; attempt++) {
     const { name, uid, resourceVersion }: Node = current;
     const wanted = change(current);
     if (isLabelled(current, wanted)) return current;
@@ -34,7 +34,7 @@ export async function patchLabels(
       return write.node;
     }
     current = await nodes.get(name);
-    if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
+    if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
   }
   if (current === undefined) return undefined;
   throw new NodepoolError(

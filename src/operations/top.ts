@@ -65,7 +65,7 @@ export interface Top {
 }
 
 /** Of 300 nodes with ten pods each, a list of the pods of each of 80 took as long as one of all (measured). */
-const MOST_SHARE = 0.25;
+const MAX_SHARE = 0.25;
 /** So many lists are under way at once, and none has a pod that is not needed: they are less work at any share. */
 const FEW = 10;
 /** How much longer than for the rest is waited for what is nice to have. */
@@ -100,7 +100,7 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
 function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
   const members = pools.flatMap(pool => state.members(pool)).map(({ name }) => name);
-  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MOST_SHARE);
+  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MAX_SHARE);
   return isLess ? members : undefined;
 }
 

@@ -13,7 +13,7 @@ import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts'
 import { findPools } from './propose-deletion.ts';
 
 /** Pools that are named in one sentence. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -167,11 +167,11 @@ function stillUsed({ pools, orphans }: Leftovers): NodepoolError {
   const names = orphans.map(({ pool }) => pool);
   const what = [
     ...(pools.length > 0
-      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MOST_NAMED)}`]
+      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MAX_NAMED)}`]
       : []),
     ...(nodes > 0
       ? [
-          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${firstFew(names, MOST_NAMED)}`,
+          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${firstFew(names, MAX_NAMED)}`,
         ]
       : []),
   ];

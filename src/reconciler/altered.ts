@@ -13,7 +13,7 @@ export interface Altered {
 }
 
 /** Changes that the message names; the rest is counted. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 const LABEL = 'label ';
 const RECORD = `annotation ${RECORD_ANNOTATION}`;
 
@@ -43,8 +43,8 @@ export function alteredSlots(
 
 /** @param what was written, as `node a` */
 export function alteredError(what: string, altered: readonly Altered[]): NodepoolError {
-  const named = altered.slice(0, MOST_NAMED).map(describe).join(', ');
-  const more = altered.length > MOST_NAMED ? `, and ${altered.length - MOST_NAMED} more` : '';
+  const named = altered.slice(0, MAX_NAMED).map(describe).join(', ');
+  const more = altered.length > MAX_NAMED ? `, and ${altered.length - MAX_NAMED} more` : '';
   return new NodepoolError(
     'cluster',
     `${what} was changed by an admission policy or webhook while it was written: ${named}${more}`,

@@ -6,7 +6,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 
 /** Nodes that one message names. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** @param lost nodes that the pool matches and another pool owns */
 export function conflictMessages(
@@ -38,5 +38,5 @@ function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
   const verb = nodes.length === 1 ? 'belongs' : 'belong';
   const keys = keysOf(pool);
   const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
-  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MOST_NAMED)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
+  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_NAMED)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
 }

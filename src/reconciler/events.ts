@@ -14,7 +14,7 @@ import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 /** Bytes that a note may have, on the server. */
 const NOTE_LIMIT = 1024;
 /** Different changes of nodes that have an event of their own; the rest share one. */
-const MOST_KINDS = 5;
+const MAX_KINDS = 5;
 
 /** Reasons of Events; NodeConflict, RuntimeClassConflict and InvalidSpec come from the conditions of the same name. */
 export const REASON = {
@@ -51,17 +51,17 @@ export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   const updated = moves.filter(move => move.from === move.to && move.changes.length > 0);
   for (const [pool, group] of groupBy(updated, move => move.to)) {
     const kinds = groupBy(group, move => move.changes.map(describeChange).join(', '));
-    for (const [what, alike] of kinds.slice(0, MOST_KINDS)) {
+    for (const [what, alike] of kinds.slice(0, MAX_KINDS)) {
       const text = ellipsize(what, NOTE_LIMIT / 2);
       add(pool, [listing(REASON.nodesUpdated, names(alike), nodes => `${nodes} updated (${text}): `)]);
     }
-    const rest = kinds.slice(MOST_KINDS).flatMap(([, alike]) => alike);
+    const rest = kinds.slice(MAX_KINDS).flatMap(([, alike]) => alike);
     if (rest.length === 0) continue;
     add(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated in other ways: `)]);
   }
   const invalid = moves.filter(move => move.invalidRecord !== undefined);
   for (const [pool, group] of groupBy(invalid, move => move.to ?? move.from)) {
-    for (const [problem, alike] of groupBy(group, move => recordKind(move.invalidRecord)).slice(0, MOST_KINDS)) {
+    for (const [problem, alike] of groupBy(group, move => recordKind(move.invalidRecord)).slice(0, MAX_KINDS)) {
       add(pool, [invalidRecordEvent(problem, names(alike))]);
     }
   }

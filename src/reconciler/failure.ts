@@ -70,18 +70,18 @@ export function messagesOf(failures: readonly WriteFailure[]): string[] {
 }
 
 /** At most; the rest is counted. */
-const MOST_KINDS = 10;
+const MAX_KINDS = 10;
 const MANY = '{nodes}';
 
 /** Thousands of nodes may fail for one reason: one failure represents all that are alike. */
 export function summarized(failures: readonly WriteFailure[]): Pick<WriteFailure, 'message' | 'next'>[] {
   const kinds = [...Map.groupBy(failures, inGeneral).entries()];
-  const shown = kinds.slice(0, MOST_KINDS).map(([general, [first, ...others]]) => {
+  const shown = kinds.slice(0, MAX_KINDS).map(([general, [first, ...others]]) => {
     const { message = general, next, node } = first ?? {};
     const isOne = others.length === 0 || node === undefined;
     return { message: isOne ? message : ofMany(general, `${others.length + 1} nodes`, `first: ${node}`), next };
   });
-  const rest = kinds.slice(MOST_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
+  const rest = kinds.slice(MAX_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
   return rest === 0 ? shown : [...shown, { message: `and ${rest} more` }];
 }
 

@@ -5,7 +5,7 @@ import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { notDeleted } from './gone-pools.ts';
-import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
+import { type LiveReadDeps, readPool, stillExistsError } from './live-reads.ts';
 import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-pace.ts';
 import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
@@ -20,7 +20,7 @@ export interface PoolEditDeps extends LiveReadDeps {
 
 const FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
 
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /**
  * The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone, or another has its name.
@@ -62,7 +62,7 @@ export async function editPool(
 ): Promise<NodePool | undefined> {
   const { name, uid } = pool.metadata;
   let current = pool;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const write = due(current);
     if (write === undefined) {
       assertUncontested(current, field, deps);
@@ -81,7 +81,7 @@ export async function editPool(
     // Another pool of that name is not this one's to write.
     if (latest === undefined || latest.metadata.uid !== uid) return undefined;
     assertWhole(latest);
-    if (written.kind === 'gone') throw stillThere(`cannot patch NodePool "${name}"`);
+    if (written.kind === 'gone') throw stillExistsError(`cannot patch NodePool "${name}"`);
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);

@@ -5,11 +5,11 @@ import { Lru } from '../controller/lru.ts';
 export type Moment = number;
 
 /** UIDs that are remembered. A response or event does not arrive later than that many deletions. */
-const MOST_GONE = 10_000;
+const MAX_GONE = 10_000;
 
 export class GoneUids {
   /** By UID, which removal it was, counted from 1. */
-  readonly #removals = new Lru<string, number>(MOST_GONE);
+  readonly #removals = new Lru<string, number>(MAX_GONE);
   #last = 0;
 
   /** To be called before an object is read: the response is newer than the removals before this moment. */

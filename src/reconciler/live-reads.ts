@@ -35,7 +35,7 @@ export async function readNode(name: string, uid: string, { cluster, state }: Li
 }
 
 /** @param cannot the failed write, as `cannot patch Node "a"` */
-export function stillThere(cannot: string): NodepoolError {
+export function stillExistsError(cannot: string): NodepoolError {
   return new NodepoolError(
     'cluster',
     `${cannot}: the server answered that it does not exist, and still has it when it is read`,
@@ -44,7 +44,7 @@ export function stillThere(cannot: string): NodepoolError {
 }
 
 /** Of a pool that was to be deleted. */
-export function remade(pool: string): NodepoolError {
+export function recreatedError(pool: string): NodepoolError {
   return new NodepoolError(
     'cluster',
     `nodepool ${pool} was deleted and made anew by somebody else meanwhile; the new one is left as it is`,

@@ -7,7 +7,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { NodePoolsClient } from './ports.ts';
-import { MOST_WRITES, type WritePace } from './write-pace.ts';
+import { MAX_WRITES, type WritePace } from './write-pace.ts';
 
 /** The field that is written. */
 export interface MetadataField {
@@ -57,7 +57,7 @@ async function removedError(
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
     'cluster',
-    `${what} of nodepool ${name} was written ${MOST_WRITES} times within a minute, which is the limit: ${who} keeps removing it`,
+    `${what} of nodepool ${name} was written ${MAX_WRITES} times within a minute, which is the limit: ${who} keeps removing it`,
     'stop it; the audit log of the API server has who patches and updates nodepools',
   );
 }

@@ -43,7 +43,7 @@ export function planStep(state: ClusterState, node: Node, ownership: Ownership):
 }
 
 /** Longer chains of pools are taken for circles. */
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 /** The steps and all steps that follow from them, as one plan for the node of the first. */
 export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
@@ -56,7 +56,7 @@ export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]):
     // A step that cannot be written cancels the plan: without it the node would be left between two pools.
     if (last.patch === undefined && !last.isOversized) break;
     all.push(last);
-    if (all.length > MOST_STEPS) return circular(steps[0], all);
+    if (all.length > MAX_STEPS) return circular(steps[0], all);
   }
   return all.length === 1 ? steps[0] : composed(steps[0], all);
 }

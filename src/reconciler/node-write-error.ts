@@ -3,7 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
 import type { NodesClient } from './ports.ts';
-import { type Held, MOST_WRITES } from './write-pace.ts';
+import { type Held, MAX_WRITES } from './write-pace.ts';
 
 export class NodeWriteError extends NodepoolError {
   /** Undefined where it may be retried at any time. */
@@ -47,7 +47,7 @@ export function withoutMove(error: unknown): unknown {
 }
 
 /** Changes that the message names. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** For a node at its limit of writes. @param changes that are to be written @param isContested other writers made them necessary */
 export async function limitError(
@@ -56,8 +56,8 @@ export async function limitError(
   isContested: boolean,
   nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<NodepoolError> {
-  const limit = `node ${node} was written ${MOST_WRITES} times within a minute, which is the limit`;
-  const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MOST_NAMED);
+  const limit = `node ${node} was written ${MAX_WRITES} times within a minute, which is the limit`;
+  const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MAX_NAMED);
   const [first] = theirs;
   if (!isContested || first === undefined) {
     return new NodepoolError(

@@ -8,7 +8,7 @@ import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { GonePools } from './gone-pools.ts';
-import { readNode, stillThere } from './live-reads.ts';
+import { readNode, stillExistsError } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
 import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
@@ -31,7 +31,7 @@ export interface NodeWriterDeps {
 }
 
 /** Conflicts in a row after which a node is an error. */
-const MOST_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 
 /** What a call has written so far. */
 interface Written {
@@ -100,7 +100,7 @@ export class NodeWriter {
 
   async #writeAll(name: string, written: Written): Promise<void> {
     const { cluster, state, sleep, dryRun } = this.#deps;
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
       const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
       if (plan?.circle !== undefined) throw circleError(name, plan.circle);
@@ -133,11 +133,11 @@ export class NodeWriter {
       }
       await sleep(conflictDelay(attempt, Math.random()));
       const current = await readNode(name, uid, this.#deps);
-      if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
+      if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
     }
     throw new NodepoolError(
       'cluster',
-      `node ${name} was changed by somebody else ${MOST_ATTEMPTS} times in a row between our read and our write`,
+      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between our read and our write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
   }

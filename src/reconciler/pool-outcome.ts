@@ -30,7 +30,7 @@ export interface PoolOutcome {
   warnings: string[];
 }
 
-export function nothingDone(pool: string): PoolOutcome {
+export function emptyOutcome(pool: string): PoolOutcome {
   return {
     pool,
     kind: 'reconciled',

@@ -15,11 +15,11 @@ import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, REASON, warning } from './events.ts';
 import { addFailure, attempt, attemptHeld, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
-import { readPool, remade } from './live-reads.ts';
+import { readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
-import { nothingDone, type PoolOutcome } from './pool-outcome.ts';
+import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { applyRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
@@ -62,7 +62,7 @@ export class Reconciler {
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
-    const pending = () => ({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
+    const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
     return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() =>
       this.#nodes.gonePools.forget(name),
     );
@@ -75,7 +75,7 @@ export class Reconciler {
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
-    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
+    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
@@ -104,7 +104,7 @@ export class Reconciler {
    */
   async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
-    const outcome = nothingDone(name);
+    const outcome = emptyOutcome(name);
     if (unprepared !== undefined) addFailure(outcome, unprepared);
     return this.#untilInterrupted(
       () => outcome,
@@ -153,7 +153,7 @@ export class Reconciler {
     if (outcome.status !== undefined || written === 'held') return outcome;
     // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
     const again = await this.#untilInterrupted(
-      () => nothingDone(name),
+      () => emptyOutcome(name),
       () => this.#reconcile(name),
     );
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
@@ -175,7 +175,7 @@ export class Reconciler {
     const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
     const isAsked = await this.#askForPool(name, kind === 'delete');
     if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return this.#reconcile(name);
-    const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     return this.#untilInterrupted(
       () => outcome,
       () => this.#finalizeInto(outcome, pool),
@@ -209,7 +209,7 @@ export class Reconciler {
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
     // Nodes and pools are read separately: the record of a new pool may be known before that pool.
     if ((await this.#askForPool(name)) && this.#options.state.pool(name) !== undefined) return this.#reconcile(name);
-    const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) return this.#interrupted(outcome);
     await this.#events.send(this.#events.ofWrites(outcome), outcome);

@@ -6,7 +6,7 @@ import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
-import { MOST_WRITES, type WritePace } from './write-pace.ts';
+import { MAX_WRITES, type WritePace } from './write-pace.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
@@ -15,7 +15,7 @@ export type RuntimeClassOutcome =
   | { kind: 'foreign'; name: string };
 
 /** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
  * @param dryRun with it a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete
@@ -30,7 +30,7 @@ export async function applyRuntimeClass(
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
   let replaced: RuntimeClass | undefined;
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
     const plan = withRest(planRuntimeClass(pool, known), replaced);
     // After a delete, somebody else or our own request sent again has created the right one.
@@ -60,7 +60,7 @@ function assertFree(name: string, pace: WritePace): void {
   if (turn.kind === 'held') throw heldBack(turn);
   const error = new NodepoolError(
     'cluster',
-    `RuntimeClass ${name} was written ${MOST_WRITES} times within a minute, which is the limit`,
+    `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
     `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
   );
   throw new NodeWriteError(error, { retryAfterMs: pace.limited(keyOf(name), error, false), isHeldBack: false });

@@ -36,7 +36,7 @@ interface StatusOutcome extends WriteOutcome {
 /** `held`: the rate limit does not allow a write now, and the outcome has the delay. */
 export type StatusWrite = 'written' | 'failed' | 'held';
 
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 /**
  * Sets in the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now; the
@@ -79,7 +79,7 @@ async function write(
     return 'written' as const;
   };
   let current = pool;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     // The observation belongs to the spec that was reconciled; conditions of other controllers to the current status.
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
     if (deepEqual(current.status, status)) {

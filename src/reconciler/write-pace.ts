@@ -12,7 +12,7 @@ import type { Clock } from '../controller/clock.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 
-export const MOST_WRITES = 10;
+export const MAX_WRITES = 10;
 const WINDOW_MS = 60_000;
 /** A node that stays unchanged for this long is no longer contested. */
 const QUIET_MS = 10_000;
@@ -66,10 +66,10 @@ export class WritePace {
       return { kind: 'held', error: hold.error, ms: hold.until - now };
     }
     entry.writes = entry.writes.filter(({ at }) => now - at < WINDOW_MS);
-    const limit = entry.contest === undefined ? MOST_WRITES : 1;
+    const limit = entry.contest === undefined ? MAX_WRITES : 1;
     if (entry.writes.length < limit) return { kind: 'free' };
     const repairs = entry.writes.filter(({ isRepair }) => isRepair).length;
-    return { kind: 'limit', isContested: entry.contest !== undefined || repairs > MOST_WRITES / 2 };
+    return { kind: 'limit', isContested: entry.contest !== undefined || repairs > MAX_WRITES / 2 };
   }
 
   /** The server accepted a write. */

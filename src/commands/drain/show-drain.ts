@@ -89,13 +89,13 @@ async function watchedDrain(
     live.update('Stopping. Ctrl-C again ends it at once');
   });
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
-  const tell: DrainDeps['tell'] = (event, drains) => {
+  const onEvent: DrainDeps['onEvent'] = (event, drains) => {
     if (!over.signal.aborted) live.update(drainProgress(plan.pool, drains));
     const isDetail = event.kind === 'asking' || event.kind === 'gone';
     if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
   };
   try {
-    const drains = await drain(plan, options, { ...surroundings, tell, signal: over.signal });
+    const drains = await drain(plan, options, { ...surroundings, onEvent, signal: over.signal });
     return { drains, interrupted: over.signal.aborted };
   } finally {
     end();

@@ -89,9 +89,9 @@ export async function unlessRefused(check: () => Promise<Finding>): Promise<Find
 }
 
 /** Names in one detail. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** `a, b, c`, or the first ten and how many more. */
 export function named(names: readonly string[]): string {
-  return firstFew(names.toSorted(), MOST_NAMED);
+  return firstFew(names.toSorted(), MAX_NAMED);
 }

@@ -30,8 +30,8 @@ export interface DoctorOptions {
   controller: readonly ManifestObject[];
   /** The same, of the admission policies. */
   policies: readonly ManifestObject[];
-  /** That this program has. */
-  verbs: readonly string[];
+  /** The names of this program's commands. */
+  commands: readonly string[];
 }
 
 export type DoctorConnection = Pick<Connection, 'cluster' | 'crd' | 'manifests' | 'lease' | 'doctor'>;
@@ -70,7 +70,7 @@ async function examine(
   const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.definition, connection, read),
-    unlessRefused(() => checkPermissions(needsOf(options.verbs, [...policies, ...manifest]), port)),
+    unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
       checkController({

@@ -123,7 +123,7 @@ export function world(setup: Setup) {
     dryRun: setup.dryRun ?? 'none',
     sleep: async () => {},
     signal: over.signal,
-    tell(event) {
+    onEvent(event) {
       const line = drainLine(event, words);
       told.push(line.to === 'error' ? `error: ${line.message}` : line.text);
     },

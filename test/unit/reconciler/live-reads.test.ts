@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { noStatusSubresource, readNode, readPool, remade } from '../../../src/reconciler/live-reads.ts';
+import { noStatusSubresource, readNode, readPool, recreatedError } from '../../../src/reconciler/live-reads.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -74,7 +74,7 @@ test('what is heard to be gone while the server is asked stays gone; a later ans
 });
 
 test('errors say what happened to which pool and what to type next', () => {
-  const { kind, message, next } = remade('worker');
+  const { kind, message, next } = recreatedError('worker');
   assert.deepEqual(
     [kind, message, next],
     [

@@ -17,7 +17,7 @@ const NOW = '2026-01-01T00:00:00Z';
 const pool = aPool({}, { resourceVersion: '10' });
 const MOVE: NodeMove = { node: 'a', from: undefined, to: 'worker', changes: [] };
 const observed: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
-const remade = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
+const recreatedError = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
 
 /** A server that has the pool; the test says what happens before a request. */
@@ -111,7 +111,7 @@ test('a status that is there already is not written', async () => {
 test('after node writes the pool is read, as it may have been deleted meanwhile, unless caches tell', async () => {
   for (const [now, hasStatus] of [
     [undefined, false],
-    [remade, false],
+    [recreatedError, false],
     [going, false],
     ['same', true],
   ] as const) {
@@ -126,7 +126,7 @@ test('after node writes the pool is read, as it may have been deleted meanwhile,
 });
 
 test('a pool that is gone, made anew or being deleted has no status, and that is no failure', async () => {
-  for (const now of [undefined, remade, going]) {
+  for (const now of [undefined, recreatedError, going]) {
     const { server, write } = begin();
     server.live = now;
     const { status, statusWritten, isWritten, failures, lacking } = await write();
