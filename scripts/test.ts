@@ -23,7 +23,7 @@ import { ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 /** Test files at once: each of the others than unit starts a control plane, and waits for half of its time. */
-const CONCURRENCY = 3;
+const CONCURRENCY = 4;
 /** From the command line to the server and back. */
 const END_TO_END = /^test\/(e2e|fault)\//;
 /** What people have. */

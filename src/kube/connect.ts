@@ -1,7 +1,8 @@
-/** The door of this folder: a connection to one cluster as one user, and the ports that go over it. */
+/** Entry point of kube/: a connection to one cluster as one user, and the ports that use it. */
 
 import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
+import { defined } from '../nodepool/json.ts';
 import type { Connection } from '../operations/ports.ts';
 import type { Terminal } from './auth/auth-info.ts';
 import { loadCredentials } from './auth/credentials.ts';
@@ -23,19 +24,19 @@ import { Transport } from './transport/transport.ts';
 import { userAgent } from './transport/user-agent.ts';
 
 export interface ConnectionOptions extends AccessOptions {
-  /** Longest wait for one request; 0 waits for ever. Default 30,000. */
+  /** Limit of one request in milliseconds; 0: none. Default 30,000. */
   requestTimeoutMs?: number;
-  /** Requests in flight, but leases' and watches. Default 32. */
+  /** Requests in flight, not counting leases and watches. Default 32. */
   concurrency?: number;
-  /** Longest wait for a login but the first, in milliseconds; none unless given. */
+  /** Limit of every login but the first, in milliseconds. Default: none. */
   loginLimitMs?: number;
-  /** Gets every line with its level, 0 for warnings; it decides what is shown. */
+  /** Called with every line and its level, 0 for warnings; decides what is printed. */
   log: RequestLog;
-  /** Told of every answer, and of every request that got none. */
+  /** Called for every response, and for every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Asked right before each write but those of leases; when false, it fails. */
+  /** Called right before each write except those of leases; the write fails when it returns false. */
   mayWrite?: () => boolean;
-  /** Where a login asks its questions; nowhere unless given. */
+  /** The terminal for interactive logins. Default: none. */
   terminal?: Terminal;
   /** This program's version, for the User-Agent. */
   version: string;
@@ -43,22 +44,19 @@ export interface ConnectionOptions extends AccessOptions {
 
 export type { Connection };
 
-/** Reads the kubeconfig; the first request opens the first socket. Throws NodepoolError. */
+/** Reads the kubeconfig. The first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, log, env, version } = options;
   const { onRequest, mayWrite, terminal } = options;
   const access = loadAccess(options);
   const ended = new AbortController();
-  const surroundings = { env, signal: ended.signal, log, ...(terminal === undefined ? {} : { terminal }) };
+  const surroundings = { env, signal: ended.signal, log, ...defined({ terminal }) };
   const login = { user: access.user, limitMs, clock: systemClock, log };
   const transport = new Transport({
     access,
     credentials: watchedLogin(() => loadCredentials(access, surroundings), login),
     userAgent: userAgent(version, process.platform, process.arch),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
-    ...(onRequest === undefined ? {} : { onRequest }),
-    ...(mayWrite === undefined ? {} : { mayWrite }),
+    ...defined({ concurrency, deadlineMs: requestTimeoutMs, onRequest, mayWrite }),
     env,
     clock: systemClock,
     log,

@@ -1,6 +1,6 @@
 /**
- * The API's objects as they travel: client-node's own types with its Dates turned back into the strings that JSON has.
- * Types of them only: importing the generated classes costs 400 ms, and their serializer drops fields it does not know.
+ * The API's objects as JSON has them: client-node's types with Date replaced by string. Types alone: importing the
+ * generated classes costs 400 ms, and their serializer drops unknown fields.
  */
 export type Wire<T> = T extends Date
   ? string
@@ -10,11 +10,11 @@ export type Wire<T> = T extends Date
       ? { [Member in keyof T]: Wire<T[Member]> }
       : T;
 
-/** An object has 1.5 MiB at most in etcd; so many bytes or characters of one bound memory against anything else. */
+/** Limit of one object, in bytes or characters: etcd stores at most 1.5 MiB. Bounds memory against faulty servers. */
 export const LONGEST_OBJECT = 16 * 1024 * 1024;
-/** Of an answer that is kept whole, unpacked: a page of 500 pools of 128 KiB each. */
+/** Limit of a response body that is kept whole, uncompressed: a page of 500 pools of 128 KiB each. */
 export const LONGEST_ANSWER = 64 * 1024 * 1024;
-/** Of one that refuses: a Status has a few hundred bytes. */
+/** Limit of the body of an error response: a Status has a few hundred bytes. */
 export const LONGEST_REFUSAL = 1024 * 1024;
-/** In which one comes: of a byte each they would take a hundred times its memory. A kibibyte each of the longest answer. */
+/** Limit of the chunks of one body: chunks of one byte would take a hundred times its memory. */
 export const MOST_PIECES = 65_536;

@@ -81,6 +81,12 @@ describe('a wrong arrow is named', () => {
       'src/kube/auth/a.ts -> src/kube/transport/transport.ts: the folders of kube/ import in one direction: resources -> transport -> auth -> proxy -> protobuf',
     ],
     [
+      'a package of one folder of kube/ in another',
+      'src/kube/auth/a.ts',
+      "import { SocksClient } from 'socks';",
+      'src/kube/auth/a.ts -> socks: only kube/proxy/ may import socks',
+    ],
+    [
       'an unknown package',
       'src/cli/a.ts',
       "import x from 'left-pad';",
@@ -153,6 +159,7 @@ test('right arrows pass', t => {
     'src/cli/factory.ts': "export const open = () => import('../kube/connect.ts');",
     'src/kube/connect.ts':
       "import { KubeConfig } from '@kubernetes/client-node';\nimport type { ClusterPort } from '../reconciler/ports.ts';",
+    'src/kube/proxy/socks.ts': "import { SocksClient } from 'socks';",
     'src/commands/index.ts': "export const verbs = { get: () => import('./get.ts') };",
     'examples/count/main.ts':
       "import { hostname } from 'node:os';\nimport { KubeConfig } from '@kubernetes/client-node';\nimport { systemClock } from '../../src/controller/clock.ts';\nimport { open } from '../runtime.ts';",

@@ -15,6 +15,7 @@ const NEVER = [
   'ink',
   'ora',
   'react',
+  'socks',
   'src/view/',
   'src/kube/auth/exec-',
   'src/kube/auth/oidc',

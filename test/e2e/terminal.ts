@@ -83,7 +83,10 @@ export function openCommand(
     written += data;
     emulator.write(data);
   });
-  const exit = new Promise<{ exitCode: number; signal?: number }>(resolve => child.onExit(resolve));
+  // The emulator parses later than it is given text: a test that has waited for the end reads the last screen.
+  const exit = new Promise<{ exitCode: number; signal?: number }>(resolve =>
+    child.onExit(ended => emulator.write('', () => resolve(ended))),
+  );
   t.after(async () => {
     try {
       child.kill('SIGKILL');

@@ -1,31 +1,31 @@
-/** What proves who we are, wherever it comes from. */
+/** Credentials of a user, from any source. */
 export interface AuthInfo {
   /** PEM. */
   cert?: string | Buffer | undefined;
   key?: string | Buffer | undefined;
-  /** The whole header's value. */
+  /** The value of the Authorization header. */
   authorization?: string | undefined;
 }
 
-/** An exec plugin or an auth-provider: it is asked again and again, and keeps what it gave until that has expired. */
+/** An exec plugin or an auth-provider. It caches its credentials until they expire. */
 export interface AuthInfoSource {
   /**
    * Throws NodepoolError that names the user.
-   * @param refused the server refused what it gave last
+   * @param refused the server refused the last ones (401)
    */
   authInfo(options: { refused: boolean }): Promise<AuthInfo>;
 }
 
-/** What a login needs of the process: its environment, its terminal, its end. */
+/** The process, as a login uses it. */
 export interface LoginSurroundings {
   env: Record<string, string | undefined>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Where a plugin asks its questions, and where a person answers. */
+  /** For interactive plugins. */
   terminal: Terminal;
-  /** Ends a plugin that runs. */
+  /** Terminates a running plugin. */
   signal: AbortSignal;
-  /** Gets warnings, with level 0, and what `-v` shows. */
+  /** Warnings have level 0; higher levels are for `-v`. */
   log: (level: number, text: () => string) => void;
 }
 
@@ -36,9 +36,9 @@ export interface Terminal {
   stdinIsTTY: boolean;
   /** Whether stdin was the input of `-f -`. */
   stdinIsSpent(): boolean;
-  /** Told when a plugin begins to write there, and when it has ended. */
+  /** Called with true before a plugin writes to it, and with false when the plugin has exited. */
   onUse?(used: boolean): void;
 }
 
-/** Nobody is there to answer. */
+/** For non-interactive logins. */
 export const NO_TERMINAL: Terminal = { stdin: 0, stderr: 2, stdinIsTTY: false, stdinIsSpent: () => false };

@@ -1,10 +1,8 @@
 /**
- * The door of this folder, after kubeconfig.ts, which says what cluster and user are meant: TLS material and headers that
- * prove who we are, and when they are to be loaded again. Not guaranteed: that the server takes them. Whoever is refused
- * loads them again (Renewal).
+ * TLS material and headers of the user that kubeconfig.ts has chosen, and when to reload them. Not guaranteed: that the
+ * server accepts them; after a 401 the caller reloads them (Renewal).
  *
- * Certificates, tokens and passwords are read here. Exec plugins and auth-providers have modules of their own, which a
- * verb loads only for them.
+ * Exec plugins and auth-providers have modules of their own, which are loaded only for users that have one.
  */
 import type { SecureContext } from 'node:tls';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -14,28 +12,28 @@ import type { UserEntry } from './kubeconfig-file.ts';
 import { caOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
 
 export interface Credentials {
-  /** Undefined for an http:// server. A renewal gives the same object while CA, certificate and key are the same. */
+  /** Undefined for an http:// server. A renewal returns the same object until the CA, certificate or key changes. */
   secureContext: SecureContext | undefined;
   headers: Record<string, string | string[]>;
-  /** When the client certificate ends, if there is one. */
+  /** notAfter of the client certificate. */
   certificateEnds: Date | undefined;
-  /** Where loading them again can give others: files of a token or a certificate, an exec plugin, an auth-provider. */
+  /** Undefined if they cannot change: they come neither from files nor from an exec plugin or auth-provider. */
   renewal: Renewal | undefined;
 }
 
 export interface Renewal {
-  /** How old they may get before they are loaded again. */
+  /** Their age at which they are reloaded. */
   afterMs: number;
-  /** @param refused the server refused these: a plugin is run again, else only once its credentials have expired */
+  /** @param refused after a 401: runs a plugin again even if its credentials have not expired */
   load(options: { refused: boolean }): Promise<Credentials>;
 }
 
-/** Files are read again this often: client-go's period for tokens; for certificates it takes five minutes. */
+/** Period of reading files again: client-go's for tokens; its period for certificates is five minutes. */
 const FILES_MS = 60_000;
-/** Plugins are run when what they gave has expired; this is how often that is looked at. */
+/** Period of checking whether a plugin's credentials have expired. */
 const PLUGIN_MS = 1_000;
 
-/** Reads files, and runs the exec plugin if there is one. Throws NodepoolError that names the user and the file. */
+/** Reads files and runs the exec plugin, if any. Throws NodepoolError that names the user and the file. */
 export async function loadCredentials(
   access: Access,
   given: Pick<LoginSurroundings, 'env'> & Partial<LoginSurroundings>,
@@ -44,14 +42,16 @@ export async function loadCredentials(
   const surroundings = { now: Date.now, terminal: NO_TERMINAL, signal, log: () => {}, ...given };
   const { user, cluster } = access;
   checkMethods(user);
-  // As client-go: nothing that proves who we are is sent over plain HTTP.
+  // As client-go: no credentials over plain HTTP.
   const isPlain = cluster.server.startsWith('http:');
   const source = isPlain ? undefined : await sourceOf(access, surroundings);
   const afterMs = source !== undefined ? PLUGIN_MS : !isPlain && readsFiles(user) ? FILES_MS : undefined;
   const tokenOf = tokenReader(user);
   let tls: Tls | undefined;
   let last: Credentials | undefined;
-  /** What a plugin gave last was no use, as a certificate without its key: it is not kept, whatever its time. */
+  /**
+   * The plugin's last credentials were invalid, as a certificate without its key: it is run again before they expire.
+   */
   let isUseless = false;
 
   async function read(refused: boolean): Promise<Credentials> {
@@ -75,8 +75,7 @@ export async function loadCredentials(
       last = await read(refused);
       return last;
     } catch (error) {
-      // Between the two writes that replace a certificate and its key they do not belong together. As client-go: what
-      // was good until now goes on.
+      // A certificate and its key are replaced by two writes. As client-go, keep the last valid credentials meanwhile.
       if (refused || source !== undefined || last === undefined) throw error;
       surroundings.log(0, () => `the credentials read before stay in use: ${(error as Error).message}`);
       return last;
@@ -89,7 +88,7 @@ function readsFiles({ tokenFile, certFile, keyFile }: UserEntry): boolean {
   return [tokenFile, certFile, keyFile].some(file => file !== undefined);
 }
 
-/** Two that exclude each other are a mistake, as for kubectl. */
+/** As kubectl, refuses a user with two authentication methods. */
 function checkMethods({ name, ...user }: UserEntry): void {
   const pairs: [one: unknown, other: unknown, both: string][] = [
     [user.exec, user.authProvider, 'an exec plugin and an auth-provider'],
@@ -104,7 +103,7 @@ function checkMethods({ name, ...user }: UserEntry): void {
   }
 }
 
-/** As client-go, a plugin is not asked where the kubeconfig itself has what it would give. */
+/** As client-go, a plugin is not run if the kubeconfig has a token, a username or a certificate. */
 async function sourceOf(access: Access, surroundings: LoginSurroundings): Promise<AuthInfoSource | undefined> {
   const { user, cluster } = access;
   if ((user.token ?? user.tokenFile ?? user.username) !== undefined) return undefined;
@@ -137,7 +136,7 @@ function headersOf(
   };
 }
 
-/** Throws of what Node would not send, and would say of each request. The value is not shown. */
+/** Refuses header values that node:http would reject in every request. The error does not contain the value. */
 function sendable(headers: Credentials['headers'], { name }: UserEntry): Credentials['headers'] {
   for (const [header, value] of Object.entries(headers)) {
     if (![value].flat().some(one => /[^\t\x20-\x7e\x80-\xff]/.test(one))) continue;
@@ -147,12 +146,12 @@ function sendable(headers: Credentials['headers'], { name }: UserEntry): Credent
   return headers;
 }
 
-/** Go reads and writes headers in UTF-8, and Node a byte for each character: another name would get to the server. */
+/** Go's headers are UTF-8, Node's latin1: without this, the server would get another name. */
 function inUtf8(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-/** Bytes that no header's name may have are written as %XX, and so is %: the server reads them so. */
+/** Percent-encodes bytes that a header name must not have, and %: the server decodes them. */
 function escapeKey(key: string): string {
   const percent = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
   return Buffer.from(key)
@@ -174,8 +173,7 @@ function authorizationOf({ username, password = '' }: UserEntry, token: string |
 }
 
 /**
- * Reads the token anew with each call. As client-go: the file's content goes before a token that stands beside it, which
- * serves as long as there was no content.
+ * Reads the token file at every call. As client-go, `token` is only used until the file has been read once.
  */
 function tokenReader({ name, token, tokenFile }: UserEntry): (refused: boolean) => string | undefined {
   let wasRead = false;
@@ -189,7 +187,7 @@ function tokenReader({ name, token, tokenFile }: UserEntry): (refused: boolean) 
       wasRead = true;
       return content;
     } catch (error) {
-      // It may be written just now: what was read before is newer than the token of the kubeconfig.
+      // The file may be incomplete while it is written. What was read from it before is newer than `token`.
       if (token !== undefined && (refused || !wasRead)) return token;
       throw error;
     }

@@ -1,21 +1,23 @@
-/** An exec plugin's section of a kubeconfig, checked as kubectl checks it. */
+/** The `exec` section of a kubeconfig user, validated as kubectl does. */
+
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { Access } from './kubeconfig.ts';
-import { Fields, isSection, malformed } from './kubeconfig-fields.ts';
+import { Fields, malformed } from './kubeconfig-fields.ts';
 
-export const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
-export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
+const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
+type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 
 export interface ExecConfig {
   /** `client.authentication.k8s.io/v1` or `/v1beta1`. */
   apiVersion: string;
-  /** A path in its shortest form, which is what allowlists have, or a name to look up in PATH. */
+  /** A normalized path, as in allowlists, or a name to look up in PATH. */
   command: string;
   args: string[];
-  /** Added to our own environment. */
+  /** Added to the environment of this process. */
   env: Record<string, string>;
-  /** How to get the plugin, for who does not have it. */
+  /** How to install the plugin. */
   installHint: string | undefined;
   provideClusterInfo: boolean;
   interactiveMode: InteractiveMode;
@@ -55,7 +57,7 @@ function environmentOf(list: unknown, where: string, file: string): Record<strin
   if (!Array.isArray(list)) throw malformed(file, `${where}.env is not a list`);
   const pairs = list.map((item: unknown, index): [string, string] => {
     const at = `${where}.env[${index}]`;
-    if (!isSection(item)) throw malformed(file, `${at} is not a mapping`);
+    if (!isObject(item)) throw malformed(file, `${at} is not a mapping`);
     const fields = new Fields(item, `${at}.`, file);
     const name = fields.text('name');
     if (name === undefined) throw malformed(file, `${at}.name is missing`);
@@ -64,7 +66,7 @@ function environmentOf(list: unknown, where: string, file: string): Record<strin
   return Object.fromEntries(pairs);
 }
 
-/** v1beta1 had no such field at first, so there it may be missing. */
+/** Optional in v1beta1, which had no such field at first. */
 function interactiveModeOf(mode: string | undefined, apiVersion: string, where: string, file: string): InteractiveMode {
   if (mode === undefined && apiVersion === `${GROUP}/v1beta1`) return 'IfAvailable';
   const known = INTERACTIVE_MODES.find(one => one === mode);

@@ -1,15 +1,15 @@
-/** Which file a command's name stands for: the rules of Go's exec.LookPath, by which kubectl finds its plugins. */
+/** Looks up a command as Go's exec.LookPath, which kubectl uses for plugins. */
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 type Env = Record<string, string | undefined>;
 
-/** A file that was found; or none; or one in the current folder, which is found and not run: it may be anybody's. */
+/** As Go, a command that PATH finds in the current folder is not run: anybody may have put it there. */
 export type Found = { path: string } | { missing: true } | { inCurrentFolder: string };
 
 /**
- * A command with a separator is taken as a path, any other is looked for in the folders of PATH.
- * @param env of this process: that of a plugin may have another PATH, which Go does not look at either
+ * A command with a separator is a path; any other is looked up in PATH.
+ * @param env of this process: as Go, a PATH in the plugin's own environment is ignored
  */
 export function lookPath(command: string, env: Env, platform = process.platform): Found {
   const windows = platform === 'win32';
@@ -44,7 +44,7 @@ function isProgram(file: string, windows: boolean): boolean {
   }
 }
 
-/** A name that has one of these endings already is taken as it is. */
+/** Extensions to try; none for a name that has one already. */
 function endingsOf(command: string, env: Env): string[] {
   const endings = (env.PATHEXT || '.COM;.EXE;.BAT;.CMD').toLowerCase().split(';').filter(Boolean);
   return endings.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : endings;

@@ -1,11 +1,13 @@
 /**
- * Credentials from an exec plugin, as client-go's plugin/pkg/client/auth/exec gets them: run once, kept until their
- * expirationTimestamp, run again when the server refuses them.
+ * Credentials from an exec plugin, as client-go's plugin/pkg/client/auth/exec: cached until their expirationTimestamp
+ * or a 401.
  *
- * Not guaranteed here: that two callers at once share a run. Session and login see to that.
+ * Not guaranteed: that concurrent callers share a run. Sessions and watchedLogin do that.
  */
+
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import { type ExecConfig, execConfigOf } from './exec-config.ts';
 import { execInfo } from './exec-info.ts';
@@ -13,12 +15,12 @@ import { type Found, lookPath } from './exec-path.ts';
 import { checkPolicy } from './exec-policy.ts';
 import { runPlugin } from './exec-run.ts';
 import type { Access } from './kubeconfig.ts';
-import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, isText, type Section } from './kubeconfig-fields.ts';
 import { readPluginPolicy } from './kuberc.ts';
 
 interface Kept {
   authInfo: AuthInfo;
-  /** Milliseconds since 1970; for ever if the plugin names no time. */
+  /** Milliseconds since 1970; infinite without an expirationTimestamp. */
   until: number;
 }
 
@@ -30,8 +32,8 @@ export class ExecPlugin implements AuthInfoSource {
   #kept: Kept | undefined;
 
   /**
-   * Throws NodepoolError of a section that cannot be used.
-   * @param ca the content of the cluster's certificate-authority, if it has one
+   * Throws NodepoolError if the section is invalid.
+   * @param ca content of the cluster's certificate-authority
    */
   constructor(access: Access, ca: Buffer | undefined, surroundings: LoginSurroundings) {
     this.#access = access;
@@ -68,12 +70,12 @@ export class ExecPlugin implements AuthInfoSource {
       throw this.#error(problem, 'write its whole path in the kubeconfig if that is meant');
     }
     const where = path.basename(command) === command ? 'it is not in PATH' : 'there is no such program';
-    // Hints often have several lines, and an error of ours is one.
+    // Hints often have several lines; an error has one.
     const hint = installHint?.trim().replace(/\s+/g, ' ');
     throw this.#error(where, hint ?? 'install it, or correct its command in the kubeconfig');
   }
 
-  /** Whether it gets stdin: a person is there to answer, and it was not the input of `-f -`. */
+  /** Whether the plugin gets stdin: a terminal that was not read by `-f -`. */
   #isInteractive(): boolean {
     const { stdinIsTTY, stdinIsSpent } = this.#surroundings.terminal;
     switch (this.#config.interactiveMode) {
@@ -98,7 +100,7 @@ export class ExecPlugin implements AuthInfoSource {
       throw this.#wrong(`it answered in ${answer.apiVersion}, and was asked in ${apiVersion}`);
     }
     const { status } = answer;
-    if (!isSection(status)) throw this.#wrong('its ExecCredential has no status');
+    if (!isObject(status)) throw this.#wrong('its ExecCredential has no status');
     const [token, cert, key] = ['token', 'clientCertificateData', 'clientKeyData'].map(name =>
       this.#text(status, name),
     );
@@ -122,7 +124,7 @@ export class ExecPlugin implements AuthInfoSource {
 
   #expiry({ expirationTimestamp: time }: Section): number {
     if (time === undefined || time === null) return Number.POSITIVE_INFINITY;
-    // RFC 3339: without a zone it would be a time of ours.
+    // RFC 3339: Date.parse() would read a time without a zone as local time.
     const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(time);
     const until = isTime ? Date.parse(time) : Number.NaN;
     if (Number.isNaN(until))
@@ -140,14 +142,14 @@ export class ExecPlugin implements AuthInfoSource {
   }
 }
 
-/** JSON, or the YAML that client-go takes as well. */
+/** As client-go, accepts JSON and YAML. */
 function parse(text: string): Section | undefined {
   for (const read of [JSON.parse, (yaml: string) => documentsIn(yaml)[0]]) {
     try {
       const value: unknown = read(text);
-      return isSection(value) ? value : undefined;
+      return isObject(value) ? value : undefined;
     } catch {
-      // Not in this form.
+      // Try the next format.
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Whether an exec plugin may run: client-go's rules for a policy and its allowlist. */
+/** Whether an exec plugin may run, by client-go's rules for credentialPluginPolicy. */
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { LoginSurroundings } from './auth-info.ts';
@@ -7,8 +7,8 @@ import type { PluginPolicy } from './kuberc.ts';
 
 /**
  * Throws NodepoolError (input) if not.
- * @param command in its shortest form, as the list's entries are
- * @param found the file that it stands for
+ * @param command normalized, as the allowlist's entries
+ * @param found the result of its lookup
  */
 export function checkPolicy(
   policy: PluginPolicy | undefined,
@@ -29,7 +29,7 @@ export function checkPolicy(
   throw new NodepoolError('input', problem, 'add it there if you trust it');
 }
 
-/** By its path, or by a name or path of the list that leads to the same file. */
+/** By its path, or by an entry that is looked up to the same path. */
 function isAllowed(file: string, allowed: string[], env: LoginSurroundings['env']): boolean {
   if (allowed.includes(file)) return true;
   const ofThatName = allowed.filter(entry => path.basename(entry) === path.basename(file));

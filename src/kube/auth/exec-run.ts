@@ -1,4 +1,4 @@
-/** One run of an exec plugin. What it says on stderr goes to the terminal as it comes, and what it asks is answered there. */
+/** One run of an exec plugin. Its stderr is the terminal; so is its stdin if it is interactive. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { LoginSurroundings } from './auth-info.ts';
@@ -8,19 +8,19 @@ export interface PluginRun {
   file: string;
   args: string[];
   env: Record<string, string | undefined>;
-  /** Gives it our stdin. */
+  /** Whether it inherits stdin. */
   interactive: boolean;
 }
 
-/** How it ended, in words that follow "it". */
+/** `failed` follows "it" in errors. */
 export type PluginEnd = { stdout: string } | { failed: string };
 
-/** Of what it prints; an ExecCredential with a chain of certificates has some 20,000 bytes. */
+/** Limit of its stdout; an ExecCredential with a certificate chain has some 20,000 bytes. */
 const MOST_BYTES = 1024 * 1024;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Resolves when the plugin has ended; at once when the signal ends it. Never rejects. */
+/** Resolves when the plugin has exited, or at once when the signal is aborted. Never rejects. */
 export async function runPlugin(
   { file, args, env, interactive }: PluginRun,
   { terminal, signal }: Pick<LoginSurroundings, 'terminal' | 'signal'>,
@@ -29,13 +29,13 @@ export async function runPlugin(
   if (signal.aborted) return { failed: 'was not run any more' };
   const { promise, resolve } = Promise.withResolvers<PluginEnd>();
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
-  // Its children may keep stdout open: they are not waited for.
+  // Not waiting for stdout to close: the plugin's children may keep it open.
   const end = () => {
     child?.kill('SIGTERM');
     child?.stdout.destroy();
     resolve({ failed: 'was ended' });
   };
-  // Before it starts: a signal right after that would end us alone.
+  // Before the spawn: a signal right after it would terminate this process alone.
   const release = endWithUs(end);
   try {
     const stdio = [interactive ? stdin : 'ignore', 'pipe', stderr] as const;
@@ -65,7 +65,7 @@ export async function runPlugin(
   }
 }
 
-/** All that it printed; what there is when the stream is ended. */
+/** The plugin's stdout; truncated if the stream is destroyed. */
 async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -79,20 +79,20 @@ async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer
       }
     }
   } catch {
-    // It was ended.
+    // The stream was destroyed.
   }
   return Buffer.concat(chunks);
 }
 
 /**
- * A plugin does not outlive us. Ctrl-C reaches it from the terminal as well, but it may not heed that, and `kill` reaches
- * us alone. Returns what ends that care.
+ * Terminates the plugin when this process exits or gets a signal: the plugin may ignore the terminal's SIGINT, and does
+ * not get a `kill`. Returns a function that stops this.
  */
 function endWithUs(end: () => void): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     end();
     release();
-    // Nobody else heeds the signal: it ends us, as it would have.
+    // Without another listener, the signal terminates this process, as by default.
     if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
   };
   const release = () => {

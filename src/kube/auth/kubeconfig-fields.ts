@@ -1,18 +1,19 @@
 /**
- * kubectl's own files: their YAML, and the members of a kubeconfig's sections. A value of another type is an error, not
- * ignored.
+ * Parsing of kubeconfig and kuberc: YAML, and typed fields of a kubeconfig's sections. A value of a wrong type is an
+ * error.
  */
 import path from 'node:path';
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import { checkExpanded, checkLength } from '../../nodepool/text-limits.ts';
 
-/** With the merge key `<<`, which kubectl's parser has too. */
+/** As kubectl's parser, with the merge key `<<`. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
 export type Section = Record<string, unknown>;
 
-/** The members of a section, each of the type that kubectl asks for. null, an empty text and an empty list are as good as absent. */
+/** Typed fields of a section. As for kubectl, null, an empty string and an empty list are absent. */
 export class Fields {
   readonly body: Section;
   readonly #where: string;
@@ -28,7 +29,7 @@ export class Fields {
     return this.#checked(name, 'a string', value => typeof value === 'string') as string | undefined;
   }
 
-  /** Absolute: relative to the file's folder. */
+  /** Resolved against the file's folder. */
   path(name: string, folder: string): string | undefined {
     const value = this.text(name);
     return value === undefined || path.isAbsolute(value) ? value : path.join(folder, value);
@@ -44,12 +45,12 @@ export class Fields {
   }
 
   lists(name: string): Record<string, string[]> | undefined {
-    const isLists = (value: unknown) => isSection(value) && Object.values(value).every(isTexts);
+    const isLists = (value: unknown) => isObject(value) && Object.values(value).every(isTexts);
     return this.#checked(name, 'a mapping of lists of strings', isLists) as Record<string, string[]> | undefined;
   }
 
   section(name: string): Section | undefined {
-    return this.#checked(name, 'a mapping', isSection) as Section | undefined;
+    return this.#checked(name, 'a mapping', isObject) as Section | undefined;
   }
 
   #checked(name: string, what: string, isRight: (value: unknown) => boolean): unknown {
@@ -60,16 +61,15 @@ export class Fields {
   }
 }
 
-/** The documents of a text. Throws Error: limits of size, depth and aliases are not YAMLExceptions. */
+/** Throws YAMLException, and Error beyond the limits of size, depth and aliases. */
 export function documentsIn(text: string): unknown[] {
   checkLength(text);
   const documents = loadAll(text.replace(/^\uFEFF/, ''), { schema: SCHEMA });
-  // Every alias is written with it.
+  // Only aliases can expand.
   if (text.includes('*')) checkExpanded(documents);
   return documents;
 }
 
-/** What is wrong with a kubeconfig as a file. */
 export function malformed(file: string, problem: string, cause?: unknown): NodepoolError {
   return new NodepoolError(
     'input',
@@ -77,10 +77,6 @@ export function malformed(file: string, problem: string, cause?: unknown): Nodep
     'correct the file or choose another with --kubeconfig',
     { cause },
   );
-}
-
-export function isSection(value: unknown): value is Section {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isText(value: unknown): value is string {

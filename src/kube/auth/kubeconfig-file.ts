@@ -1,14 +1,14 @@
-/** One kubeconfig file, read and checked. Paths in it are relative to its folder and leave here absolute. */
+/** Reads and validates one kubeconfig file. Its paths are resolved against its folder. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { YAMLException } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { defined } from '../../nodepool/json.ts';
-import { documentsIn, Fields, isSection, isText, malformed, type Section } from './kubeconfig-fields.ts';
+import { defined, isObject } from '../../nodepool/json.ts';
+import { documentsIn, Fields, isText, malformed, type Section } from './kubeconfig-fields.ts';
 
 export interface ClusterEntry {
   name: string;
-  /** Empty when the file names none. */
+  /** Empty if the file has none. */
   server: string;
   caFile?: string;
   /** base64, as in the file. */
@@ -17,7 +17,7 @@ export interface ClusterEntry {
   disableCompression?: true;
   tlsServerName?: string;
   proxyUrl?: string;
-  /** What an exec plugin is told of this cluster: the extension `client.authentication.k8s.io/exec`. */
+  /** The extension `client.authentication.k8s.io/exec`, for exec plugins. */
   execExtension?: unknown;
 }
 
@@ -35,11 +35,11 @@ export interface UserEntry {
   asUid?: string;
   asGroups?: string[];
   asUserExtra?: Record<string, string[]>;
-  /** An exec plugin's section, as it stands in the file. */
+  /** The section of an exec plugin, not validated. */
   exec?: Record<string, unknown>;
-  /** A legacy auth-provider's section (oidc), as it stands in the file. */
+  /** The section of a legacy auth-provider, not validated. */
   authProvider?: Record<string, unknown>;
-  /** The file it stands in, where renewed tokens of an auth-provider are written back. */
+  /** The file of this entry, to which an auth-provider's new tokens are written. */
   file?: string;
 }
 
@@ -56,7 +56,7 @@ export interface KubeconfigFile {
   contexts: ContextEntry[];
 }
 
-/** Undefined when there is no such file. Throws NodepoolError, naming the file and where it can the line. */
+/** Undefined if the file does not exist. Throws NodepoolError that names the file and, if known, the line. */
 export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
   let text: string;
   try {
@@ -76,7 +76,7 @@ export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
   return parseKubeconfig(text, file);
 }
 
-/** Why a file cannot be read, in words. */
+/** The reason why a file cannot be read. */
 export function readProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {
@@ -92,7 +92,7 @@ export function readProblem(error: unknown): string {
   }
 }
 
-/** `file` names the text in errors and is what its relative paths are relative to. */
+/** @param file for errors and relative paths */
 export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const root = parseYaml(text, file);
   const folder = path.dirname(path.resolve(file));
@@ -148,7 +148,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
 function parseYaml(text: string, file: string): Section {
   let root: unknown;
   try {
-    // As kubectl: of several documents the first.
+    // As kubectl, the first of several documents.
     [root] = documentsIn(text);
   } catch (error) {
     const { mark, reason } =
@@ -156,36 +156,35 @@ function parseYaml(text: string, file: string): Section {
     throw malformed(file, mark === undefined ? reason : `line ${mark.line + 1}: ${reason}`, error);
   }
   if (root === null || root === undefined) return {};
-  if (!isSection(root)) throw malformed(file, 'it is not a mapping');
+  if (!isObject(root)) throw malformed(file, 'it is not a mapping');
   return root;
 }
 
-/** As kubectl, refuses a name that stands in one file twice: which was meant? */
+/** As kubectl, refuses duplicate names in one file. */
 function entries(root: Section, list: string, member: string, file: string) {
   const items = root[list] ?? [];
   if (!Array.isArray(items)) throw malformed(file, `${list} is not a list`);
   const names = new Set<string>();
   return items.map((item: unknown, index) => {
     const where = `${list}[${index}]`;
-    if (!isSection(item)) throw malformed(file, `${where} is not a mapping`);
+    if (!isObject(item)) throw malformed(file, `${where} is not a mapping`);
     if (!isText(item.name)) throw malformed(file, `${where}.name is missing`);
     if (names.has(item.name)) throw malformed(file, `${list} has the name "${item.name}" twice`);
     names.add(item.name);
     const body = item[member] ?? {};
-    if (!isSection(body)) throw malformed(file, `${where}.${member} is not a mapping`);
+    if (!isObject(body)) throw malformed(file, `${where}.${member} is not a mapping`);
     return { name: item.name, fields: new Fields(body, `${where}.${member}.`, file) };
   });
 }
 
-/** As client-go: a command with a slash is relative to the file, one without is looked up in PATH. */
+/** As client-go, a command with a slash is relative to the file; any other is looked up in PATH. */
 function withCommandIn(folder: string, exec: Section | undefined): Section | undefined {
   const command = exec?.command;
   if (!isText(command) || !command.includes(path.sep) || path.isAbsolute(command)) return exec;
   return { ...exec, command: path.join(folder, command) };
 }
 
-/** Undefined when there is none of that name. */
 function extensionOf(extensions: unknown, name: string): unknown {
   if (!Array.isArray(extensions)) return undefined;
-  return extensions.filter(isSection).find(extension => extension.name === name)?.extension ?? undefined;
+  return extensions.filter(isObject).find(extension => extension.name === name)?.extension ?? undefined;
 }

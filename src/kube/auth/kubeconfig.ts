@@ -1,4 +1,4 @@
-/** Which cluster to speak to and as whom: kubectl's rules for finding, merging and overriding kubeconfig files. */
+/** Chooses the cluster and user, by kubectl's rules for finding, merging and overriding kubeconfig files. */
 
 import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
@@ -16,7 +16,7 @@ import {
 } from './kubeconfig-file.ts';
 
 export interface AccessOptions {
-  /** The one file to read, instead of KUBECONFIG and ~/.kube/config. It must exist. */
+  /** Read in place of KUBECONFIG and ~/.kube/config. Must exist. */
   kubeconfig?: string;
   context?: string;
   cluster?: string;
@@ -29,20 +29,19 @@ export interface AccessOptions {
   env: Record<string, string | undefined>;
 }
 
-/** A cluster and a user, ready for credentials.ts. */
+/** The chosen cluster and user. */
 export interface Access {
-  /** Name of the context, where there is one. */
+  /** Name of the context, if any. */
   context?: string | undefined;
   cluster: ClusterEntry;
   user: UserEntry;
-  /** Where this comes from, for messages: a file, a list of files, or `the service account`. */
+  /** For errors: a file, a list of files, or `the service account`. */
   source: string;
 }
 
-/** Where a pod finds its service account. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Throws NodepoolError (input) that says what was looked at and what to set. */
+/** Throws NodepoolError (input) that names the files read and the flag to set. */
 export function loadAccess(options: AccessOptions): Access {
   const { files, missing } = readFiles(options);
   const source = files.map(({ file }) => file).join(', ');
@@ -54,15 +53,15 @@ export function loadAccess(options: AccessOptions): Access {
   return { ...access, user: impersonate(access.user, options) };
 }
 
-/** All entries, by name. Throws NodepoolError (input) when a file cannot be read. */
+/** The names of all entries. Throws NodepoolError (input) if a file cannot be read. */
 export function accessNames(options: AccessOptions): AccessNames {
   const { contexts, clusters, users } = mergeKubeconfigs(readFiles(options).files.map(({ content }) => content));
   const names = (entries: { name: string }[]) => entries.map(({ name }) => name);
   return { contexts: names(contexts), clusters: names(clusters), users: names(users) };
 }
 
-/** First occurrence of a name wins, and so does the first current-context: as kubectl merges a KUBECONFIG list. */
-export function mergeKubeconfigs(files: KubeconfigFile[]): KubeconfigFile {
+/** As kubectl merges a KUBECONFIG list: the first entry of a name wins, and the first current-context. */
+function mergeKubeconfigs(files: KubeconfigFile[]): KubeconfigFile {
   const firsts = <T extends { name: string }>(items: T[]) =>
     [...new Map(items.toReversed().map(item => [item.name, item])).values()].toReversed();
   return {
@@ -110,13 +109,13 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   const cluster = withAddress(named, source);
   const user = config.users.find(({ name }) => name === userName);
   if (user !== undefined) return { context: context?.name, cluster, user };
-  // A context may name no user at all: anonymous, as for kubectl.
+  // As kubectl, a context without a user is anonymous.
   if (userName === '') return { context: context?.name, cluster, user: { name: '' } };
   const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
 }
 
-/** As client-go: an address without a scheme, `host:port`, is one of plain HTTP. */
+/** As client-go, an address without a scheme, `host:port`, means plain HTTP. */
 function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
   const { name, server, caFile, caData, skipTlsVerify } = cluster;
   const trusts = {
@@ -142,7 +141,7 @@ function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
     );
   }
   const { username, password } = new URL(isPlain ? plain : server);
-  // Addresses are shown in errors and in the log.
+  // Errors and logs contain the address.
   if (username !== '' || password !== '') {
     throw new NodepoolError(
       'input',
@@ -199,7 +198,7 @@ function inCluster({ env }: AccessOptions, lookedAt: string[]): Access {
   };
 }
 
-/** What the flags give takes the place of the same in the file; the user's extras are joined by key. As for kubectl. */
+/** As kubectl, flags override the fields of the file; extras are merged by key. */
 function impersonate(user: UserEntry, { as, asUid, asGroup, asUserExtra }: AccessOptions): UserEntry {
   const given = {
     ...(as ? { as } : {}),

@@ -1,16 +1,18 @@
-/** Which exec plugins may run, by kubectl's preferences: `credentialPluginPolicy` and its allowlist in the kuberc file. */
+/** `credentialPluginPolicy` and its allowlist in kubectl's kuberc file. */
+
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { documentsIn, isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { documentsIn, isText, type Section } from './kubeconfig-fields.ts';
 import { readProblem } from './kubeconfig-file.ts';
 
 export interface PluginPolicy {
   type: 'AllowAll' | 'DenyAll' | 'Allowlist';
   /** Names and paths, for `Allowlist`. */
   allowed: string[];
-  /** Where it stands, for messages. */
+  /** For errors. */
   file: string;
 }
 
@@ -20,9 +22,9 @@ const TYPES = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
 const FIELDS = ['credentialPluginPolicy', 'credentialPluginAllowlist'];
 
 /**
- * Undefined without such a file, and without a policy in it. As kubectl 1.36: KUBERC names the file or is `off`, else it
- * is ~/.kube/kuberc, of which what cannot be read is only warned of. Throws NodepoolError (input) of a policy that does
- * not make sense: it is there for safety.
+ * Undefined without a file or a policy. As kubectl 1.36: the file is KUBERC, unless `off`, else ~/.kube/kuberc, where
+ * an unreadable file only causes a warning. Throws NodepoolError (input) for an invalid policy, rather than running a
+ * plugin.
  */
 export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | 'log'>): PluginPolicy | undefined {
   if (env.KUBERC === 'off' || env.KUBECTL_KUBERC === 'false') return undefined;
@@ -49,8 +51,8 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
 }
 
 /**
- * The first document that is one; undefined of an empty file. As kubectl reads each document by itself, what cannot be
- * read does not take another's policy away.
+ * The first Preference; undefined for an empty file. As kubectl, documents are parsed one by one, so that an invalid
+ * one does not hide another's policy.
  */
 function preferenceIn(text: string): Section | undefined {
   const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(hasContent);
@@ -67,17 +69,17 @@ function preferenceIn(text: string): Section | undefined {
   throw problem ?? new Error(`there is no Preference of ${BETA} or ${ALPHA} in it`);
 }
 
-/** Whether it has more than empty lines and comments. */
+/** Whether it has a line that is neither empty nor a comment. */
 function hasContent(document: string): boolean {
   return document.split('\n').some(line => /^\s*[^\s#]/.test(line));
 }
 
 function isPreference(document: unknown): document is Section {
-  if (!isSection(document) || document.kind !== 'Preference') return false;
+  if (!isObject(document) || document.kind !== 'Preference') return false;
   return document.apiVersion === BETA || document.apiVersion === ALPHA;
 }
 
-/** v1alpha1 knows no policy. */
+/** v1alpha1 has no policy. */
 function policyOf(preference: Section, file: string): PluginPolicy | undefined {
   const { apiVersion, credentialPluginPolicy: policy, credentialPluginAllowlist: list } = preference;
   if (apiVersion !== BETA) return undefined;
@@ -94,10 +96,10 @@ function policyOf(preference: Section, file: string): PluginPolicy | undefined {
   return { type, allowed: list.map((entry: unknown, index) => commandOf(entry, index, file)), file };
 }
 
-/** `name` is what `command` was called before 1.36. */
+/** `name` is the name of `command` before 1.36. */
 function commandOf(entry: unknown, index: number, file: string): string {
   const where = `credentialPluginAllowlist[${index}]`;
-  const { command, name } = isSection(entry) ? entry : {};
+  const { command, name } = isObject(entry) ? entry : {};
   if (isText(command) && isText(name) && command !== name) {
     throw wrong(file, `${where} has both a command and a name, and they differ`);
   }

@@ -1,29 +1,28 @@
 /**
- * What is said and done while a login lasts: a plugin may wait for a person, or hang. After a while that is told, and no
- * second one is started while it runs. With a limit, those who wait get an error then; the login itself goes on, and who
- * asks next waits for the same one.
+ * Supervises logins: a plugin may wait for a person, or hang. A login that takes long is logged, and callers share it.
+ * With a limit, waiting callers get an error; the login continues, and the next caller joins it.
  *
- * Not guaranteed: that a plugin that hangs is ended. client-go has no limit at all.
+ * Not guaranteed: that a hanging plugin is terminated. client-go has no limit at all.
  */
 import type { Clock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from './credentials.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
+import { within } from './within.ts';
 
-/** Most plugins answer within a second or two. */
-const TOLD_AFTER_MS = 10_000;
-const TOLD_EVERY_MS = 60_000;
+/** Most plugins take a second or two. */
+const LOG_AFTER_MS = 10_000;
+const LOG_EVERY_MS = 60_000;
 
 export interface LoginOptions {
   user: UserEntry;
-  /** Longest wait, in milliseconds; the first login of all has none, since a person may be at it. */
+  /** Limit in milliseconds of every login but the first, at which a person may be. */
   limitMs: number | undefined;
   clock: Clock;
-  /** Gets every line with its level. */
   log: (level: number, text: () => string) => void;
 }
 
-/** What loads the credentials, to be called in place of `load`; their renewals are watched alike. */
+/** Wraps `load`, and the renewals of what it loads. */
 export function watchedLogin(
   load: () => Promise<Credentials>,
   { user, limitMs, clock, log }: LoginOptions,
@@ -36,11 +35,11 @@ export function watchedLogin(
     running ??= run(start).finally(() => {
       running = undefined;
     });
-    return isFirst || limitMs === undefined ? running : limited(running, limitMs);
+    return isFirst || limitMs === undefined ? running : within(clock, limitMs, running, () => late(limitMs));
   }
 
   async function run(start: () => Promise<Credentials>): Promise<Credentials> {
-    const quiet = tell();
+    const stop = logWait();
     try {
       const credentials = await start();
       isFirst = false;
@@ -48,32 +47,26 @@ export function watchedLogin(
       if (renewal === undefined) return credentials;
       return { ...credentials, renewal: { ...renewal, load: options => join(() => renewal.load(options)) } };
     } finally {
-      quiet();
+      stop();
     }
   }
 
-  /** Returns what ends it. */
-  function tell(): () => void {
+  /** Logs the wait until the returned function is called. */
+  function logWait(): () => void {
     const start = clock.now();
-    const say = () => {
+    const logLine = () => {
       const seconds = Math.round((clock.now() - start) / 1000);
       log(0, () => `waiting for ${who} to log in user "${user.name}", for ${seconds} s so far`);
-      cancel = clock.after(TOLD_EVERY_MS, say);
+      cancel = clock.after(LOG_EVERY_MS, logLine);
     };
-    let cancel = clock.after(TOLD_AFTER_MS, say);
+    let cancel = clock.after(LOG_AFTER_MS, logLine);
     return () => cancel();
   }
 
-  function limited(login: Promise<Credentials>, ms: number): Promise<Credentials> {
-    let cancel = () => {};
-    const late = new Promise<never>((_resolve, reject) => {
-      cancel = clock.after(ms, () => {
-        const problem = `${who} has not logged in user "${user.name}" within ${ms / 1000} s`;
-        const next = 'log in with it, or end it: while it runs no other is started';
-        reject(new NodepoolError('cluster', problem, next, { isGeneral: true }));
-      });
-    });
-    return Promise.race([login, late]).finally(() => cancel());
+  function late(ms: number): NodepoolError {
+    const problem = `${who} has not logged in user "${user.name}" within ${ms / 1000} s`;
+    const next = 'log in with it, or end it: while it runs no other is started';
+    return new NodepoolError('cluster', problem, next, { isGeneral: true });
   }
 
   return () => join(load);

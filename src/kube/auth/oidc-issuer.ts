@@ -1,22 +1,23 @@
-/** What an OpenID Connect issuer is asked: where its token endpoint is (discovery), and a new token for an old one. */
+/** Requests to an OpenID Connect issuer: discovery of its token endpoint, and the refresh of tokens. */
 
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import { isObject } from '../../nodepool/json.ts';
 import { proxyFromEnvironment } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { isSection, isText, type Section } from './kubeconfig-fields.ts';
+import { isText, type Section } from './kubeconfig-fields.ts';
 import { publicAuthorities, readText } from './tls-material.ts';
 
-/** By the names of the kubeconfig. */
+/** The auth-provider's `config` in the kubeconfig. */
 export type OidcConfig = Record<string, string>;
 
-/** Characters of an answer that an error quotes. */
+/** Characters of a response that an error quotes. */
 const MOST_QUOTED = 80;
-/** Bytes of an answer: tokens have a few thousand. */
+/** Limit of a response: tokens have a few thousand bytes. */
 const MOST_BYTES = 1024 ** 2;
-/** Of each request: nobody has to be waited for. */
+/** Of each request: none waits for a person. */
 const DEADLINE_MS = 30_000;
 
 interface Answer {
@@ -27,8 +28,7 @@ interface Answer {
 type Ask = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<Answer>;
 
 /**
- * The token endpoint's answer to a refresh (RFC 6749, 6). Throws Error, without a secret in it, or what node:https gives.
- * @param config of the auth-provider
+ * The token endpoint's response to a refresh (RFC 6749, 6). Throws Error without secrets, or an error of node:https.
  */
 export async function issuerRequest(
   config: OidcConfig,
@@ -37,7 +37,7 @@ export async function issuerRequest(
   deadlineMs = DEADLINE_MS,
 ): Promise<Section> {
   const issuer = config['idp-issuer-url'] ?? '';
-  // Over http anybody on the way could name the endpoint that the refresh-token is sent to.
+  // Over http, an attacker on the path could name the endpoint that gets the refresh-token.
   if (!isHttps(issuer)) throw new Error('its idp-issuer-url is not https://');
   const ca = certificateAuthority(config);
   const ask: Ask = (url, init) => exchange(new URL(url), { ca, env, signal, deadlineMs }, init);
@@ -49,7 +49,7 @@ export async function issuerRequest(
   const headers = { ...form, Authorization: `Basic ${basic}` };
   let answer = await ask(endpoint, { headers, body: `${new URLSearchParams(refresh)}` });
   if (!isGranted(answer)) {
-    // Some issuers want who we are in the form; Go's oauth2 tries both ways in this order.
+    // Some issuers want the client's credentials in the form. Go's oauth2 tries both, in this order.
     const who = { client_id: id, ...(secret === '' ? {} : { client_secret: secret }) };
     answer = await ask(endpoint, { headers: form, body: `${new URLSearchParams({ ...refresh, ...who })}` });
   }
@@ -69,14 +69,14 @@ function certificateAuthority(config: OidcConfig): Buffer | string | string[] {
   return file ? readText(file, 'idp-certificate-authority') : publicAuthorities();
 }
 
-/** By OpenID Connect Discovery 1.0, 4. */
+/** OpenID Connect Discovery 1.0, 4. */
 async function tokenEndpoint(issuer: string, ask: Ask): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const answer = await ask(url);
   if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${quoted(answer.body)}`);
   const { token_endpoint: endpoint } = parsed(answer, url);
   if (!isText(endpoint)) throw new Error(`${url} names no token_endpoint`);
-  // OpenID Connect Discovery 1.0, 3. The refresh-token goes there.
+  // OpenID Connect Discovery 1.0, 3. It gets the refresh-token.
   if (!isHttps(endpoint)) throw new Error(`${url} names a token_endpoint that is not https://`);
   return endpoint;
 }
@@ -92,10 +92,10 @@ interface Way {
   deadlineMs: number;
 }
 
-/** Follows no redirect. */
+/** Does not follow redirects. */
 async function exchange(url: URL, { ca, env, signal, deadlineMs }: Way, init: Parameters<Ask>[1]): Promise<Answer> {
   const late = AbortSignal.timeout(deadlineMs);
-  // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+  // Also with NODE_TLS_REJECT_UNAUTHORIZED=0.
   const agent = newAgent(url, proxyFromEnvironment(url, env), { ca, rejectUnauthorized: true });
   const method = init === undefined ? 'GET' : 'POST';
   try {
@@ -126,14 +126,14 @@ async function bodyOf(answer: Readable, { origin, pathname }: URL): Promise<stri
   return Buffer.concat(chunks).toString();
 }
 
-/** Some refuse with 200, and the error of RFC 6749, 5.2. */
+/** Some issuers refuse with 200 and the error of RFC 6749, 5.2. */
 function isGranted({ status, body }: Answer): boolean {
   return status >= 200 && status < 300 && !isText(sectionIn(body)?.error);
 }
 
 function parsed({ body }: Answer, url: string): Section {
   const section = sectionIn(body);
-  // What there is may be tokens in another form: it is not shown.
+  // The body is not quoted: it may be tokens in another format.
   if (section === undefined) throw new Error(`${url} answered with something else than JSON`);
   return section;
 }
@@ -141,7 +141,7 @@ function parsed({ body }: Answer, url: string): Section {
 function sectionIn(json: string): Section | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    return isSection(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,34 +1,38 @@
-/** Writes renewed tokens back to the kubeconfig they come from, as kubectl does: the whole file anew, so comments go. */
+/**
+ * Writes refreshed tokens to the kubeconfig that they come from. As kubectl, it rewrites the file without its comments.
+ */
+
 import { randomUUID } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { open, realpath, rename, rm } from 'node:fs/promises';
 import { dump } from 'js-yaml';
 import { sleep, systemClock } from '../../controller/clock.ts';
-import { documentsIn, isSection } from './kubeconfig-fields.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { documentsIn } from './kubeconfig-fields.ts';
 import { openRegularFile } from './regular-file.ts';
 
-/** kubectl holds its lock for the time of a write. */
+/** kubectl holds the lock during a write. */
 const LOCK_TRIES = 20;
 const LOCK_WAIT_MS = 50;
 
 /**
- * Does nothing if the user is not in the file any more. Throws Error, and what node:fs gives; the file is then as before.
- * @param config of the user's auth-provider, from now on
+ * Does nothing if the file no longer has the user. Throws Error, or an error of node:fs; the file is then unchanged.
+ * @param config the new config of the user's auth-provider
  */
 export async function persistTokens(file: string, user: string, config: Record<string, string>): Promise<void> {
-  // Resolved once: whoever may write the folder could put a link to another file there at any time.
+  // Resolved once: a user with write access to the folder could replace the file by a link at any time.
   const target = await realpath(file);
-  // kubectl takes the same lock.
+  // The lock of kubectl.
   const lock = `${file}.lock`;
   await take(lock);
   try {
     const { text, stats } = read(target);
     const documents = documentsIn(text);
     const [root] = documents;
-    const users = isSection(root) && Array.isArray(root.users) ? root.users.filter(isSection) : [];
+    const users = isObject(root) && Array.isArray(root.users) ? root.users.filter(isObject) : [];
     const section = users.find(({ name }) => name === user)?.user;
-    const provider = isSection(section) ? section['auth-provider'] : undefined;
-    if (!isSection(provider)) return;
+    const provider = isObject(section) ? section['auth-provider'] : undefined;
+    if (!isObject(provider)) return;
     provider.config = config;
     await replace(target, documents.map(document => dump(document, { lineWidth: -1 })).join('---\n'), stats);
   } finally {
@@ -36,7 +40,7 @@ export async function persistTokens(file: string, user: string, config: Record<s
   }
 }
 
-/** The tokens may be good once: who holds the lock is waited for. */
+/** Waits for the lock: a refresh-token that can be used once must not be lost. */
 async function take(lock: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -65,11 +69,11 @@ function read(file: string): Original {
 }
 
 /**
- * All of it or nothing; owner, group and mode stay.
- * @param original of the file that was read: another one may be there by now
+ * Replaces the file atomically, with its owner, group and mode.
+ * @param original of the file that was read; it may have been replaced since
  */
 async function replace(file: string, text: string, original: BigIntStats): Promise<void> {
-  // A name that cannot be known before, nor be left by an earlier process of the same id, as 1 in containers.
+  // Unpredictable, and not that of an earlier process with the same id, as 1 in containers.
   const next = `${file}.${randomUUID()}.tmp`;
   try {
     const handle = await open(next, 'wx', 0o600);
@@ -81,13 +85,13 @@ async function replace(file: string, text: string, original: BigIntStats): Promi
         () => true,
         () => false,
       );
-      // Only now: another group may not read it.
+      // After chown: the group that it had before must not read it.
       if (isSame) await handle.chmod(Number(original.mode) & 0o777);
     } finally {
       await handle.close();
     }
     if (isSame) return await rename(next, file);
-    // Somebody else's, which we may write and not give back: in place, as by kubectl.
+    // The file has another owner, which chown cannot set: overwrite it in place, as kubectl.
     overwrite(file, text, original);
     await rm(next);
   } catch (error) {
@@ -107,10 +111,10 @@ function overwrite(file: string, text: string, original: BigIntStats): void {
   }
 }
 
-/** Not what a link leads to. */
+/** Does not follow links. */
 function openItself(file: string, flags: number) {
   try {
-    // Windows has no such flag; links need a privilege there.
+    // Windows has no O_NOFOLLOW; links need a privilege there.
     return openRegularFile(file, flags | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ELOOP' ? replaced(file) : error;

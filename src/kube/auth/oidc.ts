@@ -1,21 +1,22 @@
 /**
- * The legacy auth-provider `oidc`, as client-go's plugin/pkg/client/auth/oidc: the id-token is used as long as it lasts;
- * then the issuer gives another for the refresh-token, and both are written back to the kubeconfig. A token that the
- * server refuses before its time is not renewed: client-go does not either.
+ * The legacy auth-provider `oidc`, as client-go's plugin/pkg/client/auth/oidc: uses the id-token until it expires, then
+ * refreshes it and writes both tokens to the kubeconfig. As client-go, it does not refresh a token after a 401.
  */
+
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
-import { isSection, isText, malformed } from './kubeconfig-fields.ts';
+import { isText, malformed } from './kubeconfig-fields.ts';
 import { readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
 import { issuerRequest, type OidcConfig } from './oidc-issuer.ts';
 import { persistTokens } from './oidc-persist.ts';
 
-/** A token that ends within this time is as good as ended: clocks differ. */
+/** A token counts as expired this long before its end: clocks differ. */
 const EARLY_MS = 10_000;
 const LOG_IN = 'log in again with the tool that wrote the kubeconfig';
 
-/** Throws NodepoolError (input) of a provider that is none. */
+/** Throws NodepoolError (input) for an unknown auth-provider. */
 export function authProviderOf(access: Access, surroundings: LoginSurroundings): AuthInfoSource {
   const { user, source } = access;
   const { name } = user.authProvider ?? {};
@@ -32,7 +33,7 @@ export function authProviderOf(access: Access, surroundings: LoginSurroundings):
 function configOf({ name, authProvider }: UserEntry, file: string): OidcConfig {
   const where = `users["${name}"].user.auth-provider.config`;
   const config = authProvider?.config;
-  if (!isSection(config)) throw malformed(file, `${where} is not a mapping`);
+  if (!isObject(config)) throw malformed(file, `${where} is not a mapping`);
   for (const [key, value] of Object.entries(config)) {
     if (typeof value !== 'string') throw malformed(file, `${where}.${key} is not a string`);
   }
@@ -60,22 +61,22 @@ class Oidc implements AuthInfoSource {
     return { authorization: `Bearer ${token}` };
   }
 
-  /** Undefined of an id-token that has ended, or does in a moment. */
+  /** The id-token, unless it has expired. */
   #lasting(): string | undefined {
     const token = this.#config['id-token'];
     return token && this.#expiry(token) > this.#surroundings.now() + EARLY_MS ? token : undefined;
   }
 
   /**
-   * Meanwhile kubectl or another of us may have renewed them, and a refresh-token is often good once. client-go goes on
-   * with what it read at its start.
+   * Reads the file again: another process may have refreshed the tokens, and a refresh-token can often be used only
+   * once. client-go does not.
    */
   #lastingInFile(): string | undefined {
     try {
       const user = readKubeconfigFile(this.#file)?.users.find(({ name }) => name === this.#user);
       if (user !== undefined) this.#config = configOf(user, this.#file);
     } catch {
-      // It is being written, or has changed: what it had goes on.
+      // It is being written, or has become invalid: keep the last config.
     }
     return this.#lasting();
   }
@@ -84,7 +85,7 @@ class Oidc implements AuthInfoSource {
     try {
       return await this.#refresh();
     } catch (error) {
-      // Two that began at once: the other one was first.
+      // Another process may have refreshed them at the same time.
       const token = this.#lastingInFile();
       if (token === undefined) throw error;
       return token;
@@ -97,7 +98,7 @@ class Oidc implements AuthInfoSource {
       const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
       if (typeof exp === 'number' || exp === undefined) return (exp ?? 0) * 1000;
     } catch {
-      // Not a JWT, as below.
+      // Reported below.
     }
     throw this.#error('its id-token is not a JWT');
   }

@@ -1,18 +1,16 @@
-/** Files that somebody else may have named or replaced: opened without waiting for a FIFO, and regular ones alone. */
+/** Opens untrusted paths: regular files alone, without blocking on a FIFO. */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync } from 'node:fs';
 
-/** Of the file that is open, whatever its path leads to by now. */
-export interface OpenFile {
-  descriptor: number;
-  stats: BigIntStats;
-}
-
 /**
- * Throws what node:fs gives, and Error that says what the file is in place of a regular one.
- * @param flags of node:fs, beside those that keep it from waiting
+ * Returns the stats of the open file: its path may be replaced at any time. Throws an error of node:fs, or Error that
+ * names the kind of the file.
+ * @param flags of open(2), to which O_NONBLOCK is added
  */
-export function openRegularFile(file: string, flags: number = constants.O_RDONLY): OpenFile {
-  // Without O_NONBLOCK a FIFO that nobody writes to is waited for without end. Windows has no such flag.
+export function openRegularFile(
+  file: string,
+  flags: number = constants.O_RDONLY,
+): { descriptor: number; stats: BigIntStats } {
+  // Without O_NONBLOCK, opening a FIFO blocks until there is a writer. Windows has no such flag.
   const descriptor = openSync(file, flags | (constants.O_NONBLOCK ?? 0));
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isFile()) return { descriptor, stats };

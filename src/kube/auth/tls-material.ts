@@ -1,4 +1,4 @@
-/** Certificates and keys, of a cluster and of a user, and the TLS context that is made of them. */
+/** Certificates and keys of a cluster and a user, and their TLS context. */
 import { X509Certificate } from 'node:crypto';
 import { closeSync, readSync } from 'node:fs';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
@@ -9,7 +9,7 @@ import type { Access } from './kubeconfig.ts';
 import { readProblem } from './kubeconfig-file.ts';
 import { openRegularFile } from './regular-file.ts';
 
-/** Of a file: a bundle of all public authorities has 0.2 MiB. */
+/** Limit of a file: a bundle of all public authorities has 0.2 MiB. */
 const MOST_BYTES = 4 * 1024 ** 2;
 
 export interface Tls {
@@ -18,7 +18,7 @@ export interface Tls {
   certificateEnds: Date | undefined;
 }
 
-/** The last one again when nothing in it has changed. Throws NodepoolError (input) of what cannot be used. */
+/** Returns `last` if its material is the same. Throws NodepoolError (input) for invalid material. */
 export function tlsOf(
   { cluster, user, source }: Access,
   { ca, cert, key }: AuthInfo & { ca: Buffer | undefined },
@@ -53,24 +53,24 @@ export function tlsOf(
   }
 }
 
-/** The content of the cluster's certificate-authority, if it has one. */
+/** The content of the cluster's certificate-authority. */
 export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | undefined {
   return material(caData, caFile, `certificate-authority of cluster "${name}"`);
 }
 
-/** As for Go, those of the machine, and NODE_EXTRA_CA_CERTS; Node's own where there are none. */
+/** As Go, the system's authorities; and NODE_EXTRA_CA_CERTS; if there are none, Node's. */
 export function publicAuthorities(): string[] {
   const own = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
   return own.size > 0 ? [...own] : getCACertificates('default');
 }
 
-/** Data goes before a file, as for client-go. */
+/** As client-go, data takes precedence over a file. */
 export function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
   if (data !== undefined) return fromBase64(data, what);
   return file === undefined ? undefined : Buffer.from(readText(file, what));
 }
 
-/** As Go reads it, and refuses it: Node leaves out what is none. */
+/** As Go, refuses invalid base64, which Node ignores. */
 function fromBase64(data: string, what: string): Buffer {
   const text = data.replace(/[\r\n]/g, '');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64');
@@ -78,7 +78,7 @@ function fromBase64(data: string, what: string): Buffer {
   throw new NodepoolError('input', problem, 'write it on one line, as `base64 -w0 FILE` does');
 }
 
-/** Throws NodepoolError (input) that says what the file is. */
+/** Throws NodepoolError (input) that names the file as `what`. */
 export function readText(file: string, what: string): string {
   try {
     return readUpTo(file, MOST_BYTES);
@@ -93,8 +93,8 @@ export function readText(file: string, what: string): string {
 }
 
 /**
- * The path comes from a kubeconfig that somebody may have sent. kubectl waits for a FIFO; these files are read again and
- * again, and what a FIFO gives is there once.
+ * Refuses FIFOs, which kubectl reads: the path may come from an untrusted kubeconfig, and files are read again for
+ * renewals.
  */
 function readUpTo(file: string, most: number): string {
   const { descriptor } = openRegularFile(file);

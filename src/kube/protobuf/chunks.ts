@@ -1,10 +1,10 @@
-/** Bytes that come piece by piece. Copied is only what lies across two pieces. */
+/** A parser's input that arrives in chunks. Copies only messages that span chunks. */
 import { MOST_PIECES } from '../wire.ts';
 
 export interface Used {
-  /** Bytes from the start that are done with. */
+  /** Bytes consumed from the start. */
   used: number;
-  /** How many from there on have to be there for anything more to be read: at least one more than are there. */
+  /** Bytes required after those to read more: at least one more than there are. */
   needed: number;
 }
 
@@ -13,17 +13,17 @@ export class Chunks {
   #pieces: Buffer[] = [];
   #length = 0;
   #needed = 1;
-  /** What lies across two pieces, one after the other. */
+  /** Buffer for messages that span chunks. */
   #joined = Buffer.alloc(0);
 
-  /** @param read takes what it can from the start of the bytes, which are not its to keep */
+  /** @param read consumes what it can from the start of the bytes, and must not retain them */
   constructor(read: (bytes: Buffer) => Used) {
     this.#read = read;
   }
 
   push(chunk: Buffer): void {
     let rest = chunk;
-    // The end of what lies across, one step for its head and one for its body.
+    // Complete the message that spans chunks: first its head, then its body.
     while (this.#length > 0 && this.#length + rest.length >= this.#needed) {
       const missing = this.#needed - this.#length;
       this.#take(this.#join(rest.subarray(0, missing)));
@@ -33,7 +33,7 @@ export class Chunks {
     else this.#keep(rest);
   }
 
-  /** What has come and was not used. */
+  /** The bytes that are not consumed. */
   rest(): Buffer {
     return Buffer.concat(this.#pieces);
   }
@@ -47,7 +47,7 @@ export class Chunks {
   #join(last: Buffer): Buffer {
     if (this.#joined.length < this.#needed) this.#joined = Buffer.allocUnsafe(this.#needed * 2);
     let at = 0;
-    // A piece may lie in there itself, from the last time: copy() moves it.
+    // A piece may be part of #joined itself: copy() handles the overlap.
     for (const piece of [...this.#pieces, last]) at += piece.copy(this.#joined, at);
     return this.#joined.subarray(0, at);
   }

@@ -1,10 +1,10 @@
-/** Of a pod in protobuf, what a drain looks at: numbers as in objects.ts. */
+/** The fields of a pod that a drain uses. Field numbers: see objects.ts. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';
 import { bool, decode, message, type Read, type Schema, text, time } from './schema.ts';
 
-/** What a kubelet puts on the pod that stands for a static one. */
+/** Set by the kubelet on the mirror pod of a static pod. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 const OWNER: Schema = {
@@ -24,7 +24,7 @@ const META: Schema = {
 };
 
 const readSource = message({ 2: { name: 'emptyDir', read: message({}) } });
-/** JSON has the fields of the source beside the volume's name. */
+/** JSON has the source's fields in the volume itself. */
 const readEmptyDir: Read = reader => (readSource(reader) as { emptyDir?: object }).emptyDir;
 
 const VOLUME: Schema = { 2: { name: 'emptyDir', read: readEmptyDir } };

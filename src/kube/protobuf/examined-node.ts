@@ -1,10 +1,10 @@
-/** A node with the runtime handlers that its kubelet reports: for those who look for one that is missing. */
+/** A node with the runtime handlers that its kubelet reports, for `doctor`. */
 import type { V1Node } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import { type DecodeObject, NODE, NODE_STATUS } from './objects.ts';
 import { decode, message, type Schema, text } from './schema.ts';
 
-/** Its name; features are skipped. */
+/** Without its features. */
 const HANDLER: Schema = { 1: { name: 'name', read: text } };
 const STATUS: Schema = { ...NODE_STATUS, 12: { name: 'runtimeHandlers', read: message(HANDLER), repeated: 'list' } };
 const EXAMINED_NODE: Schema = { ...NODE, 3: { name: 'status', read: message(STATUS) } };

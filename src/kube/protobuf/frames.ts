@@ -1,4 +1,4 @@
-/** The frames of a watch in protobuf: each is a length in four bytes, and a message of so many. */
+/** The frames of a watch in protobuf: a length in four bytes, then the message. */
 import type { IncomingMessage } from 'node:http';
 import { countRead } from '../../controller/collect.ts';
 import { LONGEST_OBJECT } from '../wire.ts';
@@ -6,7 +6,10 @@ import { Chunks, type Used } from './chunks.ts';
 
 const HEAD_BYTES = 4;
 
-/** Resolves at the end of the answer; throws when it breaks off, inside a frame or outside, or a frame is too long. */
+/**
+ * Resolves at the end of the response. Throws if the connection breaks, the last frame is cut off, or a frame is too
+ * long.
+ */
 export async function readFrames(response: IncomingMessage, onFrame: (frame: Buffer) => void): Promise<void> {
   const chunks = new Chunks((bytes): Used => {
     let at = 0;

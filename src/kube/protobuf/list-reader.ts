@@ -1,17 +1,17 @@
-/** A list in protobuf, read while it comes: of 44 MB of nodes only the one that is being read is held. */
+/** Reads a list in protobuf item by item as it arrives: of 44 MB of nodes, one is in memory. */
 import { LONGEST_ANSWER, LONGEST_OBJECT } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
-/** At most, of a field's tag and its length. */
+/** Limit of a field's tag and length. */
 const HEAD_BYTES = 10;
-/** Fields of the envelope and of the list in it. */
+/** Fields of the envelope (runtime.Unknown) and of the list. */
 const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
 
 export interface ListHandler {
-  /** Gets the message of each item; the bytes are not its to keep. */
+  /** Called with the message of each item; must not retain the bytes. */
   onItem: (raw: Uint8Array) => unknown;
-  /** What the list says of itself: it comes before the items. */
+  /** Called with the ListMeta, which comes before the items. */
   onMeta?: ((meta: ListMeta) => void) | undefined;
 }
 
@@ -19,7 +19,7 @@ export class ListReader {
   readonly #handler: ListHandler;
   readonly #chunks = new Chunks(bytes => this.#read(bytes, HEAD_BYTES));
   #state: 'start' | 'envelope' | 'list' | 'other' = 'start';
-  /** Bytes of the list that have not been read; undefined before it begins. */
+  /** Bytes of the list that are not yet read; undefined before the list. */
   #left: number | undefined;
   #meta: ListMeta = {};
 
@@ -31,7 +31,7 @@ export class ListReader {
     this.#chunks.push(chunk);
   }
 
-  /** To be called after the last chunk. What does not begin as protobuf comes back as it is. Throws when it is cut off. */
+  /** Call after the last chunk. Returns a body that is not protobuf unchanged. Throws if the list is cut off. */
   end(): { kind: 'list'; meta: ListMeta } | { kind: 'other'; body: Buffer } {
     const left = this.#chunks.rest();
     const rest = left.subarray(this.#read(left, 1).used);
@@ -40,7 +40,7 @@ export class ListReader {
     return { kind: 'list', meta: this.#meta };
   }
 
-  /** @param ahead bytes that have to be there for a head to be read: fewer only where no more come */
+  /** @param ahead bytes required to read a field's head; fewer only at the end */
   #read(bytes: Buffer, ahead: number): Used {
     let at = 0;
     if (this.#state === 'start') {
@@ -83,14 +83,14 @@ export class ListReader {
   }
 }
 
-/** Of a field that starts there: its number, where its content starts, and how long that is. */
+/** The field at this position: its number, and the start and length of its content. */
 function headAt(bytes: Buffer, at: number): { field: number; start: number; length: number } {
   const tag = varintAt(bytes, at);
   const length = varintAt(bytes, tag.end);
   return { field: tag.value >>> 3, start: length.end, length: length.value };
 }
 
-/** Seven bits a byte, the lowest first, the eighth set in all but the last. */
+/** A varint: seven bits a byte, lowest first; the eighth is set in all but the last. */
 function varintAt(bytes: Buffer, start: number): { value: number; end: number } {
   let value = 0;
   for (let at = start, weight = 1; at < start + HEAD_BYTES / 2; at++, weight *= 128) {

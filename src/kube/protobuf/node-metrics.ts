@@ -1,12 +1,12 @@
 /**
- * What metrics.k8s.io says of a node, in protobuf: its name and what it uses, of a message that has all labels of the
- * node. Numbers: generated.proto of k8s.io/metrics, metrics/v1beta1.
+ * NodeMetrics of metrics.k8s.io: name and usage, without the labels.
+ * Field numbers: generated.proto of k8s.io/metrics, metrics/v1beta1.
  */
 import type { ResourceList } from '../../nodepool/types.ts';
 import type { DecodeObject } from './objects.ts';
 import { around, decode, message, type Schema, text } from './schema.ts';
 
-/** A v1beta1 NodeMetrics, cut down to what is used. */
+/** The fields of a v1beta1 NodeMetrics that are used. */
 export interface NodeMetrics {
   metadata?: { name?: string };
   usage?: ResourceList;

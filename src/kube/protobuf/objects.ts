@@ -1,10 +1,10 @@
 /**
- * The door of this folder: the API's objects in protobuf. What comes out is what JSON.parse gives of the same object, less
- * the fields that nobody here uses. What is written back whole, as a taint, throws UnknownFieldError where it has a field
- * that would be lost. What only few verbs read of an object has a decoder, and a file, of its own.
+ * Decoders of the API's objects in protobuf. The result is that of JSON.parse for the same object, without unused
+ * fields. Messages that are written back whole, as taints, throw UnknownFieldError for a field that would be lost.
+ * Fields that few commands use have decoders in files of their own.
  *
- * The numbers of the fields are those of the generated.proto files of k8s.io/api/core/v1
- * and k8s.io/apimachinery (meta/v1, runtime), which never give a number a second meaning.
+ * Field numbers: generated.proto of k8s.io/api/core/v1 and k8s.io/apimachinery (meta/v1, runtime). They are never
+ * reused.
  */
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 import { RECORD_ANNOTATION } from '../../nodepool/types.ts';
@@ -13,7 +13,7 @@ import { around, bool, bytes, decode, int32, message, type Schema, text, time, w
 
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
-/** Stands before every object that is not part of another message. */
+/** Prefix of every object that is not part of another message. */
 const MAGIC = Buffer.from('k8s\0');
 export const MAGIC_BYTES = MAGIC.length;
 
@@ -21,7 +21,7 @@ export function isProtobuf(contentType: string | undefined): boolean {
   return contentType?.startsWith(PROTOBUF) ?? false;
 }
 
-/** Whether an object in protobuf begins so. */
+/** Whether the bytes start with the prefix. */
 export function hasMagic(body: Uint8Array): boolean {
   return MAGIC.equals(body.subarray(0, MAGIC_BYTES));
 }
@@ -36,11 +36,13 @@ const META: Schema = {
   12: { name: 'annotations', read: text, repeated: 'map' },
 };
 
-/** Some annotations of a node are long. The second is that of a bookmark, which comes as an object of the kind it is about. */
+/**
+ * Other annotations of a node may be long. The second one marks a bookmark, which has the kind of the watched objects.
+ */
 const USED_OF_NODES = new Set([RECORD_ANNOTATION, 'k8s.io/initial-events-end']);
 const NODE_META: Schema = { ...META, 12: { name: 'annotations', read: text, repeated: 'map', only: USED_OF_NODES } };
 
-/** Written back as a whole list. */
+/** Written back whole. */
 const TAINT: Schema = {
   1: { name: 'key', read: text },
   2: { name: 'value', read: text },
@@ -102,13 +104,13 @@ const ENVELOPE: Schema = {
 
 const WATCH_EVENT: Schema = { 1: { name: 'type', read: text }, 2: { name: 'object', read: around(bytes) } };
 
-/** Reads the message of one kind, without its envelope. */
+/** Decodes a message of one kind, without its envelope. */
 export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;
 
 export const decodeNode: DecodeObject<Wire<V1Node>> = raw => decode(NODE, raw);
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 
-/** What names an object, and whose node it is, of one that came without spec and status. */
+/** Name, labels and the record annotation, of an object without spec and status. */
 export interface NamedLabels {
   name?: string;
   labels?: Record<string, string>;
@@ -122,7 +124,7 @@ const NAMED_LABELS: Schema = {
 };
 const METADATA: Schema = { 1: { name: 'metadata', read: message(NAMED_LABELS) } };
 
-/** Of a meta/v1 PartialObjectMetadata. */
+/** Decodes a meta/v1 PartialObjectMetadata. */
 export function decodeMetadata(raw: Uint8Array): NamedLabels {
   const { metadata = {} }: { metadata?: NamedLabels } = decode(METADATA, raw);
   return metadata;
@@ -137,7 +139,7 @@ export function decodeListMeta(raw: Uint8Array): ListMeta {
   return decode(LIST_META, raw);
 }
 
-/** An object in its envelope: of the kind that was asked for, or a Status. */
+/** Decodes an object in its envelope: of the requested kind, or a Status. */
 export function decodeEnvelope<T extends object>(body: Uint8Array, decodeObject: DecodeObject<T>): T | object {
   if (!hasMagic(body)) throw new Error('an object has no protobuf envelope');
   const { type, raw = new Uint8Array() }: { type?: { kind?: string }; raw?: Uint8Array } = decode(
@@ -151,7 +153,7 @@ export function decodeStatus(body: Uint8Array): object {
   return decodeEnvelope(body, () => ({}));
 }
 
-/** One frame of a watch, as JSON has it: `{ type, object }`. */
+/** Decodes one frame of a watch, to `{ type, object }`. */
 export function decodeWatchEvent(frame: Uint8Array, decodeObject: DecodeObject): object {
   const { type, object = new Uint8Array() }: { type?: string; object?: Uint8Array } = decode(WATCH_EVENT, frame);
   return { type, object: decodeEnvelope(object, decodeObject) };

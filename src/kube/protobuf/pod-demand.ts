@@ -1,4 +1,4 @@
-/** Of a pod in protobuf what decides its resources (nodepool/pod-resources.ts), and nothing else of its 10 kB. */
+/** The fields of a pod that decide its resources (nodepool/pod-resources.ts). */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';

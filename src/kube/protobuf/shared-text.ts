@@ -1,11 +1,11 @@
 /**
- * Objects of a list say the same again and again: keys of labels, zones, quantities. What was just read is compared
- * faster than it is made anew, and stands in memory once.
+ * Interns strings: objects of a list repeat label keys, zones, quantities. Comparing with a known string is faster than
+ * creating one, and it is in memory once.
  */
 
-/** Longer ones are hardly ever the same. */
+/** Longer strings rarely repeat. */
 const LONGEST = 64;
-/** A power of two. The last text of each slot is remembered. */
+/** A power of two. Each slot has the last string with its hash. */
 const SLOTS = 1024;
 const remembered = new Array<string | undefined>(SLOTS).fill(undefined);
 
@@ -17,12 +17,12 @@ export function sharedText(bytes: Buffer, start: number, end: number): string {
   const known = remembered[slot];
   if (known !== undefined && known.length === length && isAt(known, bytes, start)) return known;
   const text = bytes.toString('utf8', start, end);
-  // As many characters as bytes: ASCII, which isAt() can compare.
+  // As many characters as bytes: ASCII, as isAt() requires.
   if (text.length === length) remembered[slot] = text;
   return text;
 }
 
-/** By its length and four of its bytes: keys differ at their ends and in the middle. */
+/** A hash of its length and four bytes: keys differ at the ends and in the middle. */
 function slotOf(bytes: Buffer, start: number, end: number): number {
   const at = (place: number) => bytes[place] ?? 0;
   return (

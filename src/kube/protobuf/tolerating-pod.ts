@@ -1,4 +1,4 @@
-/** v1 Pods with what decides on their eviction by a taint. Numbers: generated.proto of core/v1 and meta/v1. */
+/** The fields of a pod that decide its eviction by a taint. Field numbers: see objects.ts. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';

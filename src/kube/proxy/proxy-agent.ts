@@ -1,12 +1,12 @@
-/** Agents of node:http(s) whose connections lead through a proxy: tunnels, but where plain HTTP goes through an HTTP proxy. */
+/** Agents of node:http(s) that connect through a proxy: by a tunnel, except for plain HTTP through an HTTP proxy. */
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { ProxyAddress } from './proxy.ts';
 
 /**
- * @param target whose scheme decides which kind of agent it is
- * @param options of the TLS to the server too; an https:// proxy is held to the same, as by client-go
+ * @param target its scheme decides the kind of agent
+ * @param options TLS options for the server and, as in client-go, for an https:// proxy
  */
 export function newAgent(target: URL, proxy: ProxyAddress | undefined, options: https.AgentOptions): http.Agent {
   const isPlain = target.protocol === 'http:';

@@ -1,13 +1,12 @@
 /**
- * The door of this folder: which proxy leads to a server, by the kubeconfig's `proxy-url`, else the environment's, read as
- * Go reads it. proxy-agent.ts makes the agent that leads through it. Neither connects before the first request.
+ * Chooses the proxy for a server: the kubeconfig's `proxy-url`, else the environment's by Go's rules. proxy-agent.ts
+ * makes the agent that connects through it, at the first request.
  */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
 type Env = Record<string, string | undefined>;
 
-/** A cluster of the kubeconfig. */
 export interface ProxiedCluster {
   name: string;
   server: string;
@@ -16,19 +15,31 @@ export interface ProxiedCluster {
 
 export interface ProxyAddress {
   url: URL;
-  /** What to correct when it does not work. */
+  /** Where it is configured, for errors. */
   source: string;
 }
 
-/** Throws NodepoolError (input) of an address that is none, or a proxy of an unknown kind. */
+/** The server at the end of a tunnel. */
+export interface Target {
+  host: string;
+  port: number;
+}
+
+/** Both are empty where the proxy's URL has none. */
+export interface Login {
+  username: string;
+  password: string;
+}
+
+/** Throws NodepoolError (input) for an invalid address or an unknown scheme. */
 export function proxyOf({ name, server, proxyUrl }: ProxiedCluster, env: Env): ProxyAddress | undefined {
   if (proxyUrl === undefined) return proxyFromEnvironment(new URL(server), env);
   return { url: checked(proxyUrl, `proxy-url of cluster "${name}"`), source: `proxy-url of cluster "${name}"` };
 }
 
 /**
- * By HTTPS_PROXY or HTTP_PROXY, by the scheme of what is asked for, and NO_PROXY, each also in lower case: the rules of
- * golang.org/x/net/http/httpproxy. A server on this machine is never asked through a proxy.
+ * HTTPS_PROXY or HTTP_PROXY, by the target's scheme, unless NO_PROXY matches; each also in lower case: the rules of
+ * golang.org/x/net/http/httpproxy. Servers on this machine are always connected to directly.
  */
 export function proxyFromEnvironment(target: URL, env: Env): ProxyAddress | undefined {
   const names = target.protocol === 'https:' ? ['HTTPS_PROXY', 'https_proxy'] : ['HTTP_PROXY', 'http_proxy'];
@@ -53,7 +64,7 @@ function checked(value: string, source: string): URL {
 
 function isExempt(target: URL, noProxy: string): boolean {
   const host = target.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  // By address alone: `127.0.0.1.example.com` may be anywhere.
+  // Compared as an address: `127.0.0.1.example.com` may be anywhere.
   if (host === 'localhost' || isInRange('127.0.0.0', 8, host) || isInRange('::1', 128, host)) return true;
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   return noProxy
@@ -62,7 +73,7 @@ function isExempt(target: URL, noProxy: string): boolean {
     .some(rule => rule === '*' || (rule !== '' && matches(rule, host, port)));
 }
 
-/** A range of addresses, or an address or a domain, with or without a port. What is none of them matches nothing. */
+/** A rule is a CIDR, or an address or a domain with an optional port. Any other rule matches nothing. */
 function matches(rule: string, host: string, port: string): boolean {
   const range = /^([^/]+)\/(\d+)$/.exec(rule);
   if (range !== null) return isInRange(range[1] ?? '', Number(range[2]), host);
@@ -70,11 +81,11 @@ function matches(rule: string, host: string, port: string): boolean {
   if (name === '' || (rulePort !== '' && rulePort !== port)) return false;
   if (isIP(name) || isIP(host)) return isIP(name) !== 0 && isInRange(name, isIPv4(name) ? 32 : 128, host);
   const domain = name.replace(/^\*\./, '.');
-  // `.example.com` means subdomains alone, `example.com` itself as well.
+  // `.example.com` matches subdomains only, `example.com` also itself.
   return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/** `host:port` and `[ipv6]:port`; an IPv6 address alone has colons and no port. */
+/** Splits `host:port` and `[ipv6]:port`; a bare IPv6 address has no port. */
 function splitPort(rule: string): [name: string, port: string] {
   if (isIP(rule)) return [rule, ''];
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d*)$/.exec(rule) ?? [];
@@ -89,7 +100,7 @@ function isInRange(address: string, bits: number, host: string): boolean {
   return list.check(host, hostFamily === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** An address for a message: without what stands before an @, which may be a password, however odd it is written. */
+/** Removes everything before an @, which may be a password, even of a malformed address. */
 export function withoutLogin(address: string): string {
   return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1');
 }

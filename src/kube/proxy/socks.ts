@@ -1,86 +1,44 @@
-/** The client's part of SOCKS5 (RFC 1928), with a name and a password (RFC 1929) where the proxy asks for them. */
-import { isIP, isIPv4, type Socket } from 'node:net';
-import type { Reader } from './socket-reader.ts';
+/** SOCKS5 (RFC 1928, RFC 1929) by the package `socks`. */
+import type { Duplex } from 'node:stream';
+import { SocksClient } from 'socks';
+import type { Login, Target } from './proxy.ts';
 
-/** What is to be reached. */
-export interface Target {
-  host: string;
-  port: number;
-}
+/** Words that follow the proxy's name, by the package's message: its errors have no codes. */
+const PROBLEMS: Record<string, string> = {
+  'An invalid destination host was provided.': "the server's name has more than 255 bytes",
+  'Socket closed': 'it closed the connection',
+  'Received invalid Socks5 initial handshake (invalid socks version)': 'it does not speak SOCKS5',
+  'Received invalid Socks5 initial handshake (no accepted authentication type)':
+    'it wants a login that is not supported, or a name and a password',
+  'Received invalid Socks5 initial handshake (unknown authentication type)':
+    'it wants a login that is not supported, or a name and a password',
+  'Socks5 Authentication failed': 'it does not accept the name and password',
+  'Socks5 proxy rejected connection - Failure': 'general failure',
+  'Socks5 proxy rejected connection - NotAllowed': 'its rules do not allow this connection',
+  'Socks5 proxy rejected connection - NetworkUnreachable': 'the network is unreachable',
+  'Socks5 proxy rejected connection - HostUnreachable': 'the host is unreachable',
+  'Socks5 proxy rejected connection - ConnectionRefused': 'connection refused',
+  'Socks5 proxy rejected connection - TTLExpired': 'the time to live expired',
+  'Socks5 proxy rejected connection - CommandNotSupported': 'it cannot connect',
+  'Socks5 proxy rejected connection - AddressNotSupported': 'it does not know that kind of address',
+  'Socks5 proxy rejected connection - undefined': 'it refused with an unknown code',
+};
 
-const VERSION = 5;
-const NO_LOGIN = 0;
-const PASSWORD = 2;
-/** Kinds of address, and the bytes of those that have as many each. */
-const IPV4 = 1;
-const NAME = 3;
-const IPV6 = 4;
-
-/** RFC 1928, 6. */
-const REFUSALS = [
-  '',
-  'general failure',
-  'its rules do not allow this connection',
-  'the network is unreachable',
-  'the host is unreachable',
-  'connection refused',
-  'the time to live expired',
-  'it cannot connect',
-  'it does not know that kind of address',
-];
-
-/** Afterwards the server itself answers on the socket. The proxy resolves the server's name. Throws Error. */
-export async function socksConnect(
-  socket: Socket,
-  reader: Reader,
-  { username, password }: { username: string; password: string },
-  { host, port }: Target,
-): Promise<void> {
-  const methods = username === '' ? [NO_LOGIN] : [NO_LOGIN, PASSWORD];
-  socket.write(Buffer.from([VERSION, methods.length, ...methods]));
-  const [version, method] = await reader.bytes(2);
-  if (version !== VERSION) throw new Error('it does not speak SOCKS5');
-  if (method === PASSWORD && username !== '') await logIn(socket, reader, username, password);
-  else if (method !== NO_LOGIN) throw new Error('it wants a login that is not supported, or a name and a password');
-  socket.write(Buffer.concat([Buffer.from([VERSION, 1, 0]), addressOf(host), Buffer.from([port >> 8, port & 255])]));
-  const [, reply = 1, , kind] = await reader.bytes(4);
-  if (reply !== 0) throw new Error(REFUSALS[reply] ?? `it refused with ${reply}`);
-  // The address it connected from, which nobody needs.
-  const length = kind === IPV4 ? 4 : kind === IPV6 ? 16 : ((await reader.bytes(1))[0] ?? 0);
-  await reader.bytes(length + 2);
-}
-
-async function logIn(socket: Socket, reader: Reader, username: string, password: string): Promise<void> {
-  const texts = [username, password].map(text => Buffer.from(text));
-  if (texts.some(({ length }) => length > 255)) throw new Error('its name or password has more than 255 bytes');
-  socket.write(Buffer.concat([Buffer.from([1]), ...texts.flatMap(text => [Buffer.from([text.length]), text])]));
-  const [, status] = await reader.bytes(2);
-  if (status !== 0) throw new Error('it does not accept the name and password');
-}
-
-function addressOf(host: string): Buffer {
-  const name = Buffer.from(host);
-  switch (isIP(host)) {
-    case 4:
-      return Buffer.from([IPV4, ...host.split('.').map(Number)]);
-    case 6:
-      return Buffer.concat([Buffer.from([IPV6]), ipv6Bytes(host)]);
-    default:
-      // One byte has its length: what is more would be read as the port and what follows.
-      if (name.length > 255) throw new Error("the server's name has more than 255 bytes");
-      return Buffer.concat([Buffer.from([NAME, name.length]), name]);
+/**
+ * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
+ * @param socket connected to the proxy
+ */
+export async function socksConnect(socket: Duplex, { username, password }: Login, target: Target): Promise<void> {
+  if ([username, password].some(text => Buffer.byteLength(text) > 255))
+    throw new Error('its name or password has more than 255 bytes');
+  const login = username === '' ? {} : { userId: username, password };
+  // The package requires the proxy's address, and does not use it for a connected socket.
+  const proxy = { type: 5 as const, host: '', port: 0, ...login };
+  try {
+    await SocksClient.createConnection({ command: 'connect', existing_socket: socket, proxy, destination: target });
+  } catch (error) {
+    const { message } = error as Error;
+    // The package's error holds the password, so it is not the cause.
+    throw new Error(PROBLEMS[message] ?? message);
   }
-}
-
-/** The groups before and after `::`, which stands for zeros. */
-function ipv6Bytes(host: string): Buffer {
-  const [head = [], tail = []] = host.split('::').map(half => half.split(':').filter(Boolean).flatMap(groupBytes));
-  const zeros = Array.from({ length: 16 - head.length - tail.length }, () => 0);
-  return Buffer.from([...head, ...zeros, ...tail]);
-}
-
-function groupBytes(group: string): number[] {
-  if (isIPv4(group)) return group.split('.').map(Number);
-  const value = Number.parseInt(group, 16);
-  return [value >> 8, value & 255];
 }

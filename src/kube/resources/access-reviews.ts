@@ -1,4 +1,4 @@
-/** authorization.k8s.io/v1: whether somebody may do something. A review is answered, and never stored. */
+/** authorization.k8s.io/v1 access reviews. They are never stored. */
 import type { AccessQuestion, Subject } from '../../operations/doctor-port.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
@@ -14,7 +14,10 @@ function review(plural: string, kind: string): Resource {
   return { group: 'authorization.k8s.io', version: 'v1', plural, kind };
 }
 
-/** @param subject somebody else; without one it is about the user of the connection. Throws NodepoolError. */
+/**
+ * Throws NodepoolError.
+ * @param subject default: the user of the connection
+ */
 export async function isAllowed(api: Api, question: AccessQuestion, subject: Subject | undefined): Promise<boolean> {
   const resource = subject === undefined ? SELF : OTHER;
   const body = {

@@ -1,6 +1,6 @@
 /**
- * The door of this folder: verbs on resources over the transport. Answers that the caller names are values, all others throw
- * NodepoolError. On it stands a client for each resource, a file each, which connect.ts puts together.
+ * A dynamic client: get, list, create, patch and delete of any resource. Expected refusals are values; all others throw
+ * NodepoolError. The typed clients, one file a resource, use it.
  */
 
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -10,27 +10,20 @@ import { UnknownFieldError } from '../protobuf/schema.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import {
-  type Asked,
-  isConflict,
-  isMissingNamespace,
-  isMissingObject,
-  noApiServer,
-  parseStatus,
-  refusal,
-} from './errors.ts';
+import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
 import { FIELD_MANAGER } from './field-manager.ts';
 import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import { isConflict, isMissingNamespace, isMissingObject, parseStatus } from './status.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** Items of one page of a list: 500 nodes are about 5 MB. */
+/** Items of one page: 500 nodes are about 5 MB. */
 const PAGE_SIZE = '500';
 
-/** For messages only. */
+/** For errors only. */
 const VERSION_INFO: Resource = { group: '', version: '', plural: 'the version', kind: 'version' };
 
 export type PatchRequest = {
@@ -40,7 +33,7 @@ export type PatchRequest = {
   subresource?: string;
   replayable: boolean;
 };
-/** `gone`, of a subresource: the object does not exist, or the server does not serve the subresource. */
+/** `gone` for a subresource: the object does not exist, or the server does not serve the subresource. */
 export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
 
 export function dryRunQuery(dryRun: boolean): Query {
@@ -62,7 +55,7 @@ export class Api {
     this.#now = now;
   }
 
-  /** Undefined when there is no such object; throws when the resource itself is missing. */
+  /** Undefined if the object does not exist. Throws if the resource is not served. */
   async get<T>(resource: Resource, name: string): Promise<T | undefined> {
     const answer = await this.#transport.request({ path: pathOf(resource, name), accept: acceptOf(resource) });
     if (isMissingObject(answer, resource, name)) return undefined;
@@ -71,9 +64,9 @@ export class Api {
   }
 
   /**
-   * Reads page by page and keeps only what `map` returns of each item, and of undefined nothing. While one page is read
-   * the next is on its way. A token that expired starts it over, once; one that comes a second time is an error.
-   * @param onRestart told of that, for a `map` that keeps something itself
+   * Lists in pages, of which it requests one ahead. Returns what `map` returns for each item, without undefined. An
+   * expired continue token restarts the list once; a token that repeats is an error.
+   * @param onRestart resets the state of `map`, if it has any
    */
   async list<Item, T>(
     resource: Resource,
@@ -107,7 +100,7 @@ export class Api {
         if (kept !== undefined) items.push(kept);
       }
       if (!metadata?.continue) return items;
-      if (used.has(metadata.continue)) throw this.#endless(resource);
+      if (used.has(metadata.continue)) throw endlessList(resource, this.#transport.access);
       used.add(metadata.continue);
       page = (await ahead) ?? ask(metadata.continue);
     }
@@ -129,7 +122,7 @@ export class Api {
   async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
     const { subresource, ...rest } = request;
     const path = pathOf(resource, name, subresource);
-    // What a dry run would have made cannot be read again, should there be a field in it that we do not know.
+    // The result of a dry run cannot be read again as JSON if protobuf has an unknown field.
     const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
     const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
     if (isConflict(answer)) return { kind: 'conflict' };
@@ -140,13 +133,13 @@ export class Api {
     return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
   }
 
-  /** Server-side apply that takes fields over from other managers. As patch(). */
+  /** Server-side apply with force: takes over fields of other managers. Returns as patch(). */
   apply<T>(resource: Resource, name: string, body: unknown, dryRun: boolean): Promise<Patched<T>> {
     const query = { ...writeQuery(dryRun), force: 'true', fieldValidation: 'Strict' };
     return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
   }
 
-  /** Guarded by the UID, when there is one. `marked`: it stays while it has finalizers. */
+  /** With the UID as precondition, if given. `marked`: the object stays until its finalizers are removed. */
   async delete(
     resource: Resource,
     { name, uid }: { name: string; uid?: string },
@@ -155,7 +148,7 @@ export class Api {
     const answer = await this.#transport.request({
       method: 'DELETE',
       path: pathOf(resource, name),
-      // With a body, the server ignores the dryRun of the query: the delete would be real.
+      // With a body, the server ignores dryRun in the query: the delete would be real.
       body: {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
@@ -171,7 +164,7 @@ export class Api {
     return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }
 
-  /** Whether the server answers for this resource; throws when it is not known (401, 403, …). */
+  /** Whether the server serves the resource. Throws on any other error than 404. */
   async isServed(resource: Resource): Promise<boolean> {
     const answer = await this.#transport.request({ path: pathOf(resource), query: { limit: '1' } });
     if (answer.status === 404) return false;
@@ -179,7 +172,9 @@ export class Api {
     return true;
   }
 
-  /** Throws when the server does not have the resource's group, which everybody may ask who may log in. */
+  /**
+   * Throws if the server does not serve the resource's group, by discovery, which every authenticated user may read.
+   */
   async assertServed(resource: Resource): Promise<void> {
     const answer = await this.#transport.request({ path: `/apis/${resource.group}/${resource.version}` });
     if (answer.status === 404) await this.#body({ verb: 'list', resource }, answer);
@@ -192,13 +187,13 @@ export class Api {
     return gitVersion;
   }
 
-  /** What is thrown for an answer that is no value of the port. */
-  async refusal(asked: Asked, answer: Answer): Promise<NodepoolError> {
-    const ends = await this.#transport.certificateEnds();
-    return refusal(asked, answer, this.#transport.access, ends, this.#now());
+  /** The error for an unexpected response. */
+  refusal(asked: Asked, answer: Answer): NodepoolError {
+    const { access, certificateEnds } = this.#transport;
+    return refusal(asked, answer, access, certificateEnds, this.#now());
   }
 
-  /** What answers 200 with something else than an object is no API server: a login page, a proxy, a wrong port. */
+  /** A 200 without an object is not from an API server but a login page, a proxy, a wrong port. */
   #parse(text: string): Record<string, unknown> {
     let body: unknown;
     try {
@@ -210,26 +205,20 @@ export class Api {
     throw noApiServer(this.#transport.access);
   }
 
-  /** Each has metadata, whatever else it has: what a server sends otherwise is no list of objects. */
+  /** Throws if the items of a list are not objects with metadata. */
   #objects(items: unknown): unknown[] {
     const objects = items ?? [];
     if (Array.isArray(objects) && objects.every(item => isObject(item) && isObject(item.metadata))) return objects;
     throw noApiServer(this.#transport.access);
   }
 
-  /** Throws: protobuf that cannot be read as NodepoolError, anything else as it is. */
+  /** Rethrows an error, UnreadableError as NodepoolError. */
   readonly #unreadable = (cause: unknown): never => {
     if (!(cause instanceof UnreadableError)) throw cause;
     const problem = `the answer of ${this.#transport.access.cluster.server} cannot be read: ${cause.message}`;
     const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
     throw new NodepoolError('cluster', problem, next, { cause });
   };
-
-  #endless({ plural }: Resource): NodepoolError {
-    const { server } = this.#transport.access.cluster;
-    const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
-    return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
-  }
 
   async #body<T>(asked: Asked, answer: Answer): Promise<T> {
     const { protobuf } = answer;
@@ -245,14 +234,14 @@ export class Api {
     if (status >= 200 && status < 300) {
       const body = this.#parse(answer.text);
       if (body.kind !== 'Status' || body.status !== 'Failure') return body as T;
-      // What stands between may have made another status of it.
+      // A proxy may have changed the HTTP status.
       status = typeof body.code === 'number' ? body.code : 500;
     }
-    throw await this.refusal(asked, { ...answer, status });
+    throw this.refusal(asked, { ...answer, status });
   }
 }
 
-/** For what was written or read and has a field that we would lose: it is read again, as JSON. */
+/** Handles UnknownFieldError by reading the object again as JSON. */
 function whenUnknown<T>(readAgain: () => Promise<T>): (error: unknown) => Promise<T> {
   return error => {
     if (!(error instanceof UnknownFieldError)) throw error;

@@ -1,4 +1,4 @@
-/** The CRD of NodePool: applied, waited for, deleted. */
+/** The CRD of NodePool. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { type Clock, sleep } from '../../controller/clock.ts';
@@ -73,7 +73,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
   };
 }
 
-/** `established`, or what is missing. Another definition that holds the names is told at once. */
+/** `established`, or what is missing. Throws if another CRD has the names. */
 async function establishing(api: Api, crd: WireCrd | undefined): Promise<string> {
   const conditions = crd?.status?.conditions ?? [];
   const names = conditions.find(({ type }) => type === 'NamesAccepted');
@@ -91,14 +91,12 @@ async function establishing(api: Api, crd: WireCrd | undefined): Promise<string>
   return (await api.isServed(NODE_POOLS)) ? 'established' : 'the server does not serve nodepools yet';
 }
 
-/** A real write that changes nothing keeps the resourceVersion; a dry one may not, so contents decide. */
+/** Compares the contents as well: a dry run may keep the resourceVersion of a changed object. */
 function isSame(before: WireCrd, after: WireCrd): boolean {
-  if (before.metadata?.resourceVersion === after.metadata?.resourceVersion) {
-    return (
-      isDeepStrictEqual(before.spec, after.spec) &&
-      isDeepStrictEqual(before.metadata?.labels, after.metadata?.labels) &&
-      isDeepStrictEqual(before.metadata?.annotations, after.metadata?.annotations)
-    );
-  }
-  return false;
+  return (
+    before.metadata?.resourceVersion === after.metadata?.resourceVersion &&
+    isDeepStrictEqual(before.spec, after.spec) &&
+    isDeepStrictEqual(before.metadata?.labels, after.metadata?.labels) &&
+    isDeepStrictEqual(before.metadata?.annotations, after.metadata?.annotations)
+  );
 }

@@ -1,4 +1,4 @@
-/** DoctorPort: what is asked to find out why something does not work. */
+/** DoctorPort: requests for `doctor`. */
 import type { Clock } from '../../controller/clock.ts';
 import type { AccessFacts, DoctorPort, ExaminedNode } from '../../operations/doctor-port.ts';
 import type { Access } from '../auth/kubeconfig.ts';
@@ -12,12 +12,12 @@ import { NODES, type Resource } from './resource.ts';
 const EXAMINED_NODES: Resource = { ...NODES, decode: decodeExaminedNode };
 const VERSION = { path: '/version' };
 
-/** @param now the wall clock, to be compared with the server's */
+/** @param now the wall clock, for comparison with the server's */
 export function doctorPort(transport: Transport, api: Api, clock: Clock, now: () => Date): DoctorPort {
   return {
     access: accessFacts(transport.access),
     async probe() {
-      // It opens the connection, and may log in: only the next one tells how long the server takes.
+      // Opens the connection and may log in: the latency is that of the next request.
       const opening = await transport.request(VERSION);
       const ours = now();
       const start = clock.now();

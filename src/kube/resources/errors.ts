@@ -1,95 +1,24 @@
-/** What the server refused, in words with a way out. The Status of an answer (answer.ts) is read here and nowhere else. */
+/** Errors for requests that the server refused, each with a next step. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
 import type { Access } from '../auth/kubeconfig.ts';
 import type { Answer } from '../transport/answer.ts';
-import { isPolicyRefusal, policyRefusal } from './policy-refusal.ts';
+import { policyRefusal } from './policy-refusal.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
+import { isMissingObject, parseStatus, reasonOf, type Status } from './status.ts';
 import { unknownFields } from './unknown-fields.ts';
 
-/** The part of meta/v1 Status that is used. */
-export interface Status {
-  reason: string;
-  message: string;
-  /** Of the object that it is about: plural, group (empty for the core group) and name. */
-  resource: string;
-  group: string;
-  name: string | undefined;
-  causes: { reason: string; field: string; message: string }[];
-  /** The HTTP status of the failure that it tells of, which that of the answer need not be. */
-  failure: number | undefined;
-}
-
-/** What was asked. */
+/** The request that was refused. */
 export interface Asked {
-  /** As RBAC names it: get, list, create, patch, delete. */
+  /** The RBAC verb: get, list, create, patch, delete. */
   verb: string;
   resource: Resource;
   name?: string;
   subresource?: string;
 }
 
-/** Undefined when the answer is no Status, as the plain text of a 404 for a resource that is not served. */
-export function parseStatus(text: string): Status | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(body) || body.kind !== 'Status') return undefined;
-  const details = isObject(body.details) ? body.details : {};
-  const causes = Array.isArray(details.causes) ? details.causes.filter(isObject) : [];
-  return {
-    reason: textOf(body.reason),
-    message: textOf(body.message),
-    resource: textOf(details.kind),
-    group: textOf(details.group),
-    name: textOf(details.name) || undefined,
-    // `<nil>`: the server's note that it stopped looking, which helps nobody.
-    causes: causes
-      .filter(cause => cause.field !== '<nil>')
-      .map(cause => ({ reason: textOf(cause.reason), field: textOf(cause.field), message: textOf(cause.message) })),
-    failure: body.status === 'Failure' && typeof body.code === 'number' ? body.code : undefined,
-  };
-}
-
 /**
- * True when the API server says that this object does not exist. A 404 of a resource that is not served, of a proxy, or
- * about another object says nothing of it. Of a subresource the server says the same when it does not serve that.
- */
-export function isMissingObject(answer: Answer, { plural, group }: Resource, name: string): boolean {
-  const missing = missingObject(answer);
-  return missing?.resource === plural && missing.group === group && missing.name === name;
-}
-
-/** The object that does not exist, as the API server says; it need not be the one that was asked for. */
-export function missingObject(answer: Answer): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
-  const status = answer.status === 404 ? parseStatus(answer.text) : undefined;
-  const isOurs = status?.reason === 'NotFound' && status.name !== undefined && !isPolicyRefusal(status.message);
-  return isOurs ? status : undefined;
-}
-
-/** True when the namespace of what was to be written does not exist. */
-export function isMissingNamespace(answer: Answer, { namespace }: Resource): boolean {
-  const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
-  return namespace !== undefined && isMissingObject(answer, namespaces, namespace);
-}
-
-/** True when the object moved on; false when a webhook refused with this status. */
-export function isConflict(answer: Answer): boolean {
-  return answer.status === 409 && !isPolicyRefusal(parseStatus(answer.text)?.message ?? '');
-}
-
-/** The server's own words: of what is no Status, as a proxy's page, the first line. */
-export function reasonOf({ text }: Pick<Answer, 'text'>, status = parseStatus(text)): string {
-  return status?.message || text.trim().split('\n', 1)[0] || 'no reason given';
-}
-
-/**
- * The error for an answer that the caller did not expect.
- * @param certificateEnds of the client certificate in use: a server answers 401 to one that has expired
- * @param now for comparing with it
+ * The error for an unexpected response.
+ * @param certificateEnds notAfter of the client certificate: a server answers 401 to an expired one
  */
 export function refusal(
   asked: Asked,
@@ -147,7 +76,7 @@ export function refusal(
   }
 }
 
-/** An API server sends nobody elsewhere, has no pages, and says with a Status what it does not understand. */
+/** Whether it is not from an API server: a redirect, an HTML page, or a 400 without a Status. */
 function isForeign({ status: code, headers, text }: Answer, status: Status | undefined): boolean {
   if (status !== undefined) return false;
   if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
@@ -158,7 +87,7 @@ function isPage(headers: Answer['headers']): boolean {
   return headers['content-type']?.startsWith('text/html') ?? false;
 }
 
-/** @param answer what it said; undefined where that was a success */
+/** @param answer undefined for a 2xx response */
 export function noApiServer({ cluster, source }: Access, answer?: Answer): NodepoolError {
   const { server, name } = cluster;
   return new NodepoolError(
@@ -167,6 +96,13 @@ export function noApiServer({ cluster, source }: Access, answer?: Answer): Nodep
     `check server of cluster "${name}" in ${source}: http or https, address and port, and whether a proxy or a login page stands before it`,
     { isGeneral: true },
   );
+}
+
+/** For a list whose continue token repeats. */
+export function endlessList({ plural }: Resource, { cluster }: Access): NodepoolError {
+  const { server } = cluster;
+  const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
+  return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
 }
 
 function foreignWords(answer: Answer): string {
@@ -200,12 +136,12 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
       );
 }
 
-/** The authorizer's sentence names what is missing; admission plugins write their own. */
+/** The authorizer's message names the missing permission; admission plugins have other messages. */
 function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
   const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
-  // Newer servers ask for finer verbs first (`impersonate-on:user-info:list`); the plain one serves everywhere.
+  // Newer servers check finer verbs first (`impersonate-on:user-info:list`); `impersonate` is sufficient on all.
   if (verb.startsWith('impersonate')) {
     const text = `${cannot}: user "${user}" may not act as another`;
     return new NodepoolError('cluster', text, 'ask for a role with verb impersonate on users, or leave out --as');
@@ -231,7 +167,7 @@ function notFound(
     return new NodepoolError('cluster', `${subject} not found`);
   }
   if (status?.name !== undefined) {
-    // The namespace that it was to be created in, or whatever a proxy looked for.
+    // The namespace of a create, or another object, for which a proxy asked.
     return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create it, or name another');
   }
   if (resource === NODE_POOLS) {
@@ -248,7 +184,7 @@ function notFound(
   );
 }
 
-/** One cause in a line, several each on its own. */
+/** One cause in the same line, several as a list. */
 function invalid(cannot: string, status: Status | undefined, reason: string): NodepoolError {
   const causes = [
     ...new Set((status?.causes ?? []).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))),
@@ -256,8 +192,4 @@ function invalid(cannot: string, status: Status | undefined, reason: string): No
   if (causes.length > 1)
     return new NodepoolError('input', `${cannot}: invalid:`, 'correct the object', { items: causes });
   return new NodepoolError('input', `${cannot}: invalid: ${causes[0] ?? reason}`, 'correct the object');
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** events.k8s.io/v1 Events as the server wants them, whoever reports. */
+/** events.k8s.io/v1 Events of any reporter. */
 import type { EventsV1Event } from '@kubernetes/client-node';
 import type { RecordedEvent } from '../../controller/recorder.ts';
 import { cutBytes } from '../../nodepool/cut-bytes.ts';
@@ -9,12 +9,11 @@ import { microTime } from './leases.ts';
 const REASON_LIMIT = 128;
 const NOTE_LIMIT = 1024;
 const INSTANCE_LIMIT = 128;
-/** Of an object's name. */
 const NAME_LIMIT = 253;
 
 export type WireEvent = Wire<EventsV1Event>;
 
-/** One event, and the id that distinguishes its object. */
+/** One event; `id` makes the name of its object unique. */
 export interface EventParts extends Omit<RecordedEvent, 'last' | 'count'> {
   regarding: RecordedEvent['regarding'] & { resourceVersion?: string };
 }
@@ -22,11 +21,11 @@ export interface EventParts extends Omit<RecordedEvent, 'last' | 'count'> {
 export interface Reporter {
   /** As `example.com/nodepool-controller`. */
   controller: string;
-  /** Which of its processes. */
+  /** Its process. */
   instance: string;
 }
 
-/** The Event to create. Texts longer than the server takes are cut, never refused. */
+/** The Event to create. Strings are truncated to the server's limits. */
 export function eventBody(parts: EventParts, { controller, instance }: Reporter): WireEvent {
   const { regarding, type, reason, action, note, first } = parts;
   return {
@@ -44,13 +43,13 @@ export function eventBody(parts: EventParts, { controller, instance }: Reporter)
   };
 }
 
-/** Begins with the name of what it is about, as much of it as there is room for. */
+/** The name of the regarding object, truncated, and the id. */
 export function eventName({ regarding, id }: Pick<EventParts, 'regarding' | 'id'>): string {
   const prefix = regarding.name.slice(0, NAME_LIMIT - id.length - 1).replace(/[^a-z0-9]+$/, '');
   return `${prefix}.${id}`;
 }
 
-/** Events of a cluster-scoped object live in `default`, where `kubectl describe` looks. */
+/** Events of a cluster-scoped object are in `default`, where `kubectl describe` looks. */
 export function eventNamespace({ regarding }: Pick<EventParts, 'regarding'>): string {
   return regarding.namespace ?? 'default';
 }

@@ -1,26 +1,26 @@
-/** Writes what a recorder (controller/recorder.ts) tells as events.k8s.io/v1 Events. */
+/** The EventSink of a recorder (controller/recorder.ts): events.k8s.io/v1 Events. */
 import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { MERGE_PATCH } from './api.ts';
-import { missingObject, parseStatus, reasonOf } from './errors.ts';
 import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
 import { microTime } from './leases.ts';
 import { EVENTS, pathOf } from './resource.ts';
+import { missingObject, parseStatus, reasonOf } from './status.ts';
 
 /**
- * @param controller who reports, as `example.com/nodepool-controller`
- * @param instance which of its processes
+ * @param controller as `example.com/nodepool-controller`
+ * @param instance its process
  */
 export function eventSink(transport: Transport, controller: string, instance: string): EventSink {
   return {
     async create(event) {
       const body = toEvent(event, { controller, instance });
-      // A name of its own makes a second sending harmless.
+      // Replayable: the name is unique.
       const request = { method: 'POST' as const, path: pathOf(resourceOf(event)), body, replayable: true };
       const result = toResult(await transport.request(request));
-      // What is missing for a create is the namespace, not the Event: to try again at once does not help.
+      // A create with 404 lacks the namespace: the recorder must not create the Event again.
       return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${eventNamespace(event)}` } : result;
     },
 
@@ -50,7 +50,7 @@ function toResult(answer: Answer): SinkResult {
   const { status, text, headers } = answer;
   if (status < 300) return { kind: 'written' };
   const said = parseStatus(text);
-  // The name is ours alone: an Event that exists was made by a create whose answer was lost.
+  // The name is unique: the Event exists since an earlier create whose response was lost.
   if (said?.reason === 'AlreadyExists') return { kind: 'written' };
   if (missingObject(answer) !== undefined) return { kind: 'missing' };
   const message = reasonOf(answer, said);

@@ -1,4 +1,4 @@
-/** events.k8s.io/v1 Events about pools: written by the reconciler, read with those that others wrote through core/v1. */
+/** events.k8s.io/v1 Events about pools: those of the reconciler, and on reads also core/v1 Events of others. */
 import { randomBytes } from 'node:crypto';
 import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/types.ts';
 import type { EventsPort, PoolEventRecord } from '../../operations/ports.ts';
@@ -11,7 +11,7 @@ import { EVENTS, NODE_POOLS } from './resource.ts';
 export interface EventSource {
   hostname: string;
   now: () => Date;
-  /** 16 hexadecimal digits that no other event of the pool has. */
+  /** Unique among the events of the pool: 16 hexadecimal digits. */
   suffix?: () => string;
 }
 
@@ -33,7 +33,7 @@ export function toEvent(
   return eventBody({ ...event, regarding, first: now(), id: suffix() }, reporter);
 }
 
-/** One record from either API: core/v1's counts and times arrive in the deprecated fields. */
+/** Of an Event of either API: core/v1 has count and times in the deprecated fields. */
 export function toRecord(event: WireEvent): PoolEventRecord {
   const { regarding, series, metadata } = event;
   const created = event.eventTime || metadata?.creationTimestamp || '';
@@ -54,7 +54,7 @@ export function toRecord(event: WireEvent): PoolEventRecord {
 export function eventWriter(api: Api, source: EventSource): ClusterPort['createEvent'] {
   return async (pool, recorded, { dryRun }) => {
     const event = toEvent(pool, recorded, source);
-    // A name of its own makes a second sending harmless.
+    // Replayable: the name is unique.
     await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery(dryRun), true);
   };
 }
@@ -68,13 +68,13 @@ export function eventsPort(api: Api): EventsPort {
   };
 }
 
-/** Narrows lists and watches of events to those about one pool, or about any. */
+/** Selects events about one pool, or about any. */
 export function aboutPools(pool: string | undefined): Query {
   const name = pool === undefined ? '' : `,regarding.name=${pool}`;
   return { fieldSelector: `regarding.kind=${NODE_POOLS.kind}${name}` };
 }
 
-/** Other products have a kind NodePool too. */
+/** Other products have a kind NodePool as well. */
 export function isOurs({ regarding }: WireEvent): boolean {
   return !regarding?.apiVersion || regarding.apiVersion.startsWith(`${GROUP}/`);
 }

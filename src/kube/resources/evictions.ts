@@ -1,18 +1,18 @@
 /**
- * How pods go: by policy/v1 Evictions, which PodDisruptionBudgets may hold back, or by plain deletes. Both are guarded by
- * the UID, so that a pod that was made anew under the name stays.
+ * Removes pods by policy/v1 Evictions, which a PodDisruptionBudget may refuse, or by deletes. Both have the UID as
+ * precondition, so that a new pod of the same name stays.
  */
 import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
-import { missingObject, parseStatus, reasonOf, type Status } from './errors.ts';
+import { type LabelQuery, matchesQuery } from './label-query.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
+import { missingObject, parseStatus, reasonOf, type Status } from './status.ts';
 
 const DAEMON_SETS: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet' };
 const BUDGETS: Resource = {
@@ -34,7 +34,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
       const answer = await transport.request({
         method: 'POST',
         path: pathOf(resource, name, 'eviction'),
-        // The body's dryRun is the registry's; webhooks are told of the query's alone.
+        // The registry reads dryRun from the body, webhooks get that of the query.
         query: dryRunQuery(removal.dryRun),
         body: {
           apiVersion: 'policy/v1',
@@ -48,7 +48,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
       const outcome = evictionOf(answer);
       if (outcome === 'many budgets') throw manyBudgets(pod, await budgetsOf(api, pod).catch(() => []));
       if (outcome !== undefined) return outcome;
-      throw await api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
+      throw api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
     },
 
     async delete(pod, removal) {
@@ -59,7 +59,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
       const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
       const outcome = commonOutcome(answer, parseStatus(answer.text));
       if (outcome !== undefined) return outcome;
-      throw await api.refusal({ verb: 'delete', resource, name }, answer);
+      throw api.refusal({ verb: 'delete', resource, name }, answer);
     },
   };
 }
@@ -72,10 +72,10 @@ function deleteOptions({ uid }: DrainPod, { gracePeriodSeconds, dryRun }: PodRem
   };
 }
 
-/** Undefined: a refusal for good. */
+/** Undefined: a permanent refusal. */
 export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined {
   const status = parseStatus(answer.text);
-  // The server says 201 and means 500: the Status in the answer is what counts.
+  // The server answers 201 with a Status of 500: the Status counts.
   if (status?.message.includes('more than one PodDisruptionBudget')) return 'many budgets';
   const outcome = commonOutcome(answer, status);
   if (outcome !== undefined) return outcome;
@@ -84,21 +84,21 @@ export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined
     return { kind: 'namespace ends', message };
   const held = answer.status === 429 && status !== undefined ? heldBack(status) : undefined;
   if (held !== undefined) return held;
-  // Mostly no Status: so says who stands before the registry.
+  // Often without a Status: from API priority and fairness, or a proxy.
   const isBusy = [429, 503, 504].includes(answer.status);
   return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
 }
 
 function commonOutcome(answer: Answer, status: Status | undefined): Removal | undefined {
   if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
-  // A budget may go while the server counts with it: that 404 is not about the pod.
+  // A budget that is deleted during the eviction: the 404 is not about the pod.
   const missing = missingObject(answer)?.resource;
   if (missing === BUDGETS.plural) return { kind: 'changed' };
   if (missing === PODS.plural) return { kind: 'gone' };
   return answer.status === 409 ? { kind: 'changed' } : undefined;
 }
 
-/** The server names the budget in a sentence alone. */
+/** The server names the budget only in a message. */
 function heldBack({ causes, message }: Status): Removal | undefined {
   const cause = causes.find(({ reason }) => reason === 'DisruptionBudget');
   if (cause === undefined && !message.includes('disruption budget')) return undefined;

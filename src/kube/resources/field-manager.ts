@@ -1,10 +1,10 @@
-/** Who set a field of an object, by its managedFields. */
+/** The managers of an object's fields, by its managedFields. */
 import { isObject, own } from '../../nodepool/json.ts';
 
-/** One that we write as. */
+/** The field manager of this program. */
 export const FIELD_MANAGER = 'kubectl-nodepool';
 
-/** The manager other than us that set the field last; undefined when nobody else owns it, as when it was removed. */
+/** The other manager that set the field last; undefined if no other manager owns it. */
 export function managerOf(managedFields: unknown, path: readonly string[]): string | undefined {
   const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
   const owners = entries.filter(({ manager, fieldsV1 }) => {

@@ -1,4 +1,4 @@
-/** What is followed for a reader: pools as they are printed, and events about pools. */
+/** Watches for `--watch`: pools as they are printed, and events about pools. */
 import type { FollowPorts, RawPool } from '../../operations/ports.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { WireEvent } from './event-body.ts';
@@ -10,7 +10,7 @@ import { listWatch } from './watch.ts';
 export function followPorts(transport: Transport): FollowPorts {
   return {
     pools({ names, labelSelector, fieldSelector: asked }) {
-      // A field selector takes one name. It lets users in who may only see that pool.
+      // With the name as field selector, RBAC permits users who may only read that pool.
       const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : asked;
       return {
         source: listWatch(transport, NODE_POOLS, { fieldSelector, labelSelector }),

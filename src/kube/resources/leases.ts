@@ -5,10 +5,10 @@ import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import { type Api, MERGE_PATCH } from './api.ts';
-import { isMissingObject } from './errors.ts';
 import { pathOf, type Resource } from './resource.ts';
+import { isMissingObject } from './status.ts';
 
-/** Half of the time in which a leader must have renewed its lease: a second try, on another connection, is in time. */
+/** Half of the renew deadline: a second attempt, on another connection, is in time. */
 const DEADLINE_MS = 5_000;
 
 type WireLease = Wire<V1Lease>;
@@ -23,9 +23,9 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
   };
   const read = async (verb: string, answer: Answer): Promise<Lease> => {
     if (answer.status < 300) return toLease(JSON.parse(answer.text));
-    throw await api.refusal({ verb, resource, name }, answer);
+    throw api.refusal({ verb, resource, name }, answer);
   };
-  /** A PATCH that carries the resourceVersion: the fields that others put there stay. */
+  /** Not by PUT: a PATCH with the resourceVersion keeps fields of other managers. */
   const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
     const answer = await transport.request({
       method,
@@ -35,7 +35,7 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
       deadlineMs: DEADLINE_MS,
       ...(method === 'PATCH' ? { contentType: MERGE_PATCH } : {}),
     });
-    // A patch of one that was deleted meets nothing: it is as with one that somebody else has changed.
+    // A lease that was deleted counts as changed by another process.
     if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))
       return { kind: 'conflict' };
     return { kind: 'written', lease: await read(method === 'POST' ? 'create' : 'patch', answer) };
@@ -78,7 +78,7 @@ function toLease({ metadata, spec = {} }: WireLease): Lease {
   return { record, resourceVersion: metadata?.resourceVersion ?? '' };
 }
 
-/** The server takes six digits of a second, no fewer. */
+/** A MicroTime must have six digits of a second. */
 export function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }

@@ -1,4 +1,4 @@
-/** All pools, or the metadata of all nodes, over the same transport, and none of what writes or watches. */
+/** Lists pools, or the metadata of nodes, for completion. Loads none of the other clients. */
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
@@ -14,19 +14,19 @@ import { userAgent } from '../transport/user-agent.ts';
 import { requestPage } from './page.ts';
 import { NODE_POOLS, NODES, type Resource } from './resource.ts';
 
-/** The server leaves out spec and status: "Metadata-only fetches" of the API's concepts. */
+/** Without spec and status: "Metadata-only fetches" in the API concepts. */
 const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const ACCEPT = `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`;
 
 export interface ListNamesOptions {
-  /** For all of it. */
+  /** Limit in milliseconds, login included. */
   deadlineMs: number;
   /** This program's version, for the User-Agent. */
   version: string;
   env: Record<string, string | undefined>;
 }
 
-/** Opens a connection and ends it. Rejects, not only with NodepoolError. */
+/** Opens a connection and closes it. Rejects with any error. */
 export async function listNames(
   kind: 'pools' | 'nodes',
   access: Access,
@@ -34,7 +34,7 @@ export async function listNames(
 ): Promise<Names> {
   const resource = kind === 'pools' ? NODE_POOLS : NODES;
   const ended = new AbortController();
-  // What a plugin says would stand in the line that is being typed.
+  // A plugin's stderr would be printed into the line that is being typed.
   const login = { env, signal: ended.signal, terminal: { ...NO_TERMINAL, stderr: 'ignore' as const } };
   const transport = new Transport({
     access,
@@ -46,11 +46,11 @@ export async function listNames(
     log: () => {},
   });
   try {
-    // Pools are few, and what they have stands in their status. Of nodes that would be much.
+    // Pools are few, and their status is needed. Nodes with status would be large.
     const asked: Resource = kind === 'pools' ? resource : { ...resource, decode: decodeMetadata, accept: ACCEPT };
-    // From the server's own cache: names of a moment ago will do.
+    // From the server's watch cache: slightly old names are good enough.
     const { answer, page } = await requestPage(transport, asked, { resourceVersion: '0' });
-    // Who may not see them has none, also of a moment ago; so has a cluster without the resource.
+    // A user without permission, or a cluster without the resource, has no names; nor does the cache.
     if ([401, 403, 404].includes(answer.status)) return namesOf([]);
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
     if (page?.items !== undefined) return nodesOf(page.items as NamedLabels[]);
@@ -87,7 +87,7 @@ function nodesOf(items: NamedLabels[]): Names {
   return { ...namesOf(items), recorded: Object.fromEntries(recorded), roles: Object.fromEntries(roles) };
 }
 
-/** Of a record whose pool alone is wanted. */
+/** The pool of a record. */
 function recordedPool(raw = ''): string | undefined {
   try {
     const json: unknown = JSON.parse(raw);

@@ -1,4 +1,4 @@
-/** The objects of a controller's manifest: applied, looked for, deleted. */
+/** The objects of a controller's manifest. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -34,7 +34,7 @@ function toResource({ apiVersion, kind, metadata: { namespace } }: ManifestObjec
   return { group, version, plural: resourceOf(kind), kind, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** Without what the cluster keeps there itself: it may change while nothing is applied. */
+/** Without status, managedFields and resourceVersion, which change without an apply. */
 function contents({ metadata, ...rest }: ManifestObject): object {
   return {
     ...rest,

@@ -1,4 +1,4 @@
-/** What nodes use, from metrics.k8s.io: an extra that most clusters have and nothing may wait for. */
+/** Usage of nodes from metrics.k8s.io, which is optional. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
@@ -6,11 +6,11 @@ import type { Usage } from '../../operations/pods-port.ts';
 import { decodeNodeMetrics, type NodeMetrics } from '../protobuf/node-metrics.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
-import { parseStatus } from './errors.ts';
 import { requestPage, UnreadableError } from './page.ts';
 import type { Resource } from './resource.ts';
+import { parseStatus } from './status.ts';
 
-/** There are no pages of it. */
+/** Its lists have no pages. */
 const NODE_METRICS: Resource = {
   group: 'metrics.k8s.io',
   version: 'v1beta1',
@@ -19,7 +19,7 @@ const NODE_METRICS: Resource = {
   decode: decodeNodeMetrics,
 };
 
-/** @param signal ends the wait: then, as on any failure, the result says so */
+/** Failures are values. @param signal ends the wait, which is a failure */
 export async function nodeUsage(transport: Transport, signal: AbortSignal): Promise<Usage> {
   const byNode = new Map<string, ResourceList>();
   const keep = (item: object) => note(byNode, item);
@@ -32,7 +32,7 @@ export async function nodeUsage(transport: Transport, signal: AbortSignal): Prom
   }
 }
 
-/** Of an answer in JSON, or a refusal. 404 is the API server's own answer, for a group that it does not have. */
+/** For JSON and refusals. The API server itself answers 404 if the group is not served. */
 export function toUsage({ status, text }: Pick<Answer, 'status' | 'text'>): Usage {
   if (status === 404) return { kind: 'absent' };
   if (status !== 200) {

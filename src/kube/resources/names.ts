@@ -1,14 +1,16 @@
-/** Names for completion. What asks the server is loaded only when the cache has no answer. */
+/** Names for completion. The client is loaded only if they are not cached. */
 import type { NamesPort } from '../../operations/names-port.ts';
 import { type Access, type AccessOptions, accessNames, loadAccess } from '../auth/kubeconfig.ts';
 import type { UserEntry } from '../auth/kubeconfig-file.ts';
 
 /**
- * Without a stdin these tools answer or fail by themselves, whatever interactiveMode says. `aws` is not one of them: it
- * asks for the code of a second factor on the terminal, past stdin.
+ * Plugins that do not prompt without stdin, whatever their interactiveMode. Not `aws`, which asks for the code of a
+ * second factor on the terminal.
  */
 const QUIET_PLUGINS = ['aws-iam-authenticator', 'doctl', 'gke-gcloud-auth-plugin'];
-/** What opens a browser. With interactiveMode Never, too, as kubelogin's own guide sets it: that speaks of stdin alone. */
+/**
+ * Plugins that open a browser, even with interactiveMode Never, which kubelogin's guide sets: it is about stdin alone.
+ */
 const BROWSER_LOGIN = /login|oidc|pinniped|teleport|\b(sso|tsh)\b/i;
 
 export interface NamesOptions extends AccessOptions {
@@ -16,7 +18,7 @@ export interface NamesOptions extends AccessOptions {
   version: string;
 }
 
-/** Reads files only when it is asked; each list() opens a connection and ends it. */
+/** Reads the kubeconfig at first use. Each list() opens a connection and closes it. */
 export function namesPort(options: NamesOptions): NamesPort {
   let loaded: Access | undefined;
   const access = () => {
@@ -25,7 +27,7 @@ export function namesPort(options: NamesOptions): NamesPort {
   };
   return {
     access: () => accessNames(options),
-    // All of it: behind one address stands another cluster, or by one name another user, where anything else differs.
+    // Everything: the same server or user name with other fields may be another cluster or user.
     identity: () => JSON.stringify(access()),
     isQuiet: () => isQuiet(access().user),
     async list(kind, timeoutMs) {
@@ -35,7 +37,7 @@ export function namesPort(options: NamesOptions): NamesPort {
   };
 }
 
-/** A browser that opens, or a question, at the press of a key is worse than no names. */
+/** Whether a login neither opens a browser nor prompts: completion must not. */
 function isQuiet({ exec, authProvider }: UserEntry): boolean {
   if (authProvider !== undefined) return false;
   if (exec === undefined) return true;

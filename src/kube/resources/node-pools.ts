@@ -1,4 +1,4 @@
-/** NodePools as raw JSON both ways: a field that this version does not know is never lost. */
+/** NodePools as JSON in both directions: unknown fields are not lost. */
 import { coercePool } from '../../nodepool/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
@@ -7,7 +7,7 @@ import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import { NODE_POOLS } from './resource.ts';
 
-/** Fields of the spec that an earlier CRD drops. */
+/** Fields of the spec that earlier CRDs prune. */
 const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
 
 export function nodePoolsClient(api: Api): NodePoolsClient {
@@ -51,21 +51,20 @@ export function nodePoolsClient(api: Api): NodePoolsClient {
       const change = isFirst ? { path, value: { [key]: value } } : { path: `${path}/${token}`, value };
       return patchGuarded(api, pool, { op: 'add', ...change }, options);
     },
-    /** Replaces it whole: a merge patch would keep keys of maps that are gone. */
+    /** Replaces the whole status: a merge patch would keep removed keys of maps. */
     patchStatus: (pool, status, options) =>
       patchGuarded(api, pool, { op: 'add', path: '/status', value: status }, options, 'status'),
     async delete({ metadata }, { dryRun }) {
       const result = await api.delete(NODE_POOLS, metadata, dryRun);
-      // Another pool of that name has taken its place: the one that was meant is gone.
+      // The UID differs: the pool that was meant is gone.
       return result === 'conflict' ? 'gone' : result;
     },
   };
 }
 
 /**
- * The server compares the resourceVersion, and the fields of the spec that an earlier CRD drops: with such a CRD it reads
- * less of the spec than is known here, and would store what it reads. Of an unreadable one, what is known here is not
- * what the server has.
+ * A JSON patch that tests the resourceVersion and the fields of the spec that earlier CRDs prune: with such a CRD, the
+ * write would store the spec without them. The spec of an unreadable pool differs from the server's, so it is not tested.
  */
 async function patchGuarded(
   api: Api,
@@ -89,12 +88,12 @@ async function patchGuarded(
   return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
 }
 
-/** The CRD of somebody else may let a pool have none; ours gives it an empty one. */
+/** A CRD without our defaults permits pools without a spec. */
 export function withSpec<T extends NodePool>(pool: T): T {
   return { ...pool, spec: pool.spec ?? {} };
 }
 
-/** They are the larger part of a small object, and nobody here looks at them. */
+/** managedFields are the larger part of a small object, and unused. */
 export function withoutManagedFields<T extends { metadata: object }>(object: T): T {
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => key !== 'managedFields'));
   return { ...object, metadata: metadata as T['metadata'] };

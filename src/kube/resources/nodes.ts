@@ -1,4 +1,4 @@
-/** v1 Nodes, cut down to what is used as soon as they are read: one is 11 kB, and there are thousands. */
+/** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
 import type { V1Node } from '@kubernetes/client-node';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
@@ -34,7 +34,7 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
   const { resourceVersion, labels, taints, record, unschedulable } = patch;
   const spec = {
     ...(taints === undefined ? {} : { taints }),
-    // The server leaves out what is false.
+    // The server omits false.
     ...(unschedulable === undefined ? {} : { unschedulable: unschedulable || null }),
   };
   return {

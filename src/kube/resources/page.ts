@@ -1,4 +1,4 @@
-/** One page of a list, in the encoding that the resource is asked for. */
+/** One page of a list, in JSON or protobuf. */
 
 import { ListReader } from '../protobuf/list-reader.ts';
 import type { ListMeta } from '../protobuf/objects.ts';
@@ -10,35 +10,35 @@ import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 
 export interface WirePage {
   metadata?: ListMeta;
-  /** Go writes an empty list as null in places. */
+  /** Go may write an empty list as null. */
   items?: unknown;
 }
 
 export interface PageAnswer {
   answer: Answer;
-  /** A list in protobuf, which has been read, of its items what was to be kept; any other is the answer's text. */
+  /** The decoded list, if it was in protobuf, with its items as `keep` returned them. */
   page?: WirePage;
-  /** It has a field that we do not know: it was read as JSON, and what comes after it had better be asked for so. */
+  /** An item has an unknown field: the page was read again as JSON, and later pages should be. */
   isUnknown?: boolean;
 }
 
 export interface PageOptions {
   signal?: AbortSignal | undefined;
-  /** Gets what the list says of itself as soon as it is there: in protobuf, before the items. */
+  /** Called with the ListMeta of a list in protobuf before its items. */
   onMeta?: ((meta: ListMeta) => void) | undefined;
   /**
-   * What is kept of an item in protobuf, at once: held for a page's time, 500 of them would outlive the youngest heap.
-   * Undefined: nothing.
+   * Maps each item in protobuf when it is decoded: 500 whole items would outlive the young generation. Undefined:
+   * dropped.
    */
   keep?: (item: object) => unknown;
 }
 
-/** The answer is protobuf that is malformed or cut off. */
+/** The response is malformed or truncated protobuf. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
 
-/** Any HTTP answer resolves. Throws when there is none, UnreadableError, and what `keep` throws. */
+/** Resolves with any HTTP response. Throws NodepoolError if there is none, UnreadableError, and what `keep` throws. */
 export async function requestPage(
   transport: Transport,
   resource: Resource,
@@ -89,7 +89,7 @@ function endOf(reader: ListReader): ReturnType<ListReader['end']> {
   }
 }
 
-/** What a decoder threw, made an UnreadableError; a field that is not known stays what it is. */
+/** An error of a decoder as UnreadableError, unless it is UnknownFieldError. */
 export function unreadable(error: unknown): Error {
   if (error instanceof UnknownFieldError) return error;
   return new UnreadableError(error instanceof Error ? error.message : String(error), { cause: error });
@@ -97,13 +97,13 @@ export function unreadable(error: unknown): Error {
 
 export interface AskedPage {
   answered: Promise<PageAnswer>;
-  /** The token of the next page, as soon as it is known; undefined when it is not before the page is there. */
+  /** The continue token as soon as it is known; undefined if it is not known before the whole page. */
   next: Promise<string | undefined>;
-  /** Whether it is not the first: its token may have expired. */
+  /** Whether it has a continue token, which may have expired. */
   isLater: boolean;
 }
 
-/** As requestPage(), without waiting. */
+/** Starts requestPage(). */
 export function askPage(
   transport: Transport,
   resource: Resource,
@@ -113,7 +113,7 @@ export function askPage(
   const next = Promise.withResolvers<string | undefined>();
   const answered = requestPage(transport, resource, query, { onMeta: meta => next.resolve(meta.continue), keep });
   const nothing = () => next.resolve(undefined);
-  // Who waits for the page hears of its failure; of the one that was asked for ahead nobody may.
+  // The caller awaits `answered`, but not that of a page requested ahead: its failure must not be unhandled.
   answered.then(nothing, nothing);
   return { answered, next: next.promise, isLater: query.continue !== undefined };
 }

@@ -1,4 +1,4 @@
-/** The pods on some nodes, with what decides whether a taint evicts them. */
+/** The pods on some nodes, with the fields that decide their eviction by a taint. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Toleration } from '../../nodepool/types.ts';
 import type { PlacedPod } from '../../operations/pods-port.ts';
@@ -18,7 +18,7 @@ export async function podsOn(api: Api, nodes: readonly string[]): Promise<Placed
   return (await Promise.all([...meant].map(node => list(`spec.nodeName=${node}`)))).flat();
 }
 
-/** Undefined for what is elsewhere, or is being deleted already. */
+/** Undefined for pods on other nodes and pods that are being deleted. */
 function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string>): PlacedPod | undefined {
   const node = spec?.nodeName ?? '';
   if (!meant.has(node) || metadata?.deletionTimestamp !== undefined) return undefined;

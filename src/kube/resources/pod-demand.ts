@@ -1,4 +1,4 @@
-/** What the pods on each node ask for. A page of pods is added up as it comes; the pods are not kept. */
+/** Requests and limits of the pods on each node, summed while the list is read. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { addAmounts, quantityReader } from '../../nodepool/amounts.ts';
 import type { NodeLoad } from '../../nodepool/capacity.ts';
@@ -17,8 +17,8 @@ export type WirePod = Wire<V1Pod>;
 const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
 
 /**
- * Reads all pods that are on a node and have not ended. Throws NodepoolError.
- * @param nodes where that is less work, only the pods on these are read
+ * Of all pods that are bound to a node and have not terminated. Throws NodepoolError.
+ * @param nodes reads only the pods on these, if they are few
  */
 export async function podDemand(api: Api, nodes?: readonly string[]): Promise<Demand> {
   const isEach = nodes !== undefined && nodes.length <= MOST_LISTS;
@@ -32,7 +32,7 @@ export async function podDemand(api: Api, nodes?: readonly string[]): Promise<De
 
 async function readSums(api: Api, query: Query): Promise<Demand> {
   let sums = demandSums();
-  // A list that is read from the start again counts none twice.
+  // A restarted list must not count pods twice.
   const startOver = () => {
     sums = demandSums();
   };
@@ -40,7 +40,7 @@ async function readSums(api: Api, query: Query): Promise<Demand> {
   return sums;
 }
 
-/** Adds pods up, each to the node that it is on. */
+/** Sums pods by node. */
 export function demandSums(): Demand & { add(pod: WirePod): void } {
   const byNode = new Map<string, NodeLoad>();
   const problems: string[] = [];

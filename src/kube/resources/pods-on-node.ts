@@ -1,4 +1,4 @@
-/** v1 Pods of one node, as a drain looks at them. */
+/** v1 Pods of one node, for a drain. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { DrainPod } from '../../nodepool/drain-filters.ts';
 import { selectorError } from '../../nodepool/errors.ts';
@@ -9,7 +9,7 @@ import { PODS, type Resource } from './resource.ts';
 
 const DRAINED_PODS: Resource = { ...PODS, decode: decodeDrainedPod };
 
-/** All that are bound to the node, ended ones too. @param podSelector a label selector, as the server takes it */
+/** All pods bound to the node, terminated ones too. @param podSelector a label selector */
 export async function podsOnNode(api: Api, node: string, podSelector: string | undefined): Promise<DrainPod[]> {
   try {
     return await api.list(DRAINED_PODS, toDrainPod, {

@@ -1,4 +1,4 @@
-/** v1 Pods: only where they are. */
+/** v1 Pods: their nodes. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { PodPlace } from '../../operations/ports.ts';
 import type { Query } from '../transport/request.ts';
@@ -6,11 +6,11 @@ import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
 import { PODS } from './resource.ts';
 
-/** Lists of the pods on one node each, beyond which one list of all pods asks less of the server and of us. */
+/** Nodes above which one list of all pods is cheaper than one list a node. */
 export const MOST_LISTS = 100;
 export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** Those that take one of their node's places: scheduled, and neither Succeeded nor Failed. */
+/** Pods that count against their node's capacity: scheduled, and neither Succeeded nor Failed. */
 export const PLACED: Query = { fieldSelector: `spec.nodeName!=,${NOT_ENDED}` };
 
 export function toPlace({ spec }: Wire<V1Pod>): PodPlace {

@@ -1,16 +1,16 @@
-/** Admission policies and webhooks that refuse a request, read from the server's message. */
+/** Refusals by admission policies and webhooks, recognized by the server's message. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 
-/** Names are checked, since the next step is a command to type. */
+/** Names are restricted, since the next step is a command with the name. */
 const NAME = '[a-z0-9][a-z0-9.-]{0,252}';
 const VALIDATING = new RegExp(`ValidatingAdmissionPolicy '(${NAME})'(?: with binding '${NAME}')? denied request: `);
-// The server does not write the kind of a policy that mutates (apiserver, policy/generic PolicyError).
+// Without a kind for mutating policies (apiserver, policy/generic PolicyError).
 const MUTATING = new RegExp(`^policy ['"](${NAME})['"](?: with binding '${NAME}')? denied request: `);
 const WEBHOOK = new RegExp(`admission webhook "(${NAME})" denied the request(?:: | without explanation)`);
 const WEBHOOK_FAILED = new RegExp(`failed calling webhook "(${NAME})"(?:: |; )`);
 const WEBHOOKS = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
 
-/** The error for a message in which a policy or webhook refuses; undefined for all others. */
+/** The error for a refusal by a policy or webhook; undefined for other messages. */
 export function policyRefusal(cannot: string, message: string): NodepoolError | undefined {
   const [kind, found] =
     match('ValidatingAdmissionPolicy', VALIDATING, message) ??
@@ -32,7 +32,7 @@ export function policyRefusal(cannot: string, message: string): NodepoolError | 
   return refused(`${cannot}: the server failed to call admission webhook "${failed.name}"`, failed.why, next);
 }
 
-/** Whether a policy or webhook refused: it may choose any status, 404 and 409 among them. */
+/** Whether a policy or webhook refused: they may answer with any status, as 404 and 409. */
 export function isPolicyRefusal(message: string): boolean {
   return VALIDATING.test(message) || MUTATING.test(message) || WEBHOOK.test(message);
 }

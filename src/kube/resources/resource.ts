@@ -1,4 +1,4 @@
-/** The resources this product speaks of, for paths and for messages. */
+/** The resources that this program uses. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { GROUP, VERSION } from '../../nodepool/types.ts';
 import { type DecodeObject, decodeNode, decodePod, PROTOBUF } from '../protobuf/objects.ts';
@@ -10,9 +10,9 @@ export interface Resource {
   plural: string;
   kind: string;
   namespace?: string;
-  /** Reads an object's message. Without it, objects are asked for as JSON; of custom resources the server has no other. */
+  /** Decodes protobuf. Without it, requests accept JSON, as custom resources require. */
   decode?: DecodeObject;
-  /** What to ask for, where it is another form of the objects. */
+  /** The Accept header, for another representation of the objects. */
   accept?: string;
 }
 
@@ -25,7 +25,7 @@ export const RUNTIME_CLASSES: Resource = {
   plural: 'runtimeclasses',
   kind: 'RuntimeClass',
 };
-/** Events of cluster-scoped objects live in `default`, where `kubectl describe` looks. */
+/** Events of cluster-scoped objects are in `default`, where `kubectl describe` looks. */
 export const EVENTS: Resource = {
   group: 'events.k8s.io',
   version: 'v1',
@@ -41,8 +41,8 @@ export const CRDS: Resource = {
 };
 
 /**
- * `/apis/<group>/<version>/…` of the collection, or of one object in it. Throws for a name that no object can have: in a
- * path it would be something else, as of the collection, or of what is above it.
+ * `/apis/<group>/<version>/…` of the collection or of an object. Throws for a name that no object can have: the path
+ * could be that of the collection or of a parent.
  */
 export function pathOf(resource: Resource, name?: string, subresource?: string): string {
   const { group, version, plural, namespace, kind } = resource;
@@ -55,20 +55,20 @@ export function pathOf(resource: Resource, name?: string, subresource?: string):
   return `${root}${scope}/${plural}${rest.join('')}`;
 }
 
-/** What to ask for: protobuf where it can be read, and JSON of a server that has no protobuf. */
+/** The Accept header: protobuf if it can be decoded, and JSON for servers without protobuf. */
 export function acceptOf({ decode, accept }: Resource): string {
   if (accept !== undefined) return accept;
   return decode === undefined ? JSON_TYPE : `${PROTOBUF}, ${JSON_TYPE}`;
 }
 
-/** The same, asked for as JSON. */
+/** The same resource in JSON. */
 export function inJson({ decode: _, ...resource }: Resource): Resource {
   return resource;
 }
 
 const JSON_TYPE = 'application/json';
 
-/** As RBAC and kubectl write it: `nodes`, `nodepools.nodes.lailin.xyz`. */
+/** In the form of RBAC and kubectl: `nodes`, `nodepools.nodes.lailin.xyz`. */
 export function qualifiedName({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

@@ -9,7 +9,7 @@ export function runtimeClassesClient(api: Api): RuntimeClassesClient {
     list: () => api.list(RUNTIME_CLASSES, (runtimeClass: RuntimeClass) => runtimeClass),
     get: name => api.get(RUNTIME_CLASSES, name),
 
-    /** Sent again after a lost answer it may report its own work as `exists`: the caller reads it then and sees its owner. */
+    /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
     async create(runtimeClass, { dryRun }) {
       const body = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', ...runtimeClass };
       const { name } = runtimeClass.metadata;
@@ -17,7 +17,7 @@ export function runtimeClassesClient(api: Api): RuntimeClassesClient {
       return made.kind === 'created' ? { kind: 'created', runtimeClass: made.object } : made;
     },
 
-    /** A JSON patch replaces the maps in it whole; the changed resourceVersion makes the server compare it. */
+    /** A JSON patch replaces whole maps; replacing the resourceVersion makes the server compare it. */
     async patch({ metadata }, scheduling, { dryRun }) {
       const write = await api.patch<RuntimeClass>(RUNTIME_CLASSES, metadata.name, {
         contentType: JSON_PATCH,

@@ -1,11 +1,11 @@
-/** What a server says of fields that it does not know, where it was asked to be strict about them. */
+/** Refusals of unknown fields, with fieldValidation=Strict. */
 import { isPoolField } from '../../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { NODE_POOLS, type Resource } from './resource.ts';
 
 /**
- * Undefined when it is refused for another reason. The server refuses a create with 400, and a patch with 422 and the
- * whole object in front. @param cannot what was refused, as `cannot create NodePool "a"`
+ * Undefined for another reason. The status is 400 for a create, 422 for a patch, where the object precedes the message.
+ * @param cannot the request, as `cannot create NodePool "a"`
  */
 export function unknownFields(resource: Resource, cannot: string, reason: string): NodepoolError | undefined {
   const fields = /strict decoding error: (.*)$/s.exec(reason)?.[1];

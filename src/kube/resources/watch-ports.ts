@@ -1,4 +1,4 @@
-/** What a controller process caches: whole resources, of each object what is used. */
+/** Lists and watches for the caches of `reconcile --watch`, with the transform of each object. */
 import { hostname } from 'node:os';
 import { coercePool } from '../../nodepool/coerce.ts';
 import { CONTROLLER, type NodePool, type RuntimeClass } from '../../nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** Lists and watches of one resource for a reflector (controller/source.ts): what happened comes back as values. */
+/** Lists and watches of one resource, for a reflector (controller/source.ts). Failures are values. */
 import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
 import { readFrames } from '../protobuf/frames.ts';
 import { decodeWatchEvent, isProtobuf } from '../protobuf/objects.ts';
@@ -8,11 +8,11 @@ import type { Query } from '../transport/request.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import { readBody, readLines } from '../transport/stream.ts';
 import type { Transport } from '../transport/transport.ts';
-import { reasonOf } from './errors.ts';
 import { requestPage, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import { reasonOf } from './status.ts';
 
-/** @param query narrows every list and watch, as `{ fieldSelector }` does */
+/** @param query of every list and watch, as `{ fieldSelector }` */
 export function listWatch(transport: Transport, asked: Resource, query: Query = {}): Source {
   let resource = asked;
   return {
@@ -48,7 +48,7 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         } else await readLines(response, line => onLine(JSON.parse(line)));
         return { kind: 'ended' };
       } catch (error) {
-        // It goes on where it was, as JSON.
+        // The reflector resumes the watch, then as JSON.
         if (error instanceof UnknownFieldError) resource = inJson(resource);
         return broken(error);
       }
@@ -73,6 +73,6 @@ function refused(answer: Answer): Failure {
 
 function broken(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
-  // Node's word for an answer whose connection ended before it did.
+  // Node's message for a connection that broke during a response.
   return { kind: 'broken', message: message === 'aborted' ? 'the connection broke off' : message };
 }

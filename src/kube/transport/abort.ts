@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
 /**
- * Ends the request, and the reading of its answer, when the signal is aborted. In place of the option of http.request():
- * when the answer is there already, Bun lets that destroy a socket that is kept for others, and ends the process.
+ * Destroys the request and its response when the signal is aborted. Not by the `signal` option of http.request(): after
+ * the end of a response, Bun then destroys a kept-alive socket, and exits.
  */
 export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
   let response: IncomingMessage | undefined;
@@ -15,4 +15,9 @@ export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): voi
   request.once('close', () => signal.removeEventListener('abort', abort));
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort);
+}
+
+/** Whether the reason is AbortSignal.timeout(): a watch sets a timeout past the end that it asks the server for. */
+export function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

@@ -1,4 +1,4 @@
-/** An HTTP answer of an API server, whichever of its encodings it is in. */
+/** A response of an API server, in JSON or protobuf. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodeStatus, isProtobuf } from '../protobuf/objects.ts';
 import type { Reply } from './exchange.ts';
@@ -6,9 +6,9 @@ import type { Reply } from './exchange.ts';
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Empty where the body is protobuf, unless that is a Status: then it is what JSON has of it. */
+  /** The body; of protobuf a Status as JSON, or empty. */
   text: string;
-  /** The body of a 2xx answer, where it is protobuf. */
+  /** The body of a 2xx response in protobuf. */
   protobuf?: Buffer;
 }
 
@@ -18,7 +18,7 @@ export function toAnswer({ status, headers, body }: Omit<Reply, 'bytes'>): Answe
   return { status, headers, text: refusalText(body) };
 }
 
-/** A refusal that broke off is one all the same: its status and Retry-After say enough. */
+/** Empty where the Status cannot be decoded: the HTTP status and Retry-After are enough. */
 function refusalText(body: Buffer): string {
   try {
     return JSON.stringify(decodeStatus(body));

@@ -1,10 +1,10 @@
-/** Why there was no answer from the server at all, in a line with a way out. */
+/** Errors for requests that got no response, each with a next step. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Access } from '../auth/kubeconfig.ts';
 import { LONGEST_ANSWER, MOST_PIECES } from '../wire.ts';
 import { DeadlineError, StaleSocketError, TooLongError } from './exchange.ts';
 
-/** Not ENOTFOUND, where a name server has said that there is no such name. */
+/** Without ENOTFOUND: there, a name server has answered that the name does not exist. */
 const TRANSIENT = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -16,8 +16,8 @@ const TRANSIENT = new Set([
 ]);
 
 /**
- * Anything but a NodepoolError is taken for a failure of the connection to the server.
- * @param isWrite then the server may have done what it gave no answer to
+ * Any error that is no NodepoolError counts as a failure of the connection.
+ * @param isWrite the server may have done the write
  */
 export function connectionError(error: unknown, access: Access, deadlineMs: number, isWrite: boolean): NodepoolError {
   if (error instanceof NodepoolError) return error;

@@ -1,4 +1,4 @@
-/** One HTTP request and its whole answer over node:http(s). Knows nothing of Kubernetes, retries or errors' wording. */
+/** One HTTP request and its whole response over node:http(s), without retries. */
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
@@ -14,30 +14,30 @@ export interface Exchange {
   headers: OutgoingHttpHeaders;
   body: string | undefined;
   agent: http.Agent;
-  /** From the first byte sent to the last received; undefined waits for ever. */
+  /** From the first byte sent to the last received. Undefined: no limit. */
   deadlineMs: number | undefined;
   clock: Clock;
-  /** Ends it, with an error. */
+  /** Aborts the request. */
   signal?: AbortSignal | undefined;
-  /** Of those under way, what gives each up as stale if it uses a kept connection and has got no answer. */
+  /** Callbacks of the requests in flight: each fails its request as stale if that waits on a reused connection. */
   unanswered?: Set<() => void> | undefined;
-  /** Gets the body of a 2xx answer as it comes, which then is not kept. Must not throw. */
+  /** Called with each chunk of a 2xx response's body, which then is not kept. Must not throw. */
   onBody: ((chunk: Buffer) => void) | undefined;
 }
 
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Cut off at LONGEST_REFUSAL where the status is no 2xx. */
+  /** Truncated at LONGEST_REFUSAL unless the status is 2xx. */
   body: Buffer;
-  /** Of the body as it came, compressed or not, kept or not. */
+  /** Bytes of the body as received, before decompression. */
   bytes: number;
 }
 
-/** The deadline passed before the whole answer was there. */
+/** The deadline passed before the end of the response. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
-  /** Whether not even the head of an answer came. */
+  /** Whether no response head was received. */
   readonly isSilent: boolean;
 
   constructor(isSilent = false) {
@@ -46,19 +46,19 @@ export class DeadlineError extends Error {
   }
 }
 
-/** A kept connection was closed, or found dead, as it was used again: the server may or may not have seen the request. */
+/** A reused connection was closed or dead: the server may or may not have received the request. */
 export class StaleSocketError extends Error {
   override readonly name = 'StaleSocketError';
 }
 
-/** The body of a 2xx answer, unpacked, goes on beyond LONGEST_ANSWER or MOST_PIECES. */
+/** The body of a 2xx response exceeds LONGEST_ANSWER, uncompressed, or MOST_PIECES. */
 export class TooLongError extends Error {
   override readonly name = 'TooLongError';
 }
 
 const STALE = new Set(['ECONNRESET', 'EPIPE']);
 
-/** Rejects with DeadlineError, StaleSocketError, TooLongError, or what node:http gives. */
+/** Rejects with DeadlineError, StaleSocketError, TooLongError, or an error of node:http. */
 export function exchange({
   url,
   method,
@@ -110,7 +110,7 @@ export function exchange({
           chunks.push(chunk);
           return;
         }
-        // Of a refusal the status says enough.
+        // Of an error response the status is enough.
         if (isGood) settle(() => reject(new TooLongError()));
         else end();
         request.destroy();
@@ -129,12 +129,11 @@ export function exchange({
       if (content !== response) content.on('error', fail);
       content.on('end', end);
     });
-    // With a text, Node would write the headers in UTF-8 too, whose characters are bytes already (credentials.ts).
+    // With a string as body, Node would encode the headers as UTF-8 too; they are latin1 (credentials.ts).
     request.end(body === undefined ? undefined : Buffer.from(body));
   });
 }
 
-/** The content as it was before it was packed for the way. */
 function unpacked(response: http.IncomingMessage): Readable {
   return response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip({ chunkSize: 65536 })) : response;
 }

@@ -1,11 +1,11 @@
-/** What `-v` shows of requests: 6 one line each, 8 headers and bodies too. Never a credential. */
+/** The request log of `-v`: one line each from level 6, headers and bodies from level 8. Never a credential. */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 
-/** The text is made only if it is shown. */
+/** Calls `text` only if the level is printed. */
 export type RequestLog = (level: number, text: () => string) => void;
 
-/** Characters of a body that are shown. */
+/** Characters of a body that are printed. */
 const MOST_SHOWN = 10_240;
 
 export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: string | undefined): void {
@@ -13,7 +13,7 @@ export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: 
   if (body !== undefined) log(8, () => `request body: ${cut(body)}`);
 }
 
-/** @param answer bytes: of its body, which is not shown where it is protobuf or was read as it came */
+/** @param answer with the size of its body, which is printed where there is no text: protobuf, or a streamed list */
 export function logAnswer(
   log: RequestLog,
   method: string,
@@ -26,7 +26,7 @@ export function logAnswer(
   log(8, () => `answer body: ${text === '' ? `${bytes} bytes of ${headers['content-type']}` : cut(text)}`);
 }
 
-/** A watch: its lines are not shown. */
+/** A watch, without its events. */
 export function logStream(log: RequestLog, url: URL, { statusCode, headers }: IncomingMessage): void {
   log(6, () => `GET ${url} ${statusCode}, streaming`);
   log(8, () => `answer headers: ${shownAnswer(headers)}`);
@@ -38,7 +38,7 @@ function shown(headers: OutgoingHttpHeaders): string {
     .join(', ');
 }
 
-/** A proxy that logs people in gives cookies, which are as good as a token. */
+/** Hides cookies: a proxy's session cookie is a credential. */
 function shownAnswer(headers: IncomingHttpHeaders): string {
   return JSON.stringify('set-cookie' in headers ? { ...headers, 'set-cookie': '<hidden>' } : headers);
 }

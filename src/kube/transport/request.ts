@@ -1,10 +1,11 @@
-/** What is asked of the transport. */
+/** A request to the transport. */
+import { isObject } from '../../nodepool/json.ts';
 
 export type Query = Record<string, string | undefined>;
 
 export interface Request {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Absolute, below the server's own path: `/api/v1/nodes`. */
+  /** Relative to the server's address: `/api/v1/nodes`. */
   path: string;
   query?: Query;
   /** Sent as JSON. */
@@ -13,16 +14,31 @@ export interface Request {
   contentType?: string;
   /** Default `application/json`. */
   accept?: string;
-  /** Gets the body of a 2xx answer as it comes; the answer has none then. Called for one sending at most; must not throw. */
+  /** Called with each chunk of a 2xx response's body, which the answer then lacks. Must not throw. */
   onBody?: (chunk: Buffer) => void;
-  /** Ends it, wherever it is, with an error. */
+  /** Aborts it in any state: queued, waiting for a retry, sent. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds for it, with its retries, where that is less than what all requests have. */
+  /** Limit in milliseconds, retries included, if lower than that of all requests. */
   deadlineMs?: number;
-  /** Whether sending it twice does no harm; default: GETs are. */
+  /** Whether sending it twice is safe. Default: GETs are. */
   replayable?: boolean;
-  /** Whoever asks waits himself when the server has had too much: 429 is an answer. */
+  /** The caller handles the 429. */
   tooManyIsAnswer?: boolean;
-  /** Waits for no place and needs no mayWrite: a lease that is renewed after all the others is lost. */
+  /** Bypasses the limiter and mayWrite, for leases: a renewal that queues comes too late. */
   urgent?: boolean;
+}
+
+/** @param base the server's address, without a trailing slash */
+export function urlOf(base: string, { path, query = {} }: Pick<Request, 'path' | 'query'>): URL {
+  const url = new URL(base + path);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** Whether it may change something: dry runs and access reviews do not. */
+export function isWrite({ method = 'GET', path, query, body }: Request): boolean {
+  const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
+  return method !== 'GET' && !isDry && !path.endsWith('reviews');
 }

@@ -1,19 +1,18 @@
-/** When a server that turned a request away wants to see it again. */
+/** The Retry-After of a 429 or 503. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 
-/** A server tells all it turns away the same delay: this much of it is added at most, so that they come back apart. */
+/** Share of the delay that is added at most: the server sends all clients the same one. */
 const MOST_JITTER = 0.2;
 
-/** Milliseconds of a Retry-After in seconds; undefined without one. */
+/** In milliseconds; undefined without a Retry-After in seconds. */
 export function retryAfterMs(headers: IncomingHttpHeaders): number | undefined {
   const seconds = Number(headers['retry-after'] ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 /**
- * Milliseconds to wait before sending it again, never less than the server asks for; undefined when it is not to be sent
- * again.
+ * Milliseconds until the retry, at least those of Retry-After; undefined where there is no retry.
  * @param random from 0 to 1
  */
 export function retryDelay(

@@ -1,6 +1,6 @@
 /**
- * Who we are to the server, and the kept connections that go with it: one session for all requests, renewed when its
- * credentials are due or refused. Requests under way keep the session they began with.
+ * Credentials with the keep-alive agent that uses them: one session for all requests, renewed when its credentials are
+ * due or refused. Requests in flight keep their session.
  */
 import type http from 'node:http';
 import { isIP } from 'node:net';
@@ -12,10 +12,10 @@ import type { ClusterEntry } from '../auth/kubeconfig-file.ts';
 import { proxyOf } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 
-/** The same object as long as its credentials are the same. */
+/** The same object until its credentials change. */
 export interface Session {
   readonly credentials: Credentials;
-  /** Opens a connection for whoever finds none idle: how many requests are in flight is the transport's to bound. */
+  /** Opens a connection when none is idle: the transport bounds the requests in flight. */
   readonly agent: http.Agent;
 }
 
@@ -30,20 +30,20 @@ export interface SessionOptions {
 export class Sessions {
   readonly #options: SessionOptions;
   #session: Session | undefined;
-  /** When #session's credentials were last loaded, by the clock. */
+  /** Clock time of the last load of #session's credentials. */
   #since = 0;
-  /** The load under way, if there is one: never two at once, since each may be a login. */
+  /** The load in flight: at most one, since each may be a login. */
   #loading: Promise<Session> | undefined;
-  /** What came of refused sessions, for every request that one was refused to: a login that failed is not tried for each. */
+  /** The renewal of each refused session: requests that failed with it share one login. */
   readonly #renewals = new WeakMap<Session, Promise<Session>>();
-  /** The agents of #session, and before them those whose last requests may be under way. */
+  /** The agent of #session last; before it, earlier agents that may have requests in flight. */
   #agents: http.Agent[] = [];
 
   constructor(options: SessionOptions) {
     this.#options = options;
   }
 
-  /** Rejects with what loading the credentials gives; the next call tries again. */
+  /** Rejects if the credentials cannot be loaded; the next call tries again. */
   async current(): Promise<Session> {
     const session = this.#session;
     if (session === undefined) return this.#load(this.#options.credentials);
@@ -53,7 +53,7 @@ export class Sessions {
     return due || this.#loading !== undefined ? this.#load(() => renewal.load({ refused: false })) : session;
   }
 
-  /** The session after one that the server refused, which must have a renewal. Rejects as current(). */
+  /** The session after a 401 for `refused`, which must have a renewal. Rejects as current(). */
   async renewed(refused: Session): Promise<Session> {
     let renewal = this.#renewals.get(refused);
     if (renewal === undefined) {
@@ -64,22 +64,22 @@ export class Sessions {
     return this.current();
   }
 
-  /** When the client certificate in use ends. */
+  /** notAfter of the client certificate in use. */
   get certificateEnds(): Date | undefined {
     return this.#session?.credentials.certificateEnds;
   }
 
-  /** Ends the sockets; requests under way fail. */
+  /** Closes the sockets; requests in flight fail. */
   close(): void {
     for (const agent of this.#agents) agent.destroy();
   }
 
   async #renew(refused: Session): Promise<Session> {
-    // What is being loaded may be the successor, or find nothing new.
+    // A load in flight may replace the refused session, or keep it.
     while (this.#loading !== undefined) await this.#loading.catch(() => {});
     const { renewal } = refused.credentials;
     if (this.#session !== refused || renewal === undefined) return this.current();
-    // Whatever comes of it, these credentials are not sent again.
+    // The refused credentials are not sent again, even if the load fails.
     this.#session = undefined;
     return this.#load(() => renewal.load({ refused: true }), refused);
   }
@@ -130,13 +130,13 @@ export class Sessions {
   }
 }
 
-/** The name that the server's certificate must have; an address is not sent to the server as a name (RFC 6066, 3). */
+/** The name to verify the server's certificate for; an address must not be sent as SNI (RFC 6066, 3). */
 function asNamed(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   if (isIP(name) === 0) return { servername: name };
   return { servername: '', checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate) };
 }
 
-/** The next request, or watch, opens a new connection. */
+/** Makes the next request or watch open a new connection. */
 export function endIdleSockets(agent: http.Agent): void {
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
 }

@@ -1,22 +1,22 @@
-/** One GET whose answer is read as it comes, line by line, over node:http(s). */
+/** Streamed responses over node:http(s), for watches. */
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { countRead } from '../../controller/collect.ts';
 import { LONGEST_OBJECT, LONGEST_REFUSAL, MOST_PIECES } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
 
-/** Of a line, in characters. */
+/** In characters. */
 const LONGEST_LINE = LONGEST_OBJECT;
 
 export interface StreamRequest {
   url: URL;
   headers: OutgoingHttpHeaders;
   agent: http.Agent;
-  /** Ends the request and the reading of its answer. */
+  /** Aborts the request and its response. */
   signal: AbortSignal;
 }
 
-/** Resolves with the head of the answer; rejects with what node:http gives. */
+/** Resolves at the response head; rejects with the error of node:http. */
 export function openStream({ url, headers, agent, signal }: StreamRequest): Promise<IncomingMessage> {
   const { request: open } = url.protocol === 'http:' ? http : https;
   return new Promise((resolve, reject) => {
@@ -28,10 +28,13 @@ export function openStream({ url, headers, agent, signal }: StreamRequest): Prom
   });
 }
 
-/** Resolves at the end of the answer; throws when it breaks off, inside a line or outside, or a line is too long. */
+/**
+ * Resolves at the end of the response. Throws if the connection breaks, the last line is cut off, or a line is too
+ * long.
+ */
 export async function readLines(response: IncomingMessage, onLine: (line: string) => void): Promise<void> {
   response.setEncoding('utf8');
-  // Pieces of the line that has not ended, joined once: joining them at every piece takes seconds for a long line.
+  // Chunks of the unfinished line. They are joined once: joining at every chunk takes quadratic time.
   let pieces: string[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<string>) {
@@ -51,7 +54,7 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
   if (length > 0) throw new Error('the answer broke off inside a line');
 }
 
-/** The whole of a short answer, such as the Status of a refusal; what there is of one that breaks off or is too long. */
+/** The body of an error response; truncated if the connection breaks or it is too long. */
 export async function readBody(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -62,7 +65,7 @@ export async function readBody(response: IncomingMessage): Promise<Buffer> {
       if (length > LONGEST_REFUSAL || chunks.length >= MOST_PIECES) break;
     }
   } catch {
-    // It broke off.
+    // The connection broke.
   }
   return Buffer.concat(chunks);
 }

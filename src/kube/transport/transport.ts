@@ -1,42 +1,44 @@
 /**
- * The door of this folder, and the one way to the API server: a keep-alive agent, a limit of requests in flight, deadlines,
- * retries where they are safe, and `-v` logs. Every HTTP answer is a value; what it means, resources/ say.
+ * All requests to the API server: a keep-alive agent, a limit of requests in flight, deadlines, safe retries, `-v`
+ * logs. Every HTTP response is a value; resources/ interprets it.
  *
- * What is sent again, and why that is safe:
- * - 429 and 503 with Retry-After: the server says it did nothing. At most 10 times, as client-go. Who asks may keep the
- *   429s to himself: of an eviction they tell of a budget.
- * - a kept connection that was closed, or found dead, as it was used again: only requests marked `replayable`. Reads
- *   are, and so are writes guarded by resourceVersion, UID or a name of our own: done twice they end as a conflict or "gone", which
- *   callers expect. A create of the user's object is not: it would report its own object as somebody else's.
- * - 401 with credentials that can be renewed (exec plugin, files of a token or a certificate): once, with fresh ones.
+ * Retries:
+ * - 429 and 503 with Retry-After: the server did nothing. At most 10 times, as client-go. A caller can handle 429
+ *   itself: for an eviction it means a PodDisruptionBudget.
+ * - a reused connection that was closed or dead: only requests marked `replayable`. Those are reads, and writes guarded
+ *   by resourceVersion, UID or a generated name: a second one ends as a conflict or "gone", which callers expect. The
+ *   create of a user's object is not: it would find its own object and report `exists`.
+ * - 401: once, if the credentials can be renewed (exec plugin, token file, certificate files).
  *
- * A request has one deadline for all that, from when it has a place among those in flight. A write that waited, for a
- * place or for a busy server, is sent only if it still may be.
+ * One deadline covers all retries and starts when the limiter admits the request. A write re-checks `mayWrite` before
+ * every attempt.
  *
- * Where one connection falls silent (a watch outlives its time, a request gets no answer), all kept ones are taken for
- * dead, as HTTP/2 has them all in one: idle ones are closed, and what waits for an answer on one is sent anew.
+ * When one connection is silent for too long (a watch past its timeout, a request without a response), all kept-alive
+ * ones count as dead, as with HTTP/2, where they are one: idle ones are closed, waiting replayable requests are sent
+ * again.
  */
 import type http from 'node:http';
 import { type Clock, sleep } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
+import { within } from '../auth/within.ts';
+import { isTimeout } from './abort.ts';
 import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';
 import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
-import type { Request } from './request.ts';
+import { isWrite, type Request, urlOf } from './request.ts';
 import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
 import { endIdleSockets, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
 
-/** A request that has no answer after this long has failed, unless --request-timeout says otherwise. */
+/** The default of --request-timeout. */
 export const DEFAULT_DEADLINE_MS = 30_000;
-/** Requests in flight, unless the caller says otherwise. */
-export const DEFAULT_CONCURRENCY = 32;
-/** client-go's bound (`maxRetries` of its rest.Request). */
+/** The default limit of requests in flight. */
+const DEFAULT_CONCURRENCY = 32;
+/** As `maxRetries` of client-go's rest.Request. */
 const MOST_RETRIES = 10;
 
 export interface TransportOptions {
@@ -44,16 +46,18 @@ export interface TransportOptions {
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   userAgent: string;
-  /** Requests in flight at most, but urgent ones. Watches do not count. */
+  /** Limit of requests in flight, not counting urgent ones and watches. */
   concurrency?: number;
-  /** Milliseconds for a request with its retries and a login; 0 waits for ever. The default does not count the login. */
+  /**
+   * Limit in milliseconds of a request with its retries and a login; 0: none. The default does not include the login.
+   */
   deadlineMs?: number;
   env: Record<string, string | undefined>;
   clock: Clock;
   log: RequestLog;
-  /** Told of every answer by its code, and of every request that got none with `<error>`; host as in the URL. */
+  /** Called with the code of every response, and with `<error>` for every request that got none. */
   onRequest?: (code: string, method: string, host: string) => void;
-  /** Asked right before each sending of a write that is not urgent; when false, it fails. */
+  /** Called before each attempt of a write that is not urgent; the write fails when it returns false. */
   mayWrite?: () => boolean;
 }
 
@@ -64,7 +68,7 @@ export class Transport {
   readonly #sessions: Sessions;
   readonly #limit: Limiter;
   readonly #closed = new AbortController();
-  /** Gives up what waits for an answer on a kept connection, and may be sent again. */
+  /** Callbacks that fail the replayable requests which wait on a reused connection. */
   readonly #unanswered = new Set<() => void>();
 
   constructor(options: TransportOptions) {
@@ -76,14 +80,14 @@ export class Transport {
     this.#limit = createLimiter(concurrency);
   }
 
-  /** Any HTTP answer resolves; throws NodepoolError when there is none. */
+  /** Resolves with any HTTP response. Throws NodepoolError if there is none. */
   async request(request: Request): Promise<Answer> {
     return request.urgent ? this.#withRetries(request) : this.#limit(() => this.#withRetries(request));
   }
 
   /**
-   * A GET whose answer is read as it comes, with any status. 401 as in request(); else nothing is sent again and there is
-   * no deadline: the signal ends it, the reading too. Throws NodepoolError when there is no answer.
+   * A GET whose response, of any status, is streamed. No retries but that after a 401, and no deadline: the signal
+   * aborts the request and the response. Throws NodepoolError if there is no response.
    */
   async stream(
     request: Pick<Request, 'path' | 'query' | 'accept'>,
@@ -91,21 +95,18 @@ export class Transport {
   ): Promise<http.IncomingMessage> {
     for (let refused: Session | undefined; ; ) {
       const session = await this.#session(refused);
-      const url = this.#url(request);
+      const url = urlOf(this.#base, request);
       const headers = this.#headers(request, session);
       const fellSilent = () => {
         if (isTimeout(signal)) this.#distrust(session);
       };
       logRequest(this.#options.log, headers, undefined);
       const opening = openStream({ url, headers, agent: session.agent, signal });
-      this.#count(
-        'GET',
-        url,
-        opening.then(({ statusCode }) => statusCode),
-      );
+      const received = opening.then(({ statusCode }) => statusCode);
+      this.#count('GET', url, received);
       signal.addEventListener('abort', fellSilent, { once: true });
       const response = await opening.catch((error: unknown) => {
-        throw this.#explain(error, this.#deadlineOf({}));
+        throw connectionError(error, this.access, this.#deadlineOf({}), false);
       });
       logStream(this.#options.log, url, response);
       if (response.statusCode !== 401 || session.credentials.renewal === undefined || refused) return response;
@@ -114,12 +115,12 @@ export class Transport {
     }
   }
 
-  /** When the client certificate in use ends: what a 401 may be due to. */
-  async certificateEnds(): Promise<Date | undefined> {
+  /** notAfter of the client certificate in use: the reason for a 401 may be that it has expired. */
+  get certificateEnds(): Date | undefined {
     return this.#sessions.certificateEnds;
   }
 
-  /** Ends the sockets; requests in flight fail, and nothing is sent any more. */
+  /** Closes the sockets; requests in flight and later ones fail. */
   close(): void {
     this.#closed.abort();
     this.#sessions.close();
@@ -135,7 +136,7 @@ export class Transport {
     for (let retries = 0; ; ) {
       const asked = clock.now();
       const session = await this.#login(refused, ends);
-      // A person may be logging in: only a deadline of their own choice runs meanwhile.
+      // A person may be logging in: the default deadline does not include that.
       if (this.#options.deadlineMs === undefined) ends += clock.now() - asked;
       this.#checkMaySend(request);
       let answer: Answer;
@@ -143,11 +144,12 @@ export class Transport {
         answer = await this.#send(request, session, ends, replayable && !replayed);
       } catch (error) {
         const isStale = error instanceof StaleSocketError;
-        // The others lie idle since the same time and may be as dead: what comes next gets a new connection.
+        // Other idle connections may be dead too: the next request opens a new one.
         if (isStale || error instanceof DeadlineError) endIdleSockets(session.agent);
         const isLate = request.signal !== undefined && isTimeout(request.signal);
         if (isLate || (error instanceof DeadlineError && error.isSilent)) this.#distrust(session);
-        if (!isStale || replayed || !replayable) throw this.#explain(error, deadlineMs, isWrite(request));
+        if (!isStale || replayed || !replayable)
+          throw connectionError(error, this.access, deadlineMs, isWrite(request));
         replayed = true;
         continue;
       }
@@ -164,7 +166,7 @@ export class Transport {
     }
   }
 
-  /** Since the request was asked for, time has passed. */
+  /** Re-check: the request may have waited in the queue. */
   #checkMaySend({ method = 'GET', urgent = false, signal }: Request): void {
     if (this.#closed.signal.aborted || signal?.aborted) {
       throw new NodepoolError('cluster', 'the request was given up on our side');
@@ -174,7 +176,7 @@ export class Transport {
     }
   }
 
-  /** @param refused the session whose credentials this request was refused with */
+  /** @param refused the session that got a 401 */
   #session(refused: Session | undefined): Promise<Session> {
     return refused === undefined ? this.#sessions.current() : this.#sessions.renewed(refused);
   }
@@ -183,29 +185,26 @@ export class Transport {
     const { access, clock, deadlineMs } = this.#options;
     const session = this.#session(refused);
     if (!deadlineMs) return session;
-    let cancel = () => {};
-    const late = new Promise<never>((_resolve, reject) => {
-      cancel = clock.after(ends - clock.now(), () => {
-        const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
-        const next = 'log in with its plugin, or wait longer with --request-timeout';
-        reject(new NodepoolError('cluster', problem, next, { isGeneral: true }));
-      });
-    });
-    return Promise.race([session, late]).finally(() => cancel());
+    const late = () => {
+      const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
+      const next = 'log in with its plugin, or wait longer with --request-timeout';
+      return new NodepoolError('cluster', problem, next, { isGeneral: true });
+    };
+    return within(clock, ends - clock.now(), session, late);
   }
 
   async #send(request: Request, session: Session, ends: number, mayReplay: boolean): Promise<Answer> {
     const { access, clock, log } = this.#options;
     const { agent } = session;
     const method = request.method ?? 'GET';
-    const url = this.#url(request);
+    const url = urlOf(this.#base, request);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const headers = this.#headers(request, session);
     if (body !== undefined) {
       headers['Content-Type'] = request.contentType ?? 'application/json';
       headers['Content-Length'] = Buffer.byteLength(body);
     }
-    // As kubectl: the server compresses what is worth it, a list of nodes to a tenth.
+    // As kubectl: the server compresses large responses, a list of nodes to a tenth.
     if (method === 'GET' && access.cluster.disableCompression === undefined) headers['Accept-Encoding'] = 'gzip';
     const start = clock.now();
     if (start >= ends) throw new DeadlineError();
@@ -214,18 +213,15 @@ export class Transport {
     const { onBody, signal } = request;
     const unanswered = mayReplay ? this.#unanswered : undefined;
     const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, signal, unanswered, onBody });
-    this.#count(
-      method,
-      url,
-      answering.then(({ status }) => status),
-    );
+    const received = answering.then(({ status }) => status);
+    this.#count(method, url, received);
     const reply = await answering;
     const answer = toAnswer(reply);
     logAnswer(log, method, url, { ...answer, bytes: reply.bytes }, clock.now() - start);
     return answer;
   }
 
-  /** The server, or the way to it, has not said a word on one connection for too long. */
+  /** One connection was silent for too long. */
   #distrust(session: Session): void {
     endIdleSockets(session.agent);
     for (const giveUp of [...this.#unanswered]) giveUp();
@@ -233,19 +229,11 @@ export class Transport {
 
   #count(method: string, { host }: URL, status: Promise<number | undefined>): void {
     const { onRequest } = this.#options;
-    const tell = (code: string) => onRequest?.(code, method, host);
+    const count = (code: string) => onRequest?.(code, method, host);
     status.then(
-      code => tell(String(code)),
-      () => tell('<error>'),
+      code => count(String(code)),
+      () => count('<error>'),
     );
-  }
-
-  #url({ path, query }: Request): URL {
-    const url = new URL(this.#base + path);
-    for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, value);
-    }
-    return url;
   }
 
   #headers({ accept = 'application/json' }: Request, { credentials }: Session): http.OutgoingHttpHeaders {
@@ -257,19 +245,4 @@ export class Transport {
     const { deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
     return own === undefined ? deadlineMs : Math.min(own, deadlineMs || own);
   }
-
-  #explain(error: unknown, deadlineMs: number, isWrite = false): NodepoolError {
-    return connectionError(error, this.#options.access, deadlineMs, isWrite);
-  }
-}
-
-/** Whether something may have changed. Dry runs and reviews, which ask a question, change nothing. */
-function isWrite({ method = 'GET', path, query, body }: Request): boolean {
-  const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);
-  return method !== 'GET' && !isDry && !path.endsWith('reviews');
-}
-
-/** Whether it was aborted because the time for it was over: more than time enough, where it is a watch. */
-function isTimeout({ reason }: AbortSignal): boolean {
-  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

@@ -1,8 +1,9 @@
 /** Bodies are as a kube-apiserver 1.36 sent them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Asked, isConflict, isMissingObject, refusal } from '../../../../src/kube/resources/errors.ts';
+import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';
 import { EVENTS, NODE_POOLS, NODES } from '../../../../src/kube/resources/resource.ts';
+import { isConflict, isMissingObject } from '../../../../src/kube/resources/status.ts';
 
 const access = {
   cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },

@@ -1,12 +1,12 @@
-import { own } from './json.ts';
+import { own } from '../../nodepool/json.ts';
 
-/** meta/v1 LabelSelector, as PodDisruptionBudgets have it. */
+/** The meta/v1 LabelSelector of a PodDisruptionBudget. */
 export interface LabelQuery {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
-/** An empty one matches everything, none matches nothing, and neither does one with an operator that is not known. */
+/** An empty selector matches everything; none, or one with an unknown operator, matches nothing. */
 export function matchesQuery(query: LabelQuery | undefined, labels: Record<string, string>): boolean {
   if (query === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = query;

@@ -1,0 +1,76 @@
+/** The errors of the package `socks` have no codes: these are the messages that its answers of a proxy become here. */
+import assert from 'node:assert/strict';
+import { Duplex } from 'node:stream';
+import { describe, test } from 'node:test';
+import { socksConnect } from '../../../../src/kube/proxy/socks.ts';
+
+const NO_LOGIN = { username: '', password: '' };
+const LOGIN = { username: 'me', password: 'secret' };
+const TARGET = { host: 'api.example', port: 6443 };
+
+/** A proxy that answers what is written to it with these pieces, one for each, and then closes. */
+function answering(...answers: number[][]): Duplex {
+  const socket: Duplex = new Duplex({
+    read() {},
+    write(_bytes, _encoding, done) {
+      const answer = answers.shift();
+      setImmediate(() => (answer === undefined ? socket.destroy() : socket.push(Buffer.from(answer))));
+      done();
+    },
+  });
+  return socket;
+}
+
+const refusing = (code: number) => [
+  [5, 0],
+  [5, code, 0, 1, 0, 0, 0, 0, 0, 0],
+];
+
+describe('what a proxy answers, in words that follow its name', () => {
+  const cases: [message: string, answers: number[][]][] = [
+    ['it closed the connection', []],
+    ['it does not speak SOCKS5', [[72, 84]]],
+    ['it wants a login that is not supported, or a name and a password', [[5, 255]]],
+    ['it wants a login that is not supported, or a name and a password', [[5, 1]]],
+    [
+      'it does not accept the name and password',
+      [
+        [5, 2],
+        [1, 1],
+      ],
+    ],
+    ['general failure', refusing(1)],
+    ['its rules do not allow this connection', refusing(2)],
+    ['the network is unreachable', refusing(3)],
+    ['the host is unreachable', refusing(4)],
+    ['connection refused', refusing(5)],
+    ['the time to live expired', refusing(6)],
+    ['it cannot connect', refusing(7)],
+    ['it does not know that kind of address', refusing(8)],
+    ['it refused with an unknown code', refusing(9)],
+  ];
+  for (const [message, answers] of cases) {
+    test(`${JSON.stringify(answers)}: ${message}`, async () => {
+      await assert.rejects(socksConnect(answering(...answers), LOGIN, TARGET), error => {
+        assert.equal((error as Error).message, message);
+        assert.equal((error as Error).cause, undefined, 'the cause would hold the password');
+        return true;
+      });
+    });
+  }
+});
+
+test('what does not fit into the length of one byte is not sent', async () => {
+  const long = 'a'.repeat(256);
+  for (const login of [
+    { ...LOGIN, username: long },
+    { ...LOGIN, password: long },
+  ]) {
+    await assert.rejects(socksConnect(answering(), login, TARGET), {
+      message: 'its name or password has more than 255 bytes',
+    });
+  }
+  await assert.rejects(socksConnect(answering(), NO_LOGIN, { ...TARGET, host: long }), {
+    message: "the server's name has more than 255 bytes",
+  });
+});
