@@ -11,8 +11,6 @@ import { type Progress, progress, type Spinner } from './progress.ts';
 export type { Connection };
 
 export interface ConnectOptions {
-  /** Adds dryRun=All to every write of the cluster port. */
-  dryRun?: boolean;
   /** Limits the requests in flight. */
   concurrency?: number;
   /** Called with the code of every answer, and for every request that got none. */

@@ -19,7 +19,7 @@ export interface CordonChoice {
 /** Returns the exit code. */
 export async function showCordon(choice: CordonChoice, { io, connect }: Deps): Promise<number> {
   const { pools, unschedulable, dryRun } = choice;
-  const { cluster } = await connect({ dryRun: dryRun === 'server' });
+  const { cluster } = await connect();
   const deps = { cluster, dryRun, sleep: (ms: number) => sleep(ms) };
   const nodes = await findNodes(choice, deps);
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);

@@ -40,7 +40,7 @@ export async function showMoves(
   deps: Deps,
 ): Promise<number> {
   const { io, connect } = deps;
-  const connection = await connect({ dryRun: dryRun === 'server', concurrency });
+  const connection = await connect({ concurrency });
   const said = new Set<string>();
   const propose = async () => {
     const planned = await planMoves({ ...what, selector }, connection);

@@ -45,7 +45,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
-    const connection = await deps.connect({ dryRun: dryRun === 'server' });
+    const connection = await deps.connect();
     const labels = [...new Set(flags.label)];
     const candidates = await findAdoptable({ labels, names }, connection);
     const { output } = flags;
@@ -71,7 +71,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     const { createAdopted } = await import('../operations/create-adopted.ts');
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
-    const created = await createAdopted({ pools, labels, dryRun }, { ...connection, approve });
+    const created = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });
     if (created === undefined) {
       io.err('nothing was created');
       return EXIT.error;

@@ -64,11 +64,11 @@ ${EXIT_STATUS}`;
     let written: Written | undefined;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun };
     const created = await createPools(options, async () => {
-      const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
+      const connection = await connect({ concurrency: flags.concurrency });
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.pods);
       connected = { connection, approve };
-      return { ...connection, approve, stoppable: work => interruptible(io, work) };
+      return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
     await showCreated(created, { format: flags.output, asList: created.length > 1, dryRun }, deps);
     await warnOfKubelets(created, io);

@@ -38,7 +38,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
     const dryRun = flags['dry-run'];
-    const connection = await connect({ dryRun: dryRun === 'server', concurrency: flags.concurrency });
+    const connection = await connect({ concurrency: flags.concurrency });
     const detachNodes = flags['detach-nodes'];
     const { concurrency, yes } = flags;
     const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes };
@@ -59,7 +59,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const results = await interruptible(io, signal =>
       deletePools(
         { pools, detachNodes, concurrency, dryRun: dryRun === 'server', consent },
-        { ...work, pools: connection.pools, signal },
+        { ...work, signal },
       ).finally(work.stop),
     );
     const codes = results.map(result => reportDeletion(result, dryRunSuffix(dryRun), deps));

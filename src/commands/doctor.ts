@@ -35,7 +35,7 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
       definition: crd.object,
       controller: controller.objects,
       policies: policies.objects,
-      verbs: this.config.commandIDs,
+      commands: this.config.commandIDs,
     };
     const spinner = await progress('Looking at the cluster');
     const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() =>

@@ -37,9 +37,8 @@ export default class Edit extends BaseCommand<typeof Edit> {
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
     const connection = await connect();
-    const { pools, cluster } = connection;
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
-    const editDeps: EditDeps = { pools, cluster, approve };
+    const editDeps: EditDeps = { cluster: connection.cluster, approve };
     const result = byFlags
       ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
       : await editInEditor(args.name, editDeps, deps);
@@ -59,7 +58,7 @@ async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Pro
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
-  const { editAsText } = await import('../operations/edit.ts');
+  const { editAsText } = await import('../operations/edit-text.ts');
   const { printYaml } = await import('../render/printers.ts');
   return editAsText(name, {
     ...editDeps,

@@ -25,7 +25,7 @@ export default class Events extends BaseCommand<typeof Events> {
   ): Promise<number> {
     const connection = await connect();
     const found = (await connection.events.list(args.name)).toSorted(oldestFirst);
-    if (found.length === 0) await connection.pools.assertServed();
+    if (found.length === 0) await connection.cluster.pools.assertServed();
     if (flags.watch) {
       const { showEventChanges } = await import('./events/watch.ts');
       const { 'no-headers': noHeaders, verbosity } = flags;

@@ -75,7 +75,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const { getPools } = await import('../operations/get.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
-    const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection);
+    const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) io.err(`warning: ${warning}`);

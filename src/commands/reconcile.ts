@@ -40,7 +40,7 @@ ${EXIT_STATUS}`;
     const { concurrency, 'dry-run': dryRun } = flags;
     if (flags.watch) return watch(flags, args.name ?? [], deps);
     refuseWatchFlags(flags);
-    const connection = await deps.connect({ dryRun, concurrency });
+    const connection = await deps.connect({ concurrency });
     const podCounts = flags['pod-counts'];
     const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.pods);
     return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts, approve }, deps, connection);

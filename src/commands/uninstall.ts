@@ -50,12 +50,11 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       return removeController({ controller: [...policies, ...controller], dryRun, yes: flags.yes }, deps);
     }
     const connection = await deps.connect({ concurrency: flags.concurrency });
-    const { cluster, pools, crd, manifests } = connection;
+    const { cluster, crd, manifests } = connection;
     const outcome = await uninstall(
       { cascade: flags.cascade, controller, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
         cluster,
-        pools,
         crd,
         manifests,
         async releasing(release) {

@@ -9,8 +9,8 @@ import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { cordonNode } from '../operations/cordon.ts';
-import type { PoolsPort } from '../operations/ports.ts';
 import { createLiveView, type LiveView } from '../operations/view.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { makeStyle } from '../render/style.ts';
 import type { Running } from '../view/run.ts';
 
@@ -42,7 +42,7 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
     else if (running === undefined && level === 'warning') io.err(warningLine(text));
   };
   const isTerminalTaken = () => running !== undefined;
-  const { cluster, pools, watch, follow, clusterName } = await connect({ log, isTerminalTaken });
+  const { cluster, watch, follow, clusterName } = await connect({ log, isTerminalTaken });
   const spinner = await progress('Reading pools and nodes');
   const live = createLiveView({
     watch: watch(),
@@ -54,7 +54,7 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
     onChange: () => running?.changed(),
   });
   try {
-    const { runView } = await started(pools, live).finally(() => spinner.stop());
+    const { runView } = await started(cluster.pools, live).finally(() => spinner.stop());
     running = runView({
       stdin: io.stdin,
       stdout: io.stdout,
@@ -75,7 +75,7 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
 }
 
 /** Starts the live view; resolves to the module that draws it. */
-async function started(pools: Pick<PoolsPort, 'list'>, live: LiveView): Promise<typeof import('../view/run.ts')> {
+async function started(pools: Pick<NodePoolsClient, 'list'>, live: LiveView): Promise<typeof import('../view/run.ts')> {
   // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
   await pools.list();
   const [run] = await Promise.all([import('../view/run.ts'), live.start()]);

@@ -8,17 +8,16 @@ import type { Terminal } from './auth/auth-info.ts';
 import { loadCredentials } from './auth/credentials.ts';
 import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
 import { watchedLogin } from './auth/login.ts';
-import { Api, dryRunQuery } from './resources/api.ts';
+import { Api } from './resources/api.ts';
 import { crdPort } from './resources/crd.ts';
 import { eventsPort, eventWriter } from './resources/events.ts';
-import { FIELD_MANAGER } from './resources/field-manager.ts';
 import { followPorts } from './resources/follow-ports.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
-import { poolsPort, reconciledPools } from './resources/node-pools.ts';
-import { nodesPort } from './resources/nodes.ts';
+import { nodePoolsClient } from './resources/node-pools.ts';
+import { nodesClient } from './resources/nodes.ts';
 import { countPods } from './resources/pods.ts';
-import { runtimeClassesPort } from './resources/runtime-classes.ts';
+import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import { watchPorts } from './resources/watch-ports.ts';
 import type { RequestLog } from './transport/request-log.ts';
 import { Transport } from './transport/transport.ts';
@@ -27,8 +26,6 @@ import { userAgent } from './transport/user-agent.ts';
 export interface ConnectionOptions extends AccessOptions {
   /** Limit of one request in milliseconds; 0: none. Default 30,000. */
   requestTimeoutMs?: number;
-  /** Adds dryRun=All to every write of the cluster port. The other ports take it with each call. */
-  dryRun?: boolean;
   /** Requests in flight, not counting leases and watches. Default 32. */
   concurrency?: number;
   /** Limit of every login but the first, in milliseconds. Default: none. */
@@ -49,7 +46,7 @@ export type { Connection };
 
 /** Reads the kubeconfig. The first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, dryRun = false, log, env, version } = options;
+  const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, log, env, version } = options;
   const { onRequest, mayWrite, terminal } = options;
   const access = loadAccess(options);
   const ended = new AbortController();
@@ -66,15 +63,13 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   });
   const now = () => new Date();
   const api = new Api(transport, now);
-  const writeQuery = { ...dryRunQuery(dryRun), fieldManager: FIELD_MANAGER };
   return {
     cluster: {
-      ...nodesPort(api, writeQuery),
-      ...reconciledPools(api, writeQuery),
-      ...runtimeClassesPort(api, writeQuery),
-      createEvent: eventWriter(api, { hostname: hostname(), now }, writeQuery),
+      nodes: nodesClient(api),
+      pools: nodePoolsClient(api),
+      runtimeClasses: runtimeClassesClient(api),
+      createEvent: eventWriter(api, { hostname: hostname(), now }),
     },
-    pools: poolsPort(api),
     events: eventsPort(api),
     crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),

@@ -6,27 +6,27 @@ import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { ClusterReader } from './ports.ts';
 
 export interface AdoptOptions {
   /** Label keys to look for in place of the known ones; empty: the known ones. */
   labels: string[];
   /** Pools, as they are proposed, to look at alone; empty: all. */
   names: string[];
-  /** Names that are not found are passed over: they were a moment ago. */
+  /** Ignore names that are not found: they were proposed before. */
   isGoneIgnored?: boolean;
 }
 
 /** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
 export async function findAdoptable(
   { labels, names, isGoneIgnored = false }: AdoptOptions,
-  { cluster }: { cluster: ClusterPort },
+  { cluster }: { cluster: ClusterReader },
 ): Promise<Candidate[]> {
   for (const label of labels) {
     const problem = keyProblem(label);
     if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
   }
-  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+  const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const found = findCandidates({
     nodes,

@@ -1,4 +1,4 @@
-/** Carries out what was planned: the pools of an intent are reconciled, then whatever other pools gained or lost nodes. */
+/** Applies an intent: reconciles its pools, then the other pools that gained or lost nodes. */
 import type { Clock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -8,18 +8,19 @@ import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
+import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
-import { type PoolOutcome, Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
+import { Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
 import { WritePace } from '../reconciler/write-pace.ts';
 
 export interface ApplyOptions {
   /** Nodes under way at most. */
   concurrency: number;
-  /** The cluster port's writes are dry. */
+  /** Every write is a dry run. */
   dryRun: boolean;
   /** See Agreed. */
   consent?: ReadonlySet<string> | undefined;
-  /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
+  /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
 }
 
@@ -29,13 +30,13 @@ export interface ApplyDeps {
   clock: Pick<Clock, 'now'>;
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
-  /** Takes sentences that people should read. */
+  /** Gets sentences for people. */
   warn: (warnings: string[]) => void;
   /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
   signal?: AbortSignal;
 }
 
-/** What became of one pool. */
+/** The result for one pool. */
 export interface PoolResult {
   pool: string;
   outcome: PoolOutcome | undefined;
@@ -82,7 +83,7 @@ export function movesOf(results: readonly PoolResult[]): NodeMove[] {
   return results.flatMap(({ outcome }) => outcome?.moves ?? []);
 }
 
-/** Of another pool than those that were named, and that does not have its nodes or status as they should be. */
+/** Warnings about a pool outside of the intent whose nodes or status could not be written. */
 export function notUpToDate({ pool, outcome, error }: PoolResult): string[] {
   const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
   const [first] = problems;
@@ -92,7 +93,7 @@ export function notUpToDate({ pool, outcome, error }: PoolResult): string[] {
   return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
 }
 
-/** One that another pool's reconcile gave a node, or took one from, may have been done before. */
+/** Reconciles again a pool that another pool's reconcile gave a node, or took one from. */
 async function reconciledAgain(
   result: PoolResult,
   touched: ReadonlySet<string>,
@@ -139,7 +140,7 @@ function reconcilerOf(
   return new Reconciler({ cluster, state, limit, now, sleep, clock, dryRun, ...optional, ...own });
 }
 
-/** What the cluster refuses is the pool's; a bug is thrown. */
+/** A NodepoolError is the pool's; any other error is thrown. */
 async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolResult> {
   try {
     return { pool, outcome: await work, error: undefined };

@@ -1,16 +1,16 @@
 /**
- * Consent: from a plan to a plan that was agreed to. While a person reads the question, the cluster goes on changing; so
- * after a yes everything is read and planned anew, and what grew is asked about again.
+ * Consent to a plan. While a person reads the question, the cluster changes; so after a yes everything is read and planned
+ * again, and what the new plan adds is asked about again.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 
-/** What is put to a person before anything is written. */
+/** What a person agrees to before anything is written. */
 export interface Proposal {
-  /** Or why it cannot be made: then nobody can tell which pods would be evicted. */
+  /** Or why it cannot be made: then the evicted pods are not known. */
   plan: ClusterPlan | NodepoolError;
-  /** Asked on a terminal in any case, beside the evictions. */
+  /** Asked on a terminal also where no pod is evicted. */
   question?: Question;
 }
 
@@ -21,7 +21,7 @@ export interface Question {
 }
 
 /**
- * `clear`: nothing in it needs a yes that was not given. `asked`: a person just said yes. `waived`: nobody is to be asked.
+ * `clear`: it needs no further yes. `asked`: a person just said yes. `waived`: no question is asked (`--yes`).
  * Throws NodepoolError when evictions are not agreed to.
  */
 export type Answer = 'clear' | 'asked' | 'waived' | 'declined';
@@ -36,7 +36,7 @@ export interface Agreed<P extends Proposal> {
 }
 
 /**
- * @param propose reads and plans anew at each call
+ * @param propose reads and plans again at each call
  * @returns undefined when a person said no
  */
 export async function agree<P extends Proposal>(
@@ -64,7 +64,7 @@ export async function planOrError(plan: () => Promise<ClusterPlan>): Promise<Clu
   }
 }
 
-/** Of what needs no plan: nothing is written to nodes. */
+/** For a command that writes no nodes. */
 export const NO_CHANGE: ClusterPlan = {
   nodes: [],
   conflicts: [],

@@ -1,13 +1,13 @@
-/** Closes nodes to new pods, and opens them again: one guarded patch a node, and none where it is so already. */
+/** Marks nodes as unschedulable or schedulable: one guarded patch a node, and none where it is so already. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { alteredError } from '../reconciler/altered.ts';
 import { conflictDelay } from '../reconciler/conflict-delay.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { NodesClient } from '../reconciler/ports.ts';
 import { poolMembers } from './pool-members.ts';
-import type { DryRun } from './ports.ts';
+import type { ClusterReader, DryRun } from './ports.ts';
 
 export interface CordonOptions {
   pools: readonly string[];
@@ -18,22 +18,21 @@ export interface CordonOptions {
 }
 
 export interface CordonNodeDeps {
-  /** Its writes are dry with `server`. */
-  cluster: Pick<ClusterPort, 'getNode' | 'patchNode'>;
+  cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
   dryRun: DryRun;
   sleep: (ms: number) => Promise<void>;
 }
 
 export interface CordonDeps extends CordonNodeDeps {
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes' | 'getNode' | 'patchNode'>;
+  cluster: CordonNodeDeps['cluster'] & ClusterReader;
 }
 
 export type CordonResult =
   | { kind: 'changed' | 'already' | 'gone'; node: string }
   | { kind: 'failed'; node: string; error: NodepoolError };
 
-/** Somebody who writes a node between each of our reads and writes this often is at odds with us. */
-const MOST_ATTEMPTS = 20;
+/** Conflicts in a row after which a node is an error. */
+const MAX_ATTEMPTS = 20;
 
 /** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */
 export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
@@ -71,12 +70,12 @@ async function setUnschedulable(
 ): Promise<CordonResult> {
   const { name, uid } = node;
   let current: Node | undefined = node;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (current?.uid !== uid) return { kind: 'gone', node: name };
     if (current.unschedulable === unschedulable) return { kind: 'already', node: name };
     if (dryRun === 'client') return { kind: 'changed', node: name };
     const { resourceVersion }: Node = current;
-    const write = await cluster.patchNode(name, { resourceVersion, unschedulable });
+    const write = await cluster.nodes.patch(name, { resourceVersion, unschedulable }, { dryRun: dryRun === 'server' });
     if (write.kind === 'written') {
       const found = write.node.unschedulable;
       if (found === unschedulable) return { kind: 'changed', node: name };
@@ -84,7 +83,7 @@ async function setUnschedulable(
     }
     if (write.kind === 'gone') return { kind: 'gone', node: name };
     await sleep(conflictDelay(attempt, Math.random()));
-    current = await cluster.getNode(name);
+    current = await cluster.nodes.get(name);
   }
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
 }

@@ -18,7 +18,7 @@ import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { mayEvict } from './evictions.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
 import { nodesNotFound } from './not-found.ts';
-import type { DryRun, PoolsPort, RawPool } from './ports.ts';
+import type { DryRun, RawPool } from './ports.ts';
 
 export interface CreateOptions {
   pools: NodePool[];
@@ -29,7 +29,6 @@ export interface CreateOptions {
 }
 
 export interface CreateDeps {
-  pools: PoolsPort;
   cluster: ClusterPort;
   approve: Approve;
   /** Runs what writes, with a signal that stops it between two writes. Without it nothing does. */
@@ -38,7 +37,7 @@ export interface CreateDeps {
 
 /** The youngest of all: a pool that is still to be created takes no node from another. */
 const NOT_YET = '9999-12-31T23:59:59Z';
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /**
  * @returns the pools as the server has them (as they would be sent, for a client dry run)
@@ -49,7 +48,7 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   assertDistinct(options.pools);
   if (options.dryRun === 'client') return options.pools.map(pool => ({ ...pool }));
 
-  const { pools, cluster, approve, stoppable = work => work(undefined) } = await connect();
+  const { cluster, approve, stoppable = work => work(undefined) } = await connect();
   const propose = async () => {
     const nodes = await findNodes(options, cluster);
     return { nodes, plan: await planOrError(() => planCreate(options, nodes, cluster)) };
@@ -57,16 +56,17 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return [];
   const { nodes } = agreed.proposal;
-  return stoppable(signal => create(options, nodes, { pools, cluster, signal }));
+  return stoppable(signal => create(options, nodes, { cluster, signal }));
 }
 
 async function create(
   options: CreateOptions,
   nodes: Node[],
-  { pools, cluster, signal }: Pick<CreateDeps, 'pools' | 'cluster'> & { signal: AbortSignal | undefined },
+  { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
 ): Promise<RawPool[]> {
   const [named] = options.pools;
-  if (named !== undefined && options.dryRun === 'none') await tryLabels(nodes, membershipSelector(named), cluster);
+  if (named !== undefined && options.dryRun === 'none')
+    await tryLabels(nodes, membershipSelector(named), cluster.nodes);
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
   const altered: NodepoolError[] = [];
@@ -76,7 +76,7 @@ async function create(
         throw interrupted(
           `${plural(created.length, 'nodepool')} created, ${options.pools.length - created.length} left`,
         );
-      const result = await pools.create({ ...pool }, { dryRun });
+      const result = await cluster.pools.create({ ...pool }, { dryRun });
       if (result.kind === 'exists') throw alreadyExists(pool);
       created.push(result.pool);
       const error = alteredPool(pool, result.pool);
@@ -88,12 +88,12 @@ async function create(
   if (altered.length > 0) throw createdOtherwise(altered, dryRun);
   const [only] = created;
   if (only !== undefined && nodes.length > 0) {
-    await join(nodes, only, options.concurrency, cluster, signal);
+    await join(nodes, only, options, { cluster, signal });
   }
   return created;
 }
 
-/** Neither nodes nor a reconcile go on from a pool that is not what was asked for. */
+/** Nodes are neither labelled nor reconciled for a pool that the server altered. */
 function createdOtherwise(errors: readonly NodepoolError[], dryRun: boolean): NodepoolError {
   const made = dryRun ? '' : 'created, but ';
   const [first, ...more] = errors.map(error => `${made}${error.oneLine}`);
@@ -104,9 +104,9 @@ function createdOtherwise(errors: readonly NodepoolError[], dryRun: boolean): No
 async function planCreate(options: CreateOptions, nodes: Node[], cluster: ClusterPort): Promise<ClusterPlan> {
   // The labels of --nodes may bring a node to another pool; a member stays its pool's whatever labels that sets.
   if (nodes.length === 0 && !mayEvict([], options.pools)) return NO_CHANGE;
-  const existing = await cluster.listPools();
+  const existing = await cluster.pools.listCoerced();
   if (!mayEvict(existing, options.pools)) return NO_CHANGE;
-  return planCluster(new ClusterState(existing, await cluster.listNodes(), []), {
+  return planCluster(new ClusterState(existing, await cluster.nodes.list(), []), {
     pools: options.pools.map(({ metadata }) => metadata.name),
     specs: options.pools.map(asYoungest),
     labels: labelsOf(options, nodes),
@@ -124,16 +124,15 @@ function labelsOf({ pools: [pool] }: CreateOptions, nodes: Node[]): Map<string, 
 async function join(
   nodes: Node[],
   pool: NodePool,
-  concurrency: number,
-  cluster: ClusterPort,
-  signal: AbortSignal | undefined,
+  { concurrency, dryRun }: CreateOptions,
+  { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
 ): Promise<void> {
   const limit = createLimiter(concurrency);
   const change = (node: Node) => ({ labels: labelsFor(node, pool) });
   const left: string[] = [];
   const label = async (node: Node) => {
     if (signal?.aborted) left.push(node.name);
-    else await patchLabels(node, change, cluster);
+    else await patchLabels(node, change, cluster.nodes, { dryRun: dryRun === 'server' });
   };
   // All are waited for: after an error nothing is written any more.
   const writes = await Promise.allSettled(nodes.map(node => limit(() => label(node))));
@@ -163,7 +162,7 @@ function interrupted(
   next = 'run the command again for the pools that are left',
   nodes: string[] = [],
 ): NodepoolError {
-  const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MOST_NAMED)}`;
+  const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MAX_NAMED)}`;
   return new NodepoolError('interrupted', `interrupted: ${what}${named}`, next);
 }
 
@@ -202,7 +201,10 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   const unique = [...new Set(names)];
   const impossible = unique.filter(name => !isSubdomain(name));
   if (impossible.length > 0) throw nodesNotFound(impossible, '--nodes: ');
-  const [existing, ...found] = await Promise.all([cluster.listPools(), ...unique.map(name => cluster.getNode(name))]);
+  const [existing, ...found] = await Promise.all([
+    cluster.pools.listCoerced(),
+    ...unique.map(name => cluster.nodes.get(name)),
+  ]);
   const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
   if (taken !== undefined) throw alreadyExists(taken);
   const missing = unique.filter((_, index) => found[index] === undefined);

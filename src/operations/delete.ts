@@ -7,16 +7,16 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { addFinalizer } from '../reconciler/finalizer.ts';
-import { remade, stillThere } from '../reconciler/live-reads.ts';
+import { recreatedError, stillExistsError } from '../reconciler/live-reads.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';
 import { loadClusterState } from './load-cluster-state.ts';
-import type { PoolsPort, RawPool } from './ports.ts';
+import type { RawPool } from './ports.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export interface DeleteOptions extends ApplyOptions {
-  /** As findPools() gave them: one that was made anew under its name since is not deleted. */
+  /** As findPools() gave them: a pool that was recreated under its name since is not deleted. */
   pools: readonly RawPool[];
   /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
   detachNodes: boolean;
@@ -33,13 +33,11 @@ export interface DeleteResult extends PoolResult {
   finalizers: string[];
 }
 
-type DeleteDeps = ApplyDeps & { pools: PoolsPort };
-
 /**
  * Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released.
  * A pool that cannot be deleted does not stop the others: its result has the error.
  */
-export async function deletePools(options: DeleteOptions, deps: DeleteDeps): Promise<DeleteResult[]> {
+export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
   const { pools, detachNodes, dryRun } = options;
   if (pools.length === 0) return [];
   const limit = createLimiter(options.concurrency);
@@ -104,13 +102,13 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
   return owners;
 }
 
-async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: DeleteDeps): Promise<void> {
+async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: ApplyDeps): Promise<void> {
   // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
-    await addFinalizer(pool, { ...deps, state: new ClusterState([pool], [], []) });
+    await addFinalizer(pool, { ...deps, dryRun, state: new ClusterState([pool], [], []) });
   }
-  await deps.pools.delete(pool, { dryRun });
+  await deps.cluster.pools.delete(pool, { dryRun });
 }
 
 /** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */
@@ -121,9 +119,9 @@ function checkMarked(pool: RawPool, state: ClusterState, dryRun: boolean, now: D
   if (current.metadata.uid === uid) {
     if (dryRun) state.setPool(marked(current, now));
     if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
-    throw stillThere(`cannot delete NodePool "${name}"`);
+    throw stillExistsError(`cannot delete NodePool "${name}"`);
   }
-  throw remade(name);
+  throw recreatedError(name);
 }
 
 function marked(pool: NodePool, now: Date): NodePool {

@@ -1,4 +1,4 @@
-/** What `doctor` asks of a cluster beyond what the others do. src/kube implements it. */
+/** The client of `doctor`. src/kube implements it. */
 import type { Node } from '../nodepool/types.ts';
 
 /** Which cluster, as whom, and where that is written. */

@@ -1,6 +1,6 @@
 /**
- * Takes the pods off one node: asks for each to go, again and again where a budget holds it back, and waits until they
- * are gone. Killed at any point, the next run finds what is left.
+ * Evicts the pods of one node, retries where a budget refuses, and waits until they are gone. Killed at any point, the next
+ * run finds the pods that are left.
  */
 import { type Clock, sleep } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
@@ -9,32 +9,32 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { DrainScope, PodReader } from './drain-pods.ts';
 import type { DrainPort, Removal } from './drain-port.ts';
 
-/** Between two looks whether pods are gone, as kubectl drain. */
+/** Between two lists of the pods that are left, as kubectl drain. */
 const LOOK_MS = 1_000;
-/** Between two tries to evict a pod that is held back, as kubectl drain. */
+/** Between two evictions of a pod that a budget holds back, as kubectl drain. */
 const RETRY_MS = 5_000;
 
 export interface NodeDrain {
   node: string;
   phase: 'not begun' | 'under way' | 'drained' | 'failed';
-  /** Pods that have to go, and those of them that are gone. */
+  /** Pods to evict, and those of them that are gone. */
   pods: number;
   gone: number;
-  /** What pods wait for that do not go yet, by their name. */
+  /** Why pods are not evicted yet, by their name. */
   held: Map<string, string>;
 }
 
 export interface RemovalOptions extends DrainScope {
   gracePeriodSeconds: number | undefined;
-  /** Deletes, which no budget holds back. */
+  /** Deletes pods instead of evicting them: no budget is checked. */
   disableEviction: boolean;
-  /** For one node, in milliseconds; 0: for ever. */
+  /** For one node, in milliseconds; 0: no timeout. */
   timeoutMs: number;
-  /** The server checks every removal and keeps the pods; what would wait, for whatever it is, is told and passed over. */
+  /** The server checks every removal and keeps the pods; a pod that would wait is reported and skipped. */
   dryRun: boolean;
 }
 
-/** What people see of it, in the order in which it happens. */
+/** Events for people, in order. */
 export type PodEvent =
   | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
   /** @param why what it waits for */
@@ -45,24 +45,24 @@ export interface NodeDrainDeps {
   pods: PodReader;
   clock: Clock;
   now: () => Date;
-  tell: (event: PodEvent) => void;
-  /** For what is written, of all nodes together. */
+  onEvent: (event: PodEvent) => void;
+  /** Bounds the writes of all nodes together. */
   limit: Limiter;
-  /** Ends it where it is: what waits for a place of the limiter is not sent. */
+  /** Ends the drain: a request that waits for the limiter is not sent. */
   signal: AbortSignal;
 }
 
 interface PendingEviction {
   pod: DrainPod;
-  /** By the clock; no time when it is on its way. */
+  /** By the clock; undefined while the pod is terminating. */
   askAt: number | undefined;
   wasAsked: boolean;
 }
 
 /**
- * Writes its course into `drain`, and gives whether the node is drained: not when the signal is aborted first. Throws when it
- * cannot be drained.
- * @param listed the pods that have to go, as they were listed before the node was closed; undefined: they are listed now
+ * Records its progress in `drain`. Returns whether the node is drained: false when the signal is aborted first. Throws when
+ * it cannot be drained.
+ * @param listed the pods to evict, as listed before the cordon; undefined: they are listed now
  */
 export async function drainNode(
   drain: NodeDrain,
@@ -98,21 +98,21 @@ interface Work {
   deps: NodeDrainDeps;
   /** By UID. */
   left: Map<string, PendingEviction>;
-  /** Of pods that will not go; the others do all the same. */
+  /** Of pods that cannot be evicted; the others are evicted all the same. */
   errors: string[];
-  /** Until the first look: the pods that were listed before the node was closed. Others may have come until then. */
+  /** Until the first list: the pods that were listed before the cordon. Others may have come until then. */
   known: readonly DrainPod[] | undefined;
-  /** Names of pods that were another one, by their UID, when their eviction was asked for. */
+  /** Names whose pod had another UID when it was to be evicted. */
   replaced: Set<string>;
 }
 
-/** A pod that can never go does not stop the others. */
+/** A pod that cannot be evicted does not stop the others. */
 async function ask(pending: PendingEviction, work: Work): Promise<void> {
   const { drain, options, deps, left, errors } = work;
   const { pod } = pending;
   const { gracePeriodSeconds, dryRun, disableEviction } = options;
   if (deps.signal.aborted) return;
-  if (!pending.wasAsked) deps.tell({ kind: 'asking', node: drain.node, pod: podName(pod) });
+  if (!pending.wasAsked) deps.onEvent({ kind: 'asking', node: drain.node, pod: podName(pod) });
   pending.wasAsked = true;
   try {
     const removal = { gracePeriodSeconds, dryRun };
@@ -138,7 +138,7 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
       finish('gone', pod, work);
       return;
     case 'changed':
-      // The next look finds out whether it is another pod by now.
+      // The next list finds out whether the name is another pod's by now.
       work.replaced.add(podName(pod));
       pending.askAt = now + LOOK_MS;
       return;
@@ -163,23 +163,23 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
   }
 }
 
-/** Told once for each reason, not with each try. */
+/** Reported once for each reason, not with each retry. */
 function hold(why: string, { pod }: PendingEviction, { drain, options, deps, left }: Work): void {
   const name = podName(pod);
   if (options.dryRun) left.delete(pod.uid);
   if (drain.held.get(name) === why) return;
   drain.held.set(name, why);
-  deps.tell({ kind: 'held', node: drain.node, pod: name, why });
+  deps.onEvent({ kind: 'held', node: drain.node, pod: name, why });
 }
 
 function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
   drain.gone++;
-  deps.tell({ kind, node: drain.node, pod: podName(pod) });
+  deps.onEvent({ kind, node: drain.node, pod: podName(pod) });
 }
 
-/** Sees who is gone: whoever has another UID is another pod. Labels may have changed, so the selector is left out. */
+/** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */
 async function look(work: Work): Promise<void> {
   const { drain, options, deps, left, known } = work;
   const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
@@ -194,9 +194,9 @@ async function look(work: Work): Promise<void> {
 }
 
 /**
- * Those that came between the list and the cordon go, too. Only once: what comes later tolerates the cordon, and would be
- * evicted for ever. So does one that took the name of a known pod after its eviction; what had the name before that may be
- * older than the cordon.
+ * Adds pods that came between the list and the cordon. Only once: a pod that comes later tolerates the cordon, and would be
+ * evicted again and again. So does a pod that got the name of a known one after its eviction; one that had the name before
+ * may be older than the cordon.
  */
 async function addLate(there: readonly DrainPod[], known: readonly DrainPod[], work: Work): Promise<void> {
   const { drain, deps, left, errors, replaced } = work;
@@ -209,7 +209,7 @@ async function addLate(there: readonly DrainPod[], known: readonly DrainPod[], w
   drain.pods += evict.length;
 }
 
-/** A look each second while anything is on its way; else until the next pod may be asked again. */
+/** A list each second while a pod is terminating; else the delay until the next eviction. */
 function pauseMs({ left, options, deps: { clock } }: Work, began: number): number {
   const asks = [...left.values()].map(({ askAt }) => (askAt === undefined ? LOOK_MS : askAt - clock.now()));
   const end = options.timeoutMs > 0 ? began + options.timeoutMs - clock.now() : Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** The pods of a node and what the rules of a drain say of each. */
+/** The pods of a node, and whether a drain may evict each. */
 import { type DrainPod, type DrainRules, daemonSetOf, judgePod, podName } from '../nodepool/drain-filters.ts';
 import type { DrainPort } from './drain-port.ts';
 
@@ -8,14 +8,14 @@ export interface DrainScope {
   podSelector: string | undefined;
 }
 
-/** What is said of single pods, to be grouped by what is said. */
+/** A warning or refusal about one pod, to be grouped by its text. */
 export type PodFate = { what: string; pod: string };
 
 export interface JudgedPods {
-  /** Those that have to go. */
+  /** Pods to evict. */
   evict: DrainPod[];
   warnings: PodFate[];
-  /** With one of these, nothing of the node may go. */
+  /** With any of these, no pod of the node is evicted. */
   refusals: PodFate[];
 }
 
@@ -25,7 +25,7 @@ export interface PodReader {
   judge(pods: readonly DrainPod[]): Promise<JudgedPods>;
 }
 
-/** Asks for each DaemonSet once: the nodes of a pool have the same. */
+/** Reads each DaemonSet once: the nodes of a pool have the same. */
 export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, now: () => Date): PodReader {
   const asked = new Map<string, Promise<boolean>>();
   const hasDaemonSet = (pod: DrainPod): Promise<boolean> => {
@@ -36,7 +36,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     if (known !== undefined) return known;
     const answer = port.hasDaemonSet(pod.namespace, name);
     asked.set(key, answer);
-    // A failure is no answer: the next node asks again.
+    // A failure is not remembered: the next node reads it again.
     answer.catch(() => asked.delete(key));
     return answer;
   };

@@ -1,35 +1,35 @@
-/** What a drain asks of a cluster, beyond its nodes. src/kube implements it. */
+/** The client for pods that a drain takes. src/kube implements it. */
 import type { DrainPod } from '../nodepool/drain-filters.ts';
 
-/** How a pod is to go. */
+/** How a pod is evicted or deleted. */
 export interface PodRemoval {
-  /** Undefined: the pod's own. */
+  /** Undefined: the pod's terminationGracePeriodSeconds. */
   gracePeriodSeconds: number | undefined;
   /** The server checks it and keeps the pod. */
   dryRun: boolean;
 }
 
-/** What came of asking for a pod to go. All but a refusal for good, which is thrown, is a value. */
+/** The result of an eviction or delete. A permanent refusal is thrown. */
 export type Removal =
-  /** It will go, in its own time. */
+  /** The pod terminates after its grace period. */
   | { kind: 'accepted' }
   /** No pod of that name and UID is there. */
   | { kind: 'gone' }
-  /** Somebody changed the pod, or its budget, or made it anew, at the same time. */
+  /** A conflict: somebody changed or recreated the pod, or changed its budget, at the same time. */
   | { kind: 'changed' }
-  /** A PodDisruptionBudget does not let it go now. */
+  /** A PodDisruptionBudget does not allow the eviction now. */
   | { kind: 'budget'; budget: string | undefined; message: string }
-  /** The server has too much to do. @param afterMs when it wants to be asked again, if it says so */
+  /** The server is overloaded. @param afterMs its Retry-After, if any */
   | { kind: 'busy'; afterMs: number | undefined; message: string }
-  /** Its namespace is being deleted: no eviction is taken there, and the pod will be deleted. */
+  /** Its namespace is being deleted: no eviction is accepted there, and the pod will be deleted. */
   | { kind: 'namespace ends'; message: string };
 
 export interface DrainPort {
   /** @param podSelector a label selector, as the server takes it */
   podsOn(node: string, podSelector?: string): Promise<DrainPod[]>;
   hasDaemonSet(namespace: string, name: string): Promise<boolean>;
-  /** Throws NodepoolError when the pod can never go that way. */
+  /** Throws NodepoolError when the eviction can never succeed. */
   evict(pod: DrainPod, removal: PodRemoval): Promise<Removal>;
-  /** Without asking any PodDisruptionBudget. */
+  /** Checks no PodDisruptionBudget. */
   delete(pod: DrainPod, removal: PodRemoval): Promise<Removal>;
 }

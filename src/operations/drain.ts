@@ -1,6 +1,6 @@
 /**
- * Drains the nodes of a pool: all are closed to new pods first, so that none moves to a node that is next; then node
- * after node, a few at a time, is emptied. What may not go is found before anything is written.
+ * Drains the nodes of a pool: cordons all first, so that no pod moves to a node that is drained next; then drains a few
+ * nodes at a time. Pods that may not be evicted are found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
@@ -20,13 +20,13 @@ type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 export interface DrainPlan {
   pool: string;
   nodes: PlannedNode[];
-  /** Of pods that a flag lets go, or leaves: a line for each kind. */
+  /** About pods that a flag allows to evict, or to leave: a line for each kind. */
   warnings: string[];
 }
 
 export interface PlannedNode {
   node: Node;
-  /** Those that have to go. */
+  /** Pods to evict. */
   pods: DrainPod[];
 }
 
@@ -34,18 +34,18 @@ export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   pace: DrainPace;
 }
 
-export interface DrainDeps extends Omit<NodeDrainDeps, 'tell' | 'pods' | 'limit'>, CordonDeps {
+export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limit'>, CordonDeps {
   /** @param drains all nodes as they are now */
-  tell: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
+  onEvent: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
 }
 
-/** The same, once there are nodes to tell of. */
-type Work = Omit<DrainDeps, 'tell'> & Pick<NodeDrainDeps, 'limit'> & { tell: (event: DrainEvent) => void };
+/** The deps while nodes are drained: events are reported with all nodes. */
+type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limit'> & { onEvent: (event: DrainEvent) => void };
 
-/** Writes under way: half of the connection's places, so that they do not hold up the looks whether pods are gone. */
-const MOST_WRITES = 16;
+/** Writes in flight: half of the connection's limit, so that they do not delay the lists that find out which pods are gone. */
+const MAX_WRITES = 16;
 
-/** Throws, and has written nothing, when the pool does not exist or one of its pods may not go. */
+/** Writes nothing. Throws when the pool does not exist or one of its pods may not be evicted. */
 export async function planDrain(
   pool: string,
   options: Pick<DrainOptions, 'rules' | 'podSelector'>,
@@ -63,10 +63,10 @@ export async function planDrain(
   };
 }
 
-/** In the order in which they are drained. Those whose phase is not `drained` are left to do. */
+/** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
 export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
   const { pace } = options;
-  const deps: Work = { ...given, limit: createLimiter(MOST_WRITES), tell: event => given.tell(event, drains) };
+  const deps: Work = { ...given, limit: createLimiter(MAX_WRITES), onEvent: event => given.onEvent(event, drains) };
   const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
   const nodes = plan.nodes.map(({ node }) => node);
   const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
@@ -77,12 +77,12 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
     for (const each of drains) preview(each, planned.get(each.node)?.pods ?? [], deps);
     return drains;
   }
-  const wasClosed = (name: string) => planned.get(name)?.node.unschedulable === true;
+  const wasCordoned = (name: string) => planned.get(name)?.node.unschedulable === true;
   const isDry = deps.dryRun === 'server';
-  // What is closed and empty since before the plan was made cannot have got a pod since; a dry run closes nothing.
-  for (const each of drains) if (each.pods === 0 && (wasClosed(each.node) || isDry)) finish(each, deps);
-  // The plan's list serves for the eviction: what came before the cordon is in the list that sees the pods gone. That
-  // list has no selector, and an empty node needs none: these are listed once more now that they are closed.
+  // A node that was cordoned and empty before the plan has got no pod since; a dry run cordons nothing.
+  for (const each of drains) if (each.pods === 0 && (wasCordoned(each.node) || isDry)) finish(each, deps);
+  // Evictions start from the plan's list: pods that came before the cordon are in the next list. That list has no selector;
+  // with one, and for empty nodes, pods are listed again after the cordon.
   const listed = ({ node, pods }: NodeDrain) =>
     isDry || (pods > 0 && options.podSelector === undefined) ? planned.get(node)?.pods : undefined;
   const waiting = drains.filter(({ phase }) => phase === 'not begun');
@@ -107,7 +107,7 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
   }
 }
 
-/** A node that cannot be closed is not drained; one that is gone needs it no more; none is closed after the signal. */
+/** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
 async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
@@ -115,7 +115,7 @@ async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work):
   for (const { drain, result } of writes) {
     const outcome = await result;
     if (drain === undefined || outcome === undefined) continue;
-    deps.tell({ kind: 'cordon', result: outcome });
+    deps.onEvent({ kind: 'cordon', result: outcome });
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
   }
@@ -134,20 +134,20 @@ async function drainOne(
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';
-    deps.tell({ kind: 'failed', node: each.node, error });
+    deps.onEvent({ kind: 'failed', node: each.node, error });
   }
 }
 
 function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
   if (each.phase !== 'not begun') return;
-  for (const pod of pods) deps.tell({ kind: 'asking', node: each.node, pod: podName(pod) });
+  for (const pod of pods) deps.onEvent({ kind: 'asking', node: each.node, pod: podName(pod) });
   each.gone = each.pods;
   finish(each, deps);
 }
 
-function finish(each: NodeDrain, { tell }: Work): void {
+function finish(each: NodeDrain, { onEvent }: Work): void {
   each.phase = 'drained';
-  tell({ kind: 'drained', node: each.node });
+  onEvent({ kind: 'drained', node: each.node });
 }
 
 function refused(pool: string, refusals: PodFate[]): NodepoolError {

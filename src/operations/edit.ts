@@ -1,27 +1,22 @@
-/** Edits a pool: by flags, or as text in an editor. A pool that somebody else changed meanwhile is not overwritten. */
+/** Edits a pool by flags. A change that somebody else made meanwhile is not overwritten. */
 
 import { coercePool } from '../nodepool/coerce.ts';
 import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
-import { deepEqual, mergePatch } from '../nodepool/merge-patch.ts';
+import { mergePatch } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { validatePool } from '../nodepool/validation.ts';
-import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
-import { ClusterState } from '../reconciler/cluster-state.ts';
-import { noExecuteOf } from '../reconciler/node-plan.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
 import { poolNotFound } from './not-found.ts';
-import type { PoolsPort, RawPool } from './ports.ts';
+import { planEdit } from './plan-edit.ts';
+import type { ClusterReader, RawPool } from './ports.ts';
 
-/** What an edit asks of a cluster, and of the person at it. */
 export interface EditDeps {
-  pools: PoolsPort;
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
+  cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
   approve: Approve;
 }
 
@@ -30,21 +25,21 @@ export type EditResult =
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
 
-/** Attempts of a flag edit that meets somebody else's writes: flags say what to change, so they are simply laid anew. */
-const MOST_ATTEMPTS = 10;
+/** Attempts after conflicts: an edit by flags is applied again to the pool as it is then. */
+export const MAX_ATTEMPTS = 10;
 
 export async function editByFlags(
   name: string,
   edits: SpecEdits,
   options: { dryRun: 'none' | 'client' | 'server' },
-  { pools, cluster, approve }: EditDeps,
+  { cluster, approve }: EditDeps,
 ): Promise<EditResult> {
   let uid: string | undefined;
   const propose = async () => {
-    const before = await pools.get(name);
+    const before = await cluster.pools.get(name);
     if (before === undefined) throw poolNotFound([name]);
     uid ??= before.metadata.uid;
-    if (before.metadata.uid !== uid) throw remade(name);
+    if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);
     const { spec, notFound } = applyEdits(before.spec, edits);
     const after: RawPool = { ...before, spec };
@@ -54,13 +49,13 @@ export async function editByFlags(
     const plan = patch === undefined ? NO_CHANGE : await planOrError(() => planEdit(before, after, cluster));
     return { before, after, patch, notFound, plan };
   };
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const agreed = await agree(propose, approve);
     if (agreed === undefined) return { kind: 'cancelled', why: 'nothing was changed' };
     const { before, after, patch, notFound } = agreed.proposal;
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
-    const result = await pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
+    const result = await cluster.pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
     if (result.kind === 'gone') throw poolNotFound([name]);
     if (result.kind === 'written') {
       const altered = alteredPool(after, result.pool, before);
@@ -71,13 +66,13 @@ export async function editByFlags(
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
 }
 
-/** Another pool than the one that the person was shown. */
-function remade(name: string): NodepoolError {
+/** The pool has another UID than the one that the person was shown. */
+function recreatedError(name: string): NodepoolError {
   const message = `nodepool ${name} was deleted and made anew meanwhile; the new one is left as it is`;
   return new NodepoolError('cluster', message, 'run the command again if that one is to be edited');
 }
 
-/** Flags change what is there; on a field of another type they would say nothing, or drop it. */
+/** Throws for fields of wrong types: flags would have no effect on them, or drop them. */
 function assertReadable(pool: RawPool): void {
   const { unreadable = [], dropped = [], metadata } = coercePool(pool);
   // What is missing may be set by the flags.
@@ -88,205 +83,15 @@ function assertReadable(pool: RawPool): void {
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
 }
 
-/** A field that the server has lost is set again by the edit, or any write would lose it for good. */
-function assertRestored(before: RawPool, spec: NodePool['spec']): void {
+/** Throws unless the edit sets each field that the CRD dropped: any write would lose it for good. */
+export function assertRestored(before: RawPool, spec: NodePool['spec']): void {
   const { dropped = [], metadata } = coercePool(before);
   const missing = dropped.filter(name => !Object.hasOwn(spec, name));
   if (missing.length > 0) throw new DroppedFieldsError(metadata.name, missing);
 }
 
-/** The user's editor on one file, which stays until it is removed, also after an error. */
-export interface EditSession {
-  /** The file, to be named to the user when the text is to be kept. */
-  path: string;
-  /** Writes the text, opens it, waits for the editor, resolves with what was saved. */
-  edit(text: string): Promise<string>;
-  remove(): Promise<void>;
-}
-
-export interface TextEditDeps extends EditDeps {
-  editor: EditSession;
-  /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
-  decode: (text: string) => NodePool;
-  /** The YAML to edit. */
-  print: (pool: object) => string;
-}
-
-const HEAD = [
-  'Edit the pool below. Lines that begin with # are ignored; an empty file, or one without a change, cancels the edit.',
-  'If the edit cannot be saved, this file opens again with the reason at its head.',
-];
-
-export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
-  const { pools, editor } = deps;
-  const original = await pools.get(name);
-  if (original === undefined) throw poolNotFound([name]);
-  const before = editable(original);
-  let body = deps.print(before);
-  let problem: NodepoolError | undefined;
-  while (true) {
-    const saved = withoutComments(await editor.edit(head(problem) + body));
-    if (saved.trim() === '') return cancel(editor, 'the saved file was empty');
-    if (saved === withoutComments(body)) {
-      if (problem === undefined) return cancel(editor, 'no changes made');
-      throw keep(editor, 'no valid changes were saved', ...problem.lines);
-    }
-    body = saved;
-    try {
-      const edited = decodeSame(saved, original, deps);
-      assertRestored(original, edited.spec);
-      const patch = mergePatch(before, editable(edited));
-      if (patch === undefined) return cancel(editor, 'no changes made');
-      const result = await patchUnlessEdited(edited, patch, original, deps);
-      if (result.kind === 'written') {
-        const altered = alteredPool(edited, result.pool, original);
-        if (altered !== undefined)
-          throw keep(editor, 'the pool is saved otherwise than it was edited', altered.oneLine);
-        await editor.remove();
-        return { kind: 'edited', pool: result.pool, notFound: [] };
-      }
-      const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
-      throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
-    } catch (error) {
-      if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
-      problem = error;
-    }
-  }
-}
-
-/** What is not agreed to is not edited again: the text is kept. */
-async function agreeOrKeep(before: RawPool, after: RawPool, { approve, cluster, editor }: TextEditDeps): Promise<void> {
-  try {
-    await agree(async () => ({ plan: await planOrError(() => planEdit(before, after, cluster)) }), approve);
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
-  }
-}
-
-/** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of other fields; an edit is. */
-async function patchUnlessEdited(
-  edited: NodePool,
-  patch: Record<string, unknown>,
-  original: RawPool,
-  deps: TextEditDeps,
-): ReturnType<PoolsPort['patch']> {
-  const { name } = original.metadata;
-  const { finalizers } = (patch.metadata ?? {}) as Record<string, unknown>;
-  const mine = finalizers === undefined ? withoutFinalizers : editable;
-  let read = original;
-  for (let attempt = 1; ; attempt++) {
-    await agreeOrKeep(read, { ...read, spec: edited.spec }, deps);
-    const result = await deps.pools.patch(name, guarded(patch, read), { dryRun: false });
-    if (result.kind !== 'conflict' || attempt === MOST_ATTEMPTS) return result;
-    const latest = await deps.pools.get(name);
-    if (latest === undefined) return { kind: 'gone' };
-    const samePool = latest.metadata.uid === original.metadata.uid;
-    if (!samePool || mergePatch(mine(original), mine(latest)) !== undefined) return result;
-    read = latest;
-  }
-}
-
-/**
- * Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. Pools and nodes are
- * read only where it touches what decides on that.
- */
-async function planEdit(before: NodePool, after: NodePool, cluster: EditDeps['cluster']): Promise<ClusterPlan> {
-  const [was, is] = [coercePool(before), coercePool(after)];
-  if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
-  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
-  const state = new ClusterState(pools, nodes, []);
-  const named = [after.metadata.name];
-  const due = noExecuteOf(planCluster(state, { pools: named }).nodes);
-  const plan = planCluster(state, { pools: named, specs: [is] });
-  return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
-}
-
-/** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */
-function deciding(pool: NodePool): object {
-  const { taints = [], nodeSelector, unmanaged = 'Keep' } = pool.spec;
-  const isValid = validatePool(pool).length === 0;
-  return { taints: taints.filter(({ effect }) => effect === 'NoExecute'), nodeSelector, unmanaged, isValid };
-}
-
-function withoutFinalizers(pool: RawPool): Record<string, unknown> {
-  const { finalizers: _finalizers, ...metadata } = pool.metadata;
-  return editable({ ...pool, metadata });
-}
-
-/** What a person edits: no status, no bookkeeping of the server. */
-function editable(pool: NodePool): Record<string, unknown> {
-  const { status: _status, ...rest } = pool as RawPool;
-  const {
-    managedFields: _managed,
-    creationTimestamp: _created,
-    generation: _generation,
-    resourceVersion: _version,
-    uid: _uid,
-    selfLink: _link,
-    ...metadata
-  } = rest.metadata as unknown as Record<string, unknown>;
-  return { ...rest, metadata };
-}
-
-function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {
-  try {
-    return decodePoolOf(text, original, deps);
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
-    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, deps);
-  }
-}
-
-function decodePoolOf(text: string, original: RawPool, deps: TextEditDeps): NodePool {
-  const pool = deps.decode(text);
-  if (pool.metadata.name !== original.metadata.name) {
-    throw new NodepoolError(
-      'input',
-      `metadata.name: "${pool.metadata.name}" is another pool`,
-      'a pool cannot be renamed',
-    );
-  }
-  assertValid(pool);
-  return pool;
-}
-
 /** The server refuses the patch when the pool is no longer the one that was read. */
-function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
+export function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
   const metadata = (patch.metadata ?? {}) as Record<string, unknown>;
   return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
-}
-
-/** YAML has line breaks that are no newline, and a comment ends at each: they and all else that is not seen are spaces. */
-function head(problem: NodepoolError | undefined): string {
-  const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
-  const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
-  return [...HEAD, ...reason, ...next, '']
-    .map(line => `${`# ${line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')}`.trimEnd()}\n`)
-    .join('');
-}
-
-function lineCount(text: string): number {
-  return text.split('\n').length - 1;
-}
-
-/** Comment lines of the head and of the user; YAML gives them no meaning. */
-function withoutComments(text: string): string {
-  return text
-    .split(/\r?\n/)
-    .filter(line => !line.startsWith('#'))
-    .join('\n');
-}
-
-async function cancel(editor: EditSession, why: string): Promise<EditResult> {
-  await editor.remove();
-  return { kind: 'cancelled', why };
-}
-
-/** The text stays where it is, and the message says where. */
-class KeptError extends NodepoolError {}
-
-function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {
-  return new KeptError('input', `${outcome}: ${reason}`, `find your text in ${editor.path}`, { items });
 }

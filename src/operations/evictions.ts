@@ -1,4 +1,4 @@
-/** Which pods go when taints with the effect NoExecute arrive on their nodes. */
+/** Which pods are evicted when taints with the effect NoExecute are added to their nodes. */
 
 import type { NodePlan } from '../nodepool/plan.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
@@ -7,7 +7,7 @@ import type { PlacedPod, PodsPort } from './pods-port.ts';
 
 export interface NodeEvictions {
   node: string;
-  /** Those that arrive. */
+  /** Taints that are added. */
   taints: Taint[];
   /** `namespace/name`, in order. */
   now: string[];
@@ -24,16 +24,16 @@ export interface EvictionPreview {
   ofDaemonSets: number;
   withoutController: number;
   ended: number;
-  /** What a yes covers beside the taints, each thing by a name of its own: see coversOf(). */
+  /** What a yes covers beside the taints: see coversOf(). */
   covers: string[];
 }
 
-/** What a taint brings about, as planned: the node as it is, and the taints that it is to have. */
+/** The node as it is, and the taints that it is to have. */
 export type TaintPlan = Pick<NodePlan, 'node' | 'patch'>;
 
 /**
- * The plans by which a taint with NoExecute arrives. Pods that are evicted by what the node has already, and as soon,
- * are not counted. Undefined when no pod goes. Pods are read only when a taint arrives.
+ * Which pods the plans evict. Pods that a taint on the node evicts already, and as soon, are not counted. Undefined when no
+ * pod is evicted. Pods are read only when a NoExecute taint is added.
  */
 export async function previewEvictions(
   plans: readonly TaintPlan[],
@@ -77,8 +77,8 @@ export async function previewEvictions(
 }
 
 /**
- * Each pod with the time at which it is evicted. Pods of one controller on one node are numbered: one that another has
- * taken the place of is no more than was agreed to, and one more is. A pod without one is no other pod of its name.
+ * A key for each pod and the time at which it is evicted. Pods of one controller on one node are numbered: a replaced pod
+ * has the same key, an additional pod has a new one. A pod without a controller is identified by its UID.
  */
 function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[] {
   const counts = new Map<string, number>();
@@ -102,7 +102,7 @@ export function mayEvict(pools: readonly NodePool[], specs: readonly NodePool[] 
   return [...pools, ...specs].some(pool => hasNoExecute(pool) || strips(pool)) || pools.some(hasEarlierSpec);
 }
 
-/** A pool that has no such taint may have had one in a spec that not all nodes have left behind: it displaced others. */
+/** A pool without such a taint may have had one in an earlier spec that is still applied to some nodes: it displaced others. */
 function hasEarlierSpec({ metadata: { generation = 2 }, status }: NodePool): boolean {
   const isApplied = status?.conditions?.some(
     ({ type, status: value, observedGeneration }) =>

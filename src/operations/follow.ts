@@ -1,6 +1,6 @@
 /**
- * Follows a resource for somebody who reads along: all of it once, then every change, until told to stop. Stands on the
- * reflector, so that a server that goes away or restarts costs a warning, and nothing is told twice.
+ * Lists a resource, then watches for changes until the signal is aborted. Built on the reflector: a server that goes away
+ * or restarts costs a warning, and no change is reported twice.
  */
 import type { Clock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
@@ -10,13 +10,13 @@ import { Store, type StoreEvent } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Watched } from './ports.ts';
 
-/** What happened to an object, in the words of the API's watch events. */
+/** The types of the API's watch events. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 export interface FollowOptions<T> {
   /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
   resource: string;
-  /** What it makes undefined is passed over. */
+  /** Objects that it transforms to undefined are skipped. */
   watched: Watched<T | undefined>;
   /** Called once, with what is there, in no order. */
   onStart: (objects: T[]) => void;
@@ -24,7 +24,7 @@ export interface FollowOptions<T> {
   onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
   /** The last state of an object that is gone. */
   onDeleted: (object: T) => void;
-  /** Ends it. */
+  /** Ends the watch. */
   signal: AbortSignal;
 }
 
@@ -37,7 +37,7 @@ export interface FollowDeps {
 
 /**
  * Resolves soon after the signal is aborted. Until onStart, a missing permission to watch is a NodepoolError, since only
- * a person can mend it; everything else, and everything later, is logged and tried again for ever.
+ * a person can fix it; all other errors, and all later ones, are logged and retried.
  */
 export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Promise<void> {
   const { resource, watched, signal } = options;
@@ -46,7 +46,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   let refusal: NodepoolError | undefined;
   const over = Promise.withResolvers<void>();
   const stop = () => over.resolve();
-  const source = tellForbidden(watched.source, message => {
+  const source = reportForbidden(watched.source, message => {
     if (started) return;
     refusal = new NodepoolError(
       'cluster',
@@ -58,7 +58,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   const store = new Store<T | undefined>();
   const reflector = new Reflector({ name, source, transform: watched.transform, store, ...deps });
   reflector.subscribe(event => {
-    if (started) tell(event, options);
+    if (started) report(event, options);
   });
   signal.addEventListener('abort', stop);
   if (signal.aborted) stop();
@@ -74,15 +74,15 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   if (refusal !== undefined) throw refusal;
 }
 
-function tell<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: FollowOptions<T>): void {
+function report<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: FollowOptions<T>): void {
   const { object } = event.type === 'deleted' ? event.tombstone.item : event.item;
   if (object === undefined) return;
   if (event.type === 'deleted') onDeleted(object);
   else onChanged(object, event.type === 'added' ? 'ADDED' : 'MODIFIED');
 }
 
-/** The same source; 403 as the answer to a watch is told before it is given. */
-function tellForbidden(source: Source, onForbidden: (message: string) => void): Source {
+/** The same source; calls `onForbidden` when a watch is answered 403. */
+function reportForbidden(source: Source, onForbidden: (message: string) => void): Source {
   return {
     list: options => source.list(options),
     async watch(options, onLine) {

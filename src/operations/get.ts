@@ -1,8 +1,9 @@
 /** Reads pools as the server has them. */
 
 import { NodepoolError, selectorError } from '../nodepool/errors.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
-import type { PoolsPort, RawPool } from './ports.ts';
+import type { RawPool } from './ports.ts';
 
 export interface GetOptions {
   /** Empty: all. */
@@ -11,14 +12,14 @@ export interface GetOptions {
   selector: string | undefined;
   /** A field selector, as the server takes it. */
   fieldSelector: string | undefined;
-  /** Names that do not exist are no errors. */
+  /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
 }
 
 /** Pools in the order asked for, or by name; the names that do not exist as errors, so that the others still show. */
 export async function getPools(
   { names, selector, fieldSelector, ignoreNotFound }: GetOptions,
-  deps: { pools: PoolsPort },
+  deps: { pools: Pick<NodePoolsClient, 'get' | 'list'> },
 ): Promise<{ pools: RawPool[]; missing: NodepoolError[] }> {
   if (names.length > 0 && (selector !== undefined || fieldSelector !== undefined)) {
     const flag = selector === undefined ? '--field-selector' : '-l';
@@ -39,7 +40,7 @@ export async function getPools(
 async function listPools(
   labelSelector: string | undefined,
   fieldSelector: string | undefined,
-  pools: PoolsPort,
+  pools: Pick<NodePoolsClient, 'list'>,
 ): Promise<RawPool[]> {
   if (labelSelector === undefined && fieldSelector === undefined) return pools.list();
   try {

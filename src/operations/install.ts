@@ -1,4 +1,4 @@
-/** Installs or updates the NodePool definition, and the controller where it is asked for. Idempotent. */
+/** Installs or updates the CRD, and the controller if wanted. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject, own } from '../nodepool/json.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
@@ -61,7 +61,7 @@ async function compare(
   };
 }
 
-/** What an earlier version of a manifest set, and this one does not, only the server knows: a server dry run says it. */
+/** Only the server knows which fields an earlier version of a manifest set: a server dry run shows them. */
 function wouldBe(wanted: object, live: object | undefined): Applied {
   if (live === undefined) return 'created';
   return isWithin(wanted, live) ? 'unchanged' : 'configured';

@@ -6,9 +6,9 @@ import { poolNotFound } from './not-found.ts';
 /** Everything the reconciler looks at, read at once. Node conditions and quantities only as far as they are used. */
 export async function loadClusterState(cluster: ClusterPort): Promise<ClusterState> {
   const [pools, nodes, runtimeClasses] = await Promise.all([
-    cluster.listPools(),
-    cluster.listNodes(),
-    cluster.listRuntimeClasses(),
+    cluster.pools.listCoerced(),
+    cluster.nodes.list(),
+    cluster.runtimeClasses.list(),
   ]);
   // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
   collectGarbage();

@@ -23,7 +23,7 @@ export interface NamesPort {
   /** Throws NodepoolError when the kubeconfig cannot be read. */
   access(): AccessNames;
   /**
-   * Tells caches apart: which server, as whom. It has secrets in it, and is only to be hashed. Throws NodepoolError when
+   * Key of a cache: which server, as which user. It has secrets in it, and is only to be hashed. Throws NodepoolError when
    * the kubeconfig names none.
    */
   identity(): string;

@@ -1,39 +1,40 @@
-/** Membership labels of nodes, written one guarded patch a node: nobody's concurrent label is lost. */
+/** Membership labels of nodes, written with one guarded patch a node: no concurrent change is lost. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from '../reconciler/altered.ts';
-import { stillThere } from '../reconciler/live-reads.ts';
-import type { ClusterPort, NodePatch } from '../reconciler/ports.ts';
+import { stillExistsError } from '../reconciler/live-reads.ts';
+import type { NodePatch, NodesClient, WriteOptions } from '../reconciler/ports.ts';
 
 /** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
 export type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
 
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /**
- * Writes what `change` says of the node as it was last read; asked anew after every conflict, it may throw.
+ * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
  * Undefined when the node is gone. No write when the labels are as they should be.
  */
 export async function patchLabels(
   node: Node,
   change: (current: Node) => LabelChange,
-  cluster: ClusterPort,
+  nodes: Pick<NodesClient, 'get' | 'patch'>,
+  options: WriteOptions,
 ): Promise<Node | undefined> {
   let current: Node | undefined = node;
-  for (let attempt = 0; attempt < MOST_ATTEMPTS && current !== undefined; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && current !== undefined; attempt++) {
     const { name, uid, resourceVersion }: Node = current;
     const wanted = change(current);
     if (isLabelled(current, wanted)) return current;
-    const write = await cluster.patchNode(name, { resourceVersion, ...wanted });
+    const write = await nodes.patch(name, { resourceVersion, ...wanted }, options);
     if (write.kind === 'written') {
       const patch = { resourceVersion, ...wanted };
       const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
       if (altered.length > 0) throw alteredError(`node ${name}`, altered);
       return write.node;
     }
-    current = await cluster.getNode(name);
-    if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
+    current = await nodes.get(name);
+    if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
   }
   if (current === undefined) return undefined;
   throw new NodepoolError(
@@ -50,12 +51,12 @@ export async function patchLabels(
 export async function tryLabels(
   nodes: readonly Node[],
   labels: Record<string, string>,
-  cluster: ClusterPort,
+  client: Pick<NodesClient, 'patch'>,
 ): Promise<void> {
   const first = nodes.find(node => !isLabelled(node, { labels }));
   if (first === undefined) return;
   // A conflict says nothing of the next attempt, and who is gone is not missed before it is looked for.
-  await cluster.patchNode(first.name, { resourceVersion: first.resourceVersion, labels }, { dryRun: true });
+  await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { dryRun: true });
 }
 
 function isLabelled(node: Node, { labels }: LabelChange): boolean {

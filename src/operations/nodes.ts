@@ -10,8 +10,8 @@ import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
 import type { Node, Taint } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
 import { selectPools } from './load-cluster-state.ts';
+import type { ClusterReader } from './ports.ts';
 
 export interface NodesOptions {
   /** Empty: the members of every pool. */
@@ -38,7 +38,7 @@ export interface PoolNode {
 }
 
 interface NodesDeps {
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
+  cluster: ClusterReader;
 }
 
 /** By name, as the server lists them. Throws when a pool is not known or the selector is wrong. */
@@ -46,7 +46,7 @@ export async function listNodes(
   { pools, unassigned, selector }: NodesOptions,
   { cluster }: NodesDeps,
 ): Promise<PoolNode[]> {
-  const [known, nodes] = await Promise.all([cluster.listPools(), selectNodes(selector, cluster)]);
+  const [known, nodes] = await Promise.all([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
   const state = new ClusterState(known, nodes, []);
   const wanted = new Set(selectPools(state, pools));
   const found = nodes.flatMap(node => {
@@ -62,7 +62,7 @@ export async function listNodes(
 
 export async function selectNodes(selector: string | undefined, cluster: NodesDeps['cluster']): Promise<Node[]> {
   try {
-    return await cluster.listNodes(selector);
+    return await cluster.nodes.list(selector);
   } catch (error) {
     throw selector === undefined ? error : selectorError(error, '-l', selector);
   }

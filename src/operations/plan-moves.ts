@@ -1,4 +1,4 @@
-/** Which nodes are to be put into a pool, taken out of one or moved: all of it is checked before anything is written. */
+/** Plans which nodes are added to a pool, removed from it or moved, and checks all of it before anything is written. */
 
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -10,7 +10,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { Intent } from '../reconciler/intent.ts';
-import { able, type MembershipChange, type MembershipChanges } from '../reconciler/membership-change.ts';
+import { type MembershipChange, type MembershipChanges, poolForNodes } from '../reconciler/membership-change.ts';
 import { circleError, oversizedError, patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadClusterState } from './load-cluster-state.ts';
@@ -74,7 +74,7 @@ function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
-  // To the server an empty one is every node: mostly it is a script's variable that nobody set.
+  // An empty selector selects every node: mostly it is an unset variable of a script.
   if (selector?.trim() === '')
     throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
@@ -108,7 +108,7 @@ function meantNodes(selected: string[], options: MoveOptions, state: ClusterStat
 
 function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind']): void {
   if (kind !== 'remove') {
-    able(state, name);
+    poolForNodes(state, name);
     return;
   }
   const pool = state.pool(name);
@@ -138,7 +138,7 @@ function isDone(state: ClusterState, node: string, { kind, pool }: MoveOptions):
   return kind === 'remove' ? !state.poolsOf(node).includes(pool) : state.ownership(node)?.owner === pool;
 }
 
-/** Asked again of the node as it is then when somebody else has changed it. */
+/** Called again with the changed node after a conflict. */
 function labelsFor({ kind, pool: name, from }: MoveOptions, state: ClusterState): MembershipChange['labels'] {
   return (node, { owner, conflicting, record }: Ownership) => {
     const pool = state.pool(name);

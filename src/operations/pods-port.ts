@@ -1,8 +1,8 @@
-/** What the use cases ask of a cluster about pods and usage. src/kube implements it. */
+/** The client for pods and usage. src/kube implements it. */
 import type { NodeLoad } from '../nodepool/capacity.ts';
 import type { ResourceList, Toleration } from '../nodepool/types.ts';
 
-/** A pod that has a node and is not on its way out. */
+/** A pod that has a node and no deletionTimestamp. */
 export interface PlacedPod {
   namespace: string;
   name: string;
@@ -11,7 +11,7 @@ export interface PlacedPod {
   tolerations: Toleration[];
   /** It has run to its end, well or badly, and is still there. */
   hasEnded: boolean;
-  /** What would make it anew, as a ReplicaSet or DaemonSet of its namespace; undefined when there is none. */
+  /** The controller that would recreate it, as a ReplicaSet or DaemonSet of its namespace; undefined when there is none. */
   controller: { kind: string; name: string } | undefined;
 }
 

@@ -1,14 +1,11 @@
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
+import type { ClusterReader } from './ports.ts';
 
 /** The members of each pool, by name. Throws when one of the pools does not exist. */
-export async function poolMembers(
-  names: readonly string[],
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>,
-): Promise<Map<string, Node[]>> {
-  const [pools, nodes] = await Promise.all([cluster.listPools(), cluster.listNodes()]);
+export async function poolMembers(names: readonly string[], cluster: ClusterReader): Promise<Map<string, Node[]>> {
+  const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) throw poolNotFound(missing);

@@ -1,18 +1,15 @@
-/** What the use cases ask of a cluster beyond what the reconciler does. src/kube implements it. */
+/** The clients that the use cases take beside those of the reconciler. src/kube implements them. */
 import type { LeasePort } from '../controller/leader-election.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Source } from '../controller/source.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { ClusterPort, NodePoolsClient, NodesClient, PoolSelectors, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { PodsPort, Usage } from './pods-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
-
-/** A NodePool exactly as the server sent it, unknown fields included: what is printed and edited. */
-export type RawPool = NodePool & Record<string, unknown>;
 
 /** One event of a pool, from events.k8s.io/v1 or core/v1 (the server serves both from one store). */
 export interface PoolEventRecord {
@@ -28,29 +25,6 @@ export interface PoolEventRecord {
   reporter: string;
 }
 
-export interface PoolSelectors {
-  labelSelector?: string | undefined;
-  fieldSelector?: string | undefined;
-}
-
-export interface PoolsPort {
-  /** Selectors as the server takes them. */
-  list(options?: PoolSelectors): Promise<RawPool[]>;
-  get(name: string): Promise<RawPool | undefined>;
-  /** Throws where the server does not have pools at all. */
-  assertServed(): Promise<void>;
-  /** The body goes to the server as it is, with fieldValidation=Strict. `exists` when the name is taken. */
-  create(pool: RawPool, options: { dryRun: boolean }): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
-  /** JSON merge patch. It carries metadata.resourceVersion, so that a moved-on pool gives `conflict`. */
-  patch(
-    name: string,
-    patch: Record<string, unknown>,
-    options: { dryRun: boolean },
-  ): Promise<{ kind: 'written'; pool: RawPool } | { kind: 'conflict' } | { kind: 'gone' }>;
-  /** Guarded by the UID. The pool stays, marked, while it has finalizers. */
-  delete(pool: RawPool, options: { dryRun: boolean }): Promise<'deleted' | 'marked' | 'gone'>;
-}
-
 export interface EventsPort {
   /** All events about NodePools, or about one. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
@@ -63,9 +37,9 @@ export interface CrdPort {
   apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
   waitUntilEstablished(timeoutMs: number): Promise<void>;
-  /** Guarded by the UID of the definition that was read; throws NodepoolError when it is another one's by now. */
+  /** Guarded by the UID of the CRD that was read; throws NodepoolError when the CRD was recreated since. */
   delete(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
-  /** Resolves when the definition is gone, or the signal is aborted; throws after the timeout. */
+  /** Resolves when the CRD is gone, or the signal is aborted; throws after the timeout. */
   waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -89,7 +63,7 @@ export interface ManifestsPort {
   delete(object: ManifestObject, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
 }
 
-export type { LeasePort };
+export type { LeasePort, RawPool };
 
 /** A resource to cache, and what is kept of each object. */
 export interface Watched<T> {
@@ -111,7 +85,7 @@ export interface WatchPorts {
   events: EventSink;
 }
 
-/** Resources to follow for a reader. What is not asked for is undefined. */
+/** Resources to list and watch for display. Objects that were not selected are transformed to undefined. */
 export interface FollowPorts {
   /** @param options names: empty means all; selectors as the server takes them */
   pools(options: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
@@ -119,10 +93,15 @@ export interface FollowPorts {
   events(pool?: string): Watched<PoolEventRecord | undefined>;
 }
 
-/** One cluster as one user, and all that is asked of it. */
+/** Reads what decides on the members of pools. */
+export interface ClusterReader {
+  pools: Pick<NodePoolsClient, 'listCoerced'>;
+  nodes: Pick<NodesClient, 'list'>;
+}
+
+/** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
-  pools: PoolsPort;
   events: EventsPort;
   crd: CrdPort;
   manifests: ManifestsPort;

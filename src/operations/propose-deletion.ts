@@ -5,16 +5,16 @@ import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { mayEvict } from './evictions.ts';
 import { poolNotFound } from './not-found.ts';
-import type { PoolsPort, RawPool } from './ports.ts';
+import type { ClusterReader, RawPool } from './ports.ts';
 
 export interface FindOptions {
   names: string[];
-  /** Names that do not exist are passed over. */
+  /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
   detachNodes: boolean;
 }
@@ -25,17 +25,17 @@ export interface FindOptions {
  */
 export async function proposeDeletion(
   { countsNodes, ...choice }: FindOptions & { countsNodes: boolean },
-  deps: { pools: PoolsPort; cluster: Pick<ClusterPort, 'listPools' | 'listNodes'> },
+  { cluster }: { cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get'> } },
 ): Promise<Proposal & { pools: RawPool[] }> {
-  const pools = await findPools(choice, deps.pools);
+  const pools = await findPools(choice, cluster.pools);
   if (pools.length === 0) return { pools, plan: NO_CHANGE };
   const names = pools.map(({ metadata }) => metadata.name);
   const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
   const covers = pools.map(({ metadata }) => `pool ${metadata.uid}`);
   const plan = await planOrError(async (): Promise<ClusterPlan> => {
-    const existing = await deps.cluster.listPools();
+    const existing = await cluster.pools.listCoerced();
     if (!countsNodes && !mayEvict(existing)) return NO_CHANGE;
-    const state = new ClusterState(existing, await deps.cluster.listNodes(), []);
+    const state = new ClusterState(existing, await cluster.nodes.list(), []);
     const intent = deletionIntent(state, names, choice.detachNodes);
     const before = stateBefore(state, intent);
     covers.push(...nodesOf(intent, before, state).map(node => `node ${node}`));
@@ -50,7 +50,7 @@ export async function proposeDeletion(
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(
   { names, ignoreNotFound, detachNodes }: FindOptions,
-  pools: PoolsPort,
+  pools: Pick<NodePoolsClient, 'get'>,
 ): Promise<RawPool[]> {
   const unique = [...new Set(names)];
   const answers = await Promise.all(unique.map(name => pools.get(name)));

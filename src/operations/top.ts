@@ -9,10 +9,9 @@ import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector
 import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
-import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
 import type { Demand, PodsPort, Usage } from './pods-port.ts';
-import type { Connection } from './ports.ts';
+import type { ClusterReader, Connection } from './ports.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
@@ -31,7 +30,7 @@ export interface TopOptions {
 }
 
 export interface TopDeps {
-  cluster: Pick<ClusterPort, 'listPools' | 'listNodes'>;
+  cluster: ClusterReader;
   pods: Pick<PodsPort, 'demand'>;
   nodeUsage: Connection['nodeUsage'];
   clock: Clock;
@@ -66,7 +65,7 @@ export interface Top {
 }
 
 /** Of 300 nodes with ten pods each, a list of the pods of each of 80 took as long as one of all (measured). */
-const MOST_SHARE = 0.25;
+const MAX_SHARE = 0.25;
 /** So many lists are under way at once, and none has a pod that is not needed: they are less work at any share. */
 const FEW = 10;
 /** How much longer than for the rest is waited for what is nice to have. */
@@ -101,7 +100,7 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
 function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
   const members = pools.flatMap(pool => state.members(pool)).map(({ name }) => name);
-  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MOST_SHARE);
+  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MAX_SHARE);
   return isLess ? members : undefined;
 }
 
@@ -112,7 +111,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   }
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isMeant = selector === undefined ? undefined : readSelector(selector);
-  const [all, nodes] = await Promise.all([deps.cluster.listPools(), deps.cluster.listNodes()]);
+  const [all, nodes] = await Promise.all([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   // As loadClusterState(): what the reading left behind would stand beside what comes now.
   collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);

@@ -1,9 +1,9 @@
-/** Removes the controller from the cluster. Pools, nodes and the NodePool definition stay as they are. */
+/** Removes the controller from the cluster. Pools, nodes and the CRD stay as they are. */
 import type { DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface UninstallControllerDeps {
   manifests: ManifestsPort;
-  /** Asked once, before the first write, with what is there; false ends it. */
+  /** Called once, before the first write, with the objects that exist; false ends the command. */
   confirm(found: ManifestObject[]): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** Removes the NodePool definition, and with it every pool: so it refuses, or releases their nodes first. */
+/** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { planCluster } from '../reconciler/cluster-plan.ts';
@@ -9,11 +9,11 @@ import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } fr
 import { type Approve, agree } from './consent.ts';
 import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
-import type { CrdPort, DryRun, ManifestObject, ManifestsPort, PoolsPort } from './ports.ts';
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 import { findPools } from './propose-deletion.ts';
 
 /** Pools that are named in one sentence. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -21,12 +21,12 @@ export interface UninstallOptions {
   /** The objects of the controller in the cluster, which has to go first. */
   controller: ManifestObject[];
   dryRun: DryRun;
-  /** How long the server may take to remove the definition. */
+  /** How long the server may take to remove the CRD. */
   timeoutMs: number;
   concurrency: number;
 }
 
-/** What stands in the way of removing the definition, all of it by name. */
+/** What has to be deleted or released before the CRD, by name. */
 export interface Leftovers {
   pools: string[];
   /** Pools that are gone, and how many nodes still carry what they applied. */
@@ -35,12 +35,11 @@ export interface Leftovers {
 
 export interface UninstallDeps {
   cluster: ApplyDeps['cluster'];
-  pools: PoolsPort;
   crd: CrdPort;
   manifests: ManifestsPort;
   /** Runs what releases nodes. */
   releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
-  /** Runs what removes the definition, with a signal that ends the wait. */
+  /** Runs the removal of the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
   question(found: Leftovers): string;
@@ -75,10 +74,10 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     await deps.crd.delete(crd, { dryRun: true });
     return { kind: 'deleted', found };
   }
-  // The definition goes last: its deletion would delete the pools while no one releases their nodes.
+  // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
   if (!isEmpty(found)) {
     const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
-    await deps.releasing(work => release(found.pools, applying, { ...work, pools: deps.pools }));
+    await deps.releasing(work => release(found.pools, applying, work));
   }
   await deps.stoppable(async signal => {
     await deps.crd.delete(crd, { dryRun: false });
@@ -88,7 +87,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   return { kind: 'deleted', found };
 }
 
-/** Without the resource it would fail for ever, and say so on every start. */
+/** Throws while the controller is installed: without the CRD it would fail for ever. */
 async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
   for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
     if ((await manifests.get(object)) === undefined) continue;
@@ -102,8 +101,8 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
 }
 
 /** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. */
-async function release(names: string[], options: ApplyOptions, deps: ApplyDeps & { pools: PoolsPort }): Promise<void> {
-  const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.pools);
+async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<void> {
+  const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
   throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
   const state = await loadClusterState(deps.cluster);
   const { pools: left, orphans } = leftovers(state);
@@ -168,11 +167,11 @@ function stillUsed({ pools, orphans }: Leftovers): NodepoolError {
   const names = orphans.map(({ pool }) => pool);
   const what = [
     ...(pools.length > 0
-      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MOST_NAMED)}`]
+      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MAX_NAMED)}`]
       : []),
     ...(nodes > 0
       ? [
-          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${firstFew(names, MOST_NAMED)}`,
+          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${firstFew(names, MAX_NAMED)}`,
         ]
       : []),
   ];

@@ -1,6 +1,6 @@
 /**
- * What the dashboard looks at, kept like the cluster: pools, nodes and events about pools, each followed by a reflector,
- * and whether the server can be reached. Nothing is written here.
+ * The caches of the dashboard: a reflector each for pools, nodes and events about pools, and whether the server can be
+ * reached. Nothing is written here.
  */
 import type { Clock } from '../controller/clock.ts';
 import { LOOK_LIMIT } from '../controller/history.ts';
@@ -18,17 +18,17 @@ import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.
 export interface Outage {
   resource: string;
   message: string;
-  /** When the server last said something about it, in milliseconds of `now`; undefined before it ever did. */
+  /** The last response or event for the resource, in milliseconds of `now`; undefined before the first. */
   since: number | undefined;
 }
 
 export interface LiveView {
-  /** Another one after etcd was restored from a backup: do not keep it. */
+  /** Replaced after a restore of etcd: do not keep a reference. */
   readonly clusterState: ClusterState;
   /** Events about pools, by a key of their own. */
   events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
   outages(): Outage[];
-  /** Grows with everything that is news for the screen. */
+  /** Grows with every change that the screen shows. */
   version(): number;
   /** Resolves when pools and nodes are there. Throws NodepoolError when there is no permission to read them. */
   start(): Promise<void>;
@@ -43,7 +43,7 @@ export interface LiveViewDeps {
   /** From 0 up to, not including, 1. */
   random: () => number;
   log: Log;
-  /** Told of everything that is news for the screen, as often as it comes. */
+  /** Called for every change that the screen shows. */
   onChange: () => void;
 }
 
@@ -67,7 +67,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   };
   const outages = new Map<string, Outage>();
   const refused = Promise.withResolvers<never>();
-  // Later than start() nobody waits for it.
+  // After start() nothing awaits it.
   refused.promise.catch(() => {});
   let version = 0;
   const changed = () => {
@@ -77,7 +77,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
 
   function reflector<T>(resource: string, { source, transform }: Watched<T>): Reflector<T> {
     let last: number | undefined;
-    const told = observed(source, failure => {
+    const reporting = observed(source, failure => {
       if (failure === undefined) {
         last = now().getTime();
         if (outages.delete(resource)) changed();
@@ -93,7 +93,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     const { clock, random, log } = deps;
     const onRestored = () => void restored.add(resource);
     const store = new Store<T>();
-    return new Reflector({ name: resource, source: told, transform, store, clock, random, log, onRestored });
+    return new Reflector({ name: resource, source: reporting, transform, store, clock, random, log, onRestored });
   }
 
   const pools = reflector<NodePool>('nodepools', watch.pools);
@@ -135,23 +135,23 @@ function* objectsOf<T>({ store }: Reflector<T>): Generator<T> {
   for (const { object } of store.items()) yield object;
 }
 
-/** The same source; tells of every failure, and with undefined of every sign of life. */
-function observed(source: Source, tell: (failure: Failure | undefined) => void): Source {
-  // An expired version is an answer like any other: what comes next is a list.
-  const end = (failure: Failure) => tell(failure.kind === 'refused' && failure.status === 410 ? undefined : failure);
+/** The same source; calls `report` with every failure, and with undefined for every response or event. */
+function observed(source: Source, report: (failure: Failure | undefined) => void): Source {
+  // 410 Expired is no outage: the reflector lists next.
+  const end = (failure: Failure) => report(failure.kind === 'refused' && failure.status === 410 ? undefined : failure);
   return {
     async list(options) {
       const page = await source.list(options);
       if (options.signal.aborted) return page;
       if (page.kind !== 'page') end(page);
-      else if (options.limit !== LOOK_LIMIT) tell(undefined);
+      else if (options.limit !== LOOK_LIMIT) report(undefined);
       return page;
     },
     async watch(options, onLine) {
       const { signal } = options;
-      const onOpen = () => tell(undefined);
+      const onOpen = () => report(undefined);
       const ended = await source.watch({ ...options, onOpen }, line => {
-        tell(undefined);
+        report(undefined);
         onLine(line);
       });
       if (!signal.aborted && ended.kind !== 'ended') end(ended);

@@ -1,10 +1,11 @@
-/** Waits until pools are as they should be, or gone: by a watch, and at once where nothing has to be waited for. */
+/** Waits for a condition on pools: by a watch, and without one where the condition is met already. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { type FollowDeps, follow } from './follow.ts';
 import { poolNotFound } from './not-found.ts';
-import type { FollowPorts, PoolsPort, RawPool } from './ports.ts';
+import type { FollowPorts, RawPool } from './ports.ts';
 
 export interface WaitOptions {
   names: readonly string[];
@@ -14,15 +15,15 @@ export interface WaitOptions {
 }
 
 export interface WaitDeps extends FollowDeps {
-  pools: PoolsPort;
+  pools: Pick<NodePoolsClient, 'get'>;
   follow: FollowPorts;
-  /** Told of each pool as its turn comes. */
+  /** Called for each pool that meets the condition. */
   onMet: (pool: string) => void;
 }
 
 /**
- * An error for each pool that did not come to it. A pool that does not exist, or goes, is one, unless it is to be
- * deleted: then it is no longer waited for, and one that is made anew under the name is another one.
+ * Returns an error for each pool that does not meet the condition. A pool that does not exist, or is deleted, is an error,
+ * unless the condition is its deletion; a pool that is recreated under the name counts as another one.
  */
 export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
   const { condition, timeoutMs } = options;

@@ -1,4 +1,4 @@
-/** Keeps reconciling: caches handlers the state, what they tell enqueues pools, workers reconcile them. */
+/** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
 import { hostname } from 'node:os';
 import type { Clock } from '../controller/clock.ts';
 import { sleep } from '../controller/clock.ts';
@@ -13,19 +13,16 @@ import { type Resync, startResync } from '../controller/resync.ts';
 import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
-import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
-import { plural } from '../nodepool/plural.ts';
-import { STATUS_WORDS } from '../nodepool/status.ts';
-import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../nodepool/types.ts';
+import { API_VERSION, CONTROLLER, type NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
 import { REASON } from '../reconciler/events.ts';
 import { MoveRecorder } from '../reconciler/move-recorder.ts';
+import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
-import { type PoolOutcome, Reconciler } from '../reconciler/reconciler.ts';
-import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
+import { Reconciler } from '../reconciler/reconciler.ts';
 import { StatusPace } from '../reconciler/status-pace.ts';
+import { poolReconcile } from './pool-reconcile.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
 export interface WatchOptions {
@@ -38,7 +35,7 @@ export interface WatchOptions {
 }
 
 export interface WatchDeps {
-  /** Its writes are refused once the lease is lost: another process may write by then. */
+  /** Refuses writes once the lease is lost: another process may write by then. */
   cluster: ClusterPort;
   watch: WatchPorts;
   /** With it, only the process that holds the lease reconciles. */
@@ -51,7 +48,7 @@ export interface WatchDeps {
   newId: () => string;
   log: Log;
   metrics: StandardMetrics;
-  /** Told of every reconcile that changed something. */
+  /** Called after every reconcile that changed something. */
   onChanged: (outcome: PoolOutcome) => void;
 }
 
@@ -64,16 +61,14 @@ export interface WatchState {
 
 /** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
 const WORKERS = 16;
-/** Between two attempts while the CRD lacks something: nothing that is watched tells of its change. */
-const CRD_RETRY_MS = 10_000;
-/** How long a pool's number of pods may be behind. A rollout changes hundreds of pods in that time. */
-const PODS_SETTLE_MS = 10_000;
-/** While all connections are broken: what is known may be of a history that a restore of etcd has undone. */
+/** How long a pool's number of pods may be stale. A rollout changes hundreds of pods in that time. */
+const PODS_DELAY_MS = 10_000;
+/** Retry delay while all connections are broken: a restore of etcd may have undone what the caches have. */
 const UNCONFIRMED_MS = 1_000;
 
 /**
- * A manager that is ready to run(), and how it stands at any time. When it ends with `restored`, all of this is to be
- * created anew: nothing that was learned before is used again.
+ * A manager that is ready to run(), and its current state. When it ends with `restored`, call this again: no cached object
+ * may be used again.
  */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics } = deps;
@@ -95,14 +90,13 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const moves = new MoveRecorder({
     clock,
     poolOf: name => state.pool(name),
-    tell: record,
+    record,
   });
 
-  const logLacking = lackingLog(log);
   const handlers = new EventHandlers({
     state,
     enqueue: pool => queue.add(pool),
-    enqueueLater: pool => queue.addAfter(pool, PODS_SETTLE_MS),
+    enqueueLater: pool => queue.addAfter(pool, PODS_DELAY_MS),
     onNodeDeleted: (name, node) => {
       const pool = state.pool(name);
       const note = `1 node left: ${node} (deleted from the cluster)`;
@@ -134,6 +128,11 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
+  const reconcilePool = poolReconcile(reconciler, {
+    log,
+    onChanged: deps.onChanged,
+    requeueAfter: (pool, ms) => queue.addAfter(pool, ms),
+  });
   const controller = new Controller<string>({
     name: CONTROLLER,
     queue,
@@ -143,34 +142,17 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
       resync.look();
-      // One that has the server's word is enough: etcd goes back for all of them. After a pause it may have caught up.
+      // One confirmed cache is enough: a restore of etcd affects all of them. After a pause of the process none is trusted.
       const isUnconfirmed =
         caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
       if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
-      const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
-        if (!(error instanceof DroppedFieldsError)) throw error;
-        logLacking(name, error.fields);
-        return undefined;
-      });
-      if (outcome === undefined) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
-      if (hasChanged(outcome)) deps.onChanged(outcome);
-      if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
-      for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
-      if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
-      if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
-      const { failures, retryAfterMs } = outcome;
-      const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
-      if (failure === undefined)
-        return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
-      // What is held back has its own time, before which the pool is in vain, and after which it is due.
-      if (retryAfterMs !== undefined) queue.addAfter(name, retryAfterMs);
-      return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
+      return reconcilePool(name);
     },
   });
   let resync: Resync = { look() {}, stop() {} };
   const begin = () => {
     handlers.start();
-    // Pods, which only the number of pods stands on, are many: they are listed anew after a pause alone.
+    // Pods are many, and only the number of pods depends on them: they are listed again only after a pause.
     const onInterval = () => {
       for (const each of [pools, nodes, runtimeClasses]) each.relist();
       handlers.enqueueAll();
@@ -199,36 +181,6 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
 }
 
-function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
-  const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
-  return kind === 'released' || wrote;
-}
-
-/** Whether all that is left to do is for want of what the CRD lacks. */
-function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
-  return lacking.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
-}
-
-/** Says what the CRD lacks, once for all pools that lack the same. */
-function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => void {
-  const said = new Map<string, string>();
-  return (pool, lacking) => {
-    if (lacking.length === 0) {
-      said.delete(pool);
-      return;
-    }
-    const text = lackingMessage(lacking);
-    if (![...said.values()].includes(text)) log('warning', text);
-    said.set(pool, text);
-  };
-}
-
-function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
-  const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
-  return [message, { pool, status, nodeCount, readyNodeCount }] as const;
-}
-
 /** `host_random`, as client-go's candidates call themselves. */
 export function candidateIdentity(newId: () => string): string {
   return `${hostname()}_${newId()}`;
@@ -244,7 +196,7 @@ function cache<T>(
   return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
 }
 
-/** Pods by their node. One that only changes is no news: it stays where it is. */
+/** Pods by their node. An update enqueues nothing: a pod does not change its node. */
 function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => void): Reflector<PodPlace> {
   const store = new Store<PodPlace>({ node: ({ node }) => [node] });
   const pods = cache('pods', deps.watch.pods, deps, onRestored, store);

@@ -1,4 +1,4 @@
-/** What the server stored of a status otherwise than it was sent, and when that status may be written again. */
+/** What the server stored of a status differs from what was sent, and when that status may be written again. */
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { isObject } from '../nodepool/json.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
@@ -13,7 +13,7 @@ const LONGEST_VALUE = 200;
 
 /**
  * Fields whose value differs from what was sent, or that the server added. What its CRD drops is not among them.
- * @param next the status that would be written now: what it takes over from the answer is nobody's concern
+ * @param next the status that would be written now: what it takes over from the answer is ignored
  */
 export function alteredFields(
   { sent, next }: { sent: NodePoolStatus; next: NodePoolStatus },
@@ -28,13 +28,13 @@ export function alteredFields(
     .map(name => ({ name, sent: before.get(name), found: found.get(name) }));
 }
 
-/** Throws NodeWriteError when an answer that differed has this status wait. */
+/** Throws NodeWriteError when this status has to wait after an altered write. */
 export function assertStatusFree(pool: ObjectMeta, pace: WritePace): void {
   const state = pace.check(keyOf(pool), []);
   if (state.kind === 'held') throw heldBack(state);
 }
 
-/** The error, with the time of the next attempt: at once, each would be altered again. */
+/** The error, with the delay of the next attempt: without a delay, each would be altered again. */
 export function alteredStatus(
   pool: ObjectMeta,
   altered: readonly Altered[],
@@ -50,7 +50,7 @@ export function alteredStatus(
   return new NodeWriteError(error, { retryAfterMs: pace.altered(key, [], error), isHeldBack: false });
 }
 
-/** The status of a new spec does not wait for that of the one before. */
+/** The status of a new generation does not wait for that of the one before. */
 function keyOf({ name, uid, generation }: ObjectMeta): string {
   return `status of NodePool ${name} ${uid} ${generation}`;
 }

@@ -1,4 +1,4 @@
-/** What the server stored otherwise than a write sent it: mutating admission policies and webhooks see every write. */
+/** What the server stored differs from what was sent: mutating admission policies and webhooks can change every write. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { taintId } from '../nodepool/taint.ts';
@@ -12,14 +12,14 @@ export interface Altered {
   found: string | undefined;
 }
 
-/** Those that are named; the rest is counted. */
-const MOST_NAMED = 3;
+/** Changes that the message names; the rest is counted. */
+const MAX_NAMED = 3;
 const LABEL = 'label ';
 const RECORD = `annotation ${RECORD_ANNOTATION}`;
 
 /**
  * What differs from what was sent, where the write set it, the next plan would undo it, or it gives the node to another
- * pool. Other changes of the server (labels that no pool sets, for one) are none of ours.
+ * pool. Other changes of the server, as a label that no pool sets, are ignored.
  * @param next gives the plan for the node as the server answered it
  * @param decides whether pools select by a label, where it gave the node another owner than the write meant
  */
@@ -43,8 +43,8 @@ export function alteredSlots(
 
 /** @param what was written, as `node a` */
 export function alteredError(what: string, altered: readonly Altered[]): NodepoolError {
-  const named = altered.slice(0, MOST_NAMED).map(describe).join(', ');
-  const more = altered.length > MOST_NAMED ? `, and ${altered.length - MOST_NAMED} more` : '';
+  const named = altered.slice(0, MAX_NAMED).map(describe).join(', ');
+  const more = altered.length > MAX_NAMED ? `, and ${altered.length - MAX_NAMED} more` : '';
   return new NodepoolError(
     'cluster',
     `${what} was changed by an admission policy or webhook while it was written: ${named}${more}`,
@@ -53,7 +53,7 @@ export function alteredError(what: string, altered: readonly Altered[]): Nodepoo
 }
 
 function describe({ name, sent, found }: Altered): string {
-  // Records are long, and no text for people.
+  // Records are long, and not for people.
   if (name === RECORD) return `${name} was ${found === undefined ? 'removed' : 'replaced'}`;
   if (sent === undefined) return `${name} was added with value "${found}"`;
   if (found === undefined) return `${name} was sent with value "${sent}" and removed`;

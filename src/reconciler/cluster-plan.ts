@@ -17,11 +17,11 @@ export interface ClusterPlan {
   /** Nodes that a pool matches and another pool owns. */
   conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
   runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
-  /** Pools that are left as they are because their spec is invalid. */
+  /** Pools that are not applied because their spec is invalid. */
   invalid: { pool: string; errors: FieldError[] }[];
-  /** Nodes that are left as they are: the pools would hand them to each other for ever. */
+  /** Nodes that are not written: the labels of each of these pools make the node a member of another. */
   circles: { node: string; pools: readonly string[] }[];
-  /** Nodes that are left as they are: what their pool takes away does not fit into the record. */
+  /** Nodes that are not written: what their pool removes does not fit into the record. */
   oversized: string[];
 }
 

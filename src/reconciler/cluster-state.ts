@@ -1,14 +1,14 @@
 /**
- * The reconciler's read store: pools, nodes and RuntimeClasses as last seen, and which nodes concern which pool.
+ * What the reconciler reads: pools, nodes and RuntimeClasses as last seen, and which nodes concern which pool.
  *
  * What is seen comes from caches and from the answers to our own requests, in any order:
  * - An object never goes back to an older resourceVersion, nor a name to an earlier object that had it.
- * - What was seen to be gone does not come back, unless the server, asked for it after that, still has it; a late "not
- *   found" takes away only the object that was asked for.
- * - Who observes is told of every pool that a change concerns, whichever way the change was learned.
+ * - A deleted object does not come back, unless a read that started after the deletion still finds it; a late "not
+ *   found" removes only the object that was read.
+ * - The observer is called with every pool that a change concerns, whether a cache or a response brought the change.
  *
  * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
- * retry, never somebody's taint; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
+ * retry, and no concurrent change is lost; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
 import { isOlder } from '../controller/resource-version.ts';
 import { type Ownership, type PoolIndex, sameOwnership } from '../nodepool/membership.ts';
@@ -20,7 +20,7 @@ import { GoneUids, type Moment } from './gone-uids.ts';
 import { OwnershipIndex } from './ownership-index.ts';
 
 export interface ClusterStateObserver {
-  /** These have to be looked at again: the pools that the changed object had to do with, and has to do with now. */
+  /** The pools to reconcile: those that the object concerned before the change, and those that it concerns now. */
   concerned(pools: Iterable<string>): void;
   /** A node is gone from the cluster. @param holder the pool whose record it carried */
   nodeGone(node: string, holder: string | undefined): void;
@@ -35,7 +35,7 @@ export class ClusterState {
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ClusterStateObserver | undefined;
-  /** Ownerships of nodes that need no write. One is made anew when its node or any pool's spec changes. */
+  /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
   readonly upToDate = new WeakSet<Ownership>();
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
@@ -48,13 +48,13 @@ export class ClusterState {
     return this.#pools.get(name);
   }
 
-  /** Whether it is there, and not on its way out. */
+  /** Whether it exists and has no deletionTimestamp. */
   isStaying(name: string): boolean {
     const pool = this.#pools.get(name);
     return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   }
 
-  /** What follows from the pools as they are: errors of their specs, and who would own a node that is not put in. */
+  /** Errors of the pools' specs, and which pool would own a node that is not in this state. */
   get poolIndex(): PoolIndex {
     return this.#ownerships.index;
   }
@@ -72,17 +72,14 @@ export class ClusterState {
     return this.#ownerships.get(node);
   }
 
-  /** Every node. */
   nodes(): Iterable<Node> {
     return this.#nodes.values();
   }
 
-  /** Every pool. */
   pools(): Iterable<NodePool> {
     return this.#pools.values();
   }
 
-  /** The pool's members. */
   members(pool: string): Node[] {
     return this.#ownerships.select(pool, ownership => ownership.owner === pool);
   }
@@ -107,13 +104,12 @@ export class ClusterState {
     return this.#ownerships.poolsOf(node);
   }
 
-  /** Nodes that carry the pool's membership labels, whoever owns them. */
+  /** Nodes that carry the pool's membership labels, whichever pool owns them. */
   matching(pool: NodePool): Node[] {
     const selector = membershipSelector(pool);
     return [...this.#nodes.values()].filter(node => matchesLabels(selector, node.labels));
   }
 
-  /** Every RuntimeClass. */
   runtimeClasses(): Iterable<RuntimeClass> {
     return this.#runtimeClasses.values();
   }
@@ -122,7 +118,7 @@ export class ClusterState {
     return this.#runtimeClasses.get(name);
   }
 
-  /** From here on it is told; what is there already is not. */
+  /** Calls the observer for changes from now on, not for what is in the state already. */
   observe(observer: ClusterStateObserver): void {
     this.#observer = observer;
   }
@@ -132,12 +128,12 @@ export class ClusterState {
     return this.#gone.moment();
   }
 
-  /** @param asked when the server was asked for it; none for what a cache or the answer to a write tells */
+  /** @param asked moment() before the read that returned it; none for an object from a cache or from the response to a write */
   setPool(pool: NodePool, asked?: Moment): void {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
     if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
-    // A new status or finalizer moves no node: without this, every pool's status write would compute all ownerships anew.
+    // A new status or finalizer moves no node: without this check, every status write would recompute all ownerships.
     const moves = before === undefined || !sameOwnership(before, pool);
     const neighbours = moves && this.#observer !== undefined ? this.#ownerships.neighbours(name) : [];
     this.#pools.set(name, pool);
@@ -150,14 +146,14 @@ export class ClusterState {
   }
 
   /**
-   * The status that is about to be written: to see it, in the answer or in the cache, is no news. Else a status that
-   * says how a write failed would have the pool tried again at once, for as long as it fails in new words.
+   * The status that is about to be written. Seeing it, in the response or in the cache, does not enqueue the pool. Otherwise
+   * a status with a failure message would retry the pool at once, as long as each failure has another message.
    */
   expectStatus(pool: string, status: NodePoolStatus): void {
     this.#expected.set(pool, status);
   }
 
-  /** @param uid of the one that is gone: another one of that name stays */
+  /** @param uid of the deleted object: one of that name with another UID stays */
   removePool(name: string, uid: string | undefined): void {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
     this.#expected.delete(name);
@@ -171,7 +167,7 @@ export class ClusterState {
   /** @param asked as of setPool() */
   setNode(node: Node, asked?: Moment): void {
     if (this.#isPast(this.#nodes.get(node.name), node, asked)) return;
-    // One that was made anew under the name: the earlier one is gone.
+    // A node that was recreated under the name: the earlier one is gone.
     const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
     const before = this.#nodes.get(node.name);
@@ -181,7 +177,7 @@ export class ClusterState {
     if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
   }
 
-  /** @param uid of the one that is gone: another one of that name stays */
+  /** @param uid of the deleted object: one of that name with another UID stays */
   removeNode(name: string, uid: string): void {
     if (!this.#take(this.#nodes.get(name), uid)) return;
     const holder = this.#observer && this.ownership(name)?.record?.pool;
@@ -201,7 +197,7 @@ export class ClusterState {
     if (!isSame(before, runtimeClass.metadata)) this.#concernOwner(name);
   }
 
-  /** @param uid of the one that is gone: another one of that name stays */
+  /** @param uid of the deleted object: one of that name with another UID stays */
   removeRuntimeClass(name: string, uid: string | undefined): void {
     if (!this.#take(this.#runtimeClasses.get(name)?.metadata, uid)) return;
     this.#runtimeClasses.delete(name);
@@ -218,7 +214,7 @@ export class ClusterState {
     return this.#gone.isGone(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
   }
 
-  /** Whether it is there, to be taken away; from now on it is gone either way. */
+  /** Whether the object is in the state, to be removed; its UID counts as deleted from now on either way. */
   #take(before: Versioned | undefined, uid: string | undefined): boolean {
     if (uid !== undefined) this.#gone.add(uid);
     return before !== undefined && before.uid === uid;
@@ -230,18 +226,18 @@ interface Versioned {
   resourceVersion?: string;
 }
 
-/** Whether both are one state of one object: the echo of what an answer told, or the other way round. */
+/** Whether both are the same version of one object: a watch event that repeats a response, or the reverse. */
 function isSame(before: Versioned | undefined, after: Versioned): boolean {
   return before?.uid === after.uid && before?.resourceVersion === after.resourceVersion;
 }
 
-/** Of the spec the generation tells. */
+/** metadata.generation changes with the spec. */
 function isAlikeButStatus(before: NodePool | undefined, after: NodePool): boolean {
   const rest = ({ metadata }: NodePool) => ({ ...metadata, resourceVersion: '', managedFields: [] });
   return before !== undefined && deepEqual(rest(before), rest(after));
 }
 
-/** Whether no pool could tell the two apart. */
+/** Whether both are equal but for the resourceVersion. */
 export function looksSame(a: Node | undefined, b: Node): boolean {
   if (a === undefined) return false;
   if (isSame(a, b)) return true;

@@ -1,12 +1,12 @@
-/** What stands in a pool's way, in sentences that name both sides. */
+/** Messages of the Conflict condition, each with both pools. */
 import { firstFew, noun } from '../nodepool/plural.ts';
 import type { Observation } from '../nodepool/status.ts';
 import { taintId } from '../nodepool/taint.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 
-/** Nodes named in one sentence: the message stays readable, and the same from run to run. */
-const MOST_NAMED = 10;
+/** Nodes that one message names. */
+const MAX_NAMED = 10;
 
 /** @param lost nodes that the pool matches and another pool owns */
 export function conflictMessages(
@@ -38,5 +38,5 @@ function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
   const verb = nodes.length === 1 ? 'belongs' : 'belong';
   const keys = keysOf(pool);
   const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
-  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MOST_NAMED)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
+  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_NAMED)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
 }

@@ -1,10 +1,10 @@
 /**
- * Brings what the caches tell into the cluster state, and says which pools have to be looked at for it.
+ * Event handlers of the caches: apply each event to the cluster state, and enqueue the pools that it concerns.
  *
- * - A node's change concerns the pools it had to do with before, and those it has to do with now.
- * - A change of what no pool looks at (a heartbeat, an image) concerns nobody.
- * - Pods that come and go concern the pool that owns their node, a while later: it is told of them all at once.
- * - What the answer to a request has told already concerns nobody again; the cluster state knows (cluster-state.ts).
+ * - A change of a node enqueues the pools that it concerned before, and those that it concerns now.
+ * - A change of a field that no pool reads (a heartbeat, an image) enqueues no pool.
+ * - A pod that comes or goes enqueues the pool that owns its node, with a delay: one reconcile for many pods.
+ * - An event that repeats the response to a write enqueues no pool (cluster-state.ts).
  */
 import type { StoreEvent } from '../controller/store.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
@@ -12,9 +12,9 @@ import type { ClusterState } from './cluster-state.ts';
 
 export interface EventHandlersOptions {
   state: ClusterState;
-  /** A pool has to be reconciled. */
+  /** Reconciles the pool. */
   enqueue: (pool: string) => void;
-  /** So does the pool, but its number of pods can wait for others to change too. */
+  /** Reconciles the pool after a delay, in which more of its pods may change. */
   enqueueLater: (pool: string) => void;
   /** A node that a pool held is gone from the cluster. */
   onNodeDeleted: (pool: string, node: string) => void;
@@ -28,7 +28,7 @@ export class EventHandlers {
     this.#options = options;
   }
 
-  /** Before this the cluster state is filled and nobody is enqueued; from here on, all that is there and all that changes. */
+  /** Events before this fill the cluster state and enqueue no pool. Enqueues every pool, and from now on each that changes. */
   start(): void {
     const { state, enqueue, onNodeDeleted } = this.#options;
     this.#started = true;
@@ -43,7 +43,7 @@ export class EventHandlers {
     this.enqueueAll();
   }
 
-  /** Every pool, and every name that a gone pool left on nodes. */
+  /** Every pool, and the name of every deleted pool that left records on nodes. */
   enqueueAll(): void {
     for (const pool of this.#options.state.poolNames()) this.#options.enqueue(pool);
   }

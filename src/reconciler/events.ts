@@ -1,5 +1,5 @@
 /**
- * What changed, told as Events: one for each pool, reason and change, with the number of nodes and the names of the first.
+ * Events about what changed: one for each pool, reason and change, with the number of nodes and the first names.
  * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/event-correlator.ts).
  */
 
@@ -14,7 +14,7 @@ import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 /** Bytes that a note may have, on the server. */
 const NOTE_LIMIT = 1024;
 /** Different changes of nodes that have an event of their own; the rest share one. */
-const MOST_KINDS = 5;
+const MAX_KINDS = 5;
 
 /** Reasons of Events; NodeConflict, RuntimeClassConflict and InvalidSpec come from the conditions of the same name. */
 export const REASON = {
@@ -36,33 +36,33 @@ export function warning(reason: string, note: string): PoolEvent {
   return { type: 'Warning', reason, action: 'Reconcile', note: ellipsize(note, NOTE_LIMIT) };
 }
 
-/** The events that tell of node writes, by pool. Nodes that changed alike share an event. */
+/** The Events of node writes, by pool. Nodes that changed alike share an Event. */
 export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
   const byPool = new Map<string, PoolEvent[]>();
-  const tell = (pool: string, events: PoolEvent[]) => byPool.set(pool, [...(byPool.get(pool) ?? []), ...events]);
+  const add = (pool: string, events: PoolEvent[]) => byPool.set(pool, [...(byPool.get(pool) ?? []), ...events]);
   const names = (group: NodeMove[]) => [...new Set(group.map(move => move.node))];
 
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.to))) {
-    tell(pool, [listing(REASON.nodeJoined, names(group), nodes => `${nodes} joined: `)]);
+    add(pool, [listing(REASON.nodeJoined, names(group), nodes => `${nodes} joined: `)]);
   }
   for (const [pool, group] of groupBy(moves, move => (move.from === move.to ? undefined : move.from))) {
-    tell(pool, [listing(REASON.nodeLeft, names(group), nodes => `${nodes} left: `)]);
+    add(pool, [listing(REASON.nodeLeft, names(group), nodes => `${nodes} left: `)]);
   }
   const updated = moves.filter(move => move.from === move.to && move.changes.length > 0);
   for (const [pool, group] of groupBy(updated, move => move.to)) {
     const kinds = groupBy(group, move => move.changes.map(describeChange).join(', '));
-    for (const [what, alike] of kinds.slice(0, MOST_KINDS)) {
+    for (const [what, alike] of kinds.slice(0, MAX_KINDS)) {
       const text = ellipsize(what, NOTE_LIMIT / 2);
-      tell(pool, [listing(REASON.nodesUpdated, names(alike), nodes => `${nodes} updated (${text}): `)]);
+      add(pool, [listing(REASON.nodesUpdated, names(alike), nodes => `${nodes} updated (${text}): `)]);
     }
-    const rest = kinds.slice(MOST_KINDS).flatMap(([, alike]) => alike);
+    const rest = kinds.slice(MAX_KINDS).flatMap(([, alike]) => alike);
     if (rest.length === 0) continue;
-    tell(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated in other ways: `)]);
+    add(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated in other ways: `)]);
   }
   const invalid = moves.filter(move => move.invalidRecord !== undefined);
   for (const [pool, group] of groupBy(invalid, move => move.to ?? move.from)) {
-    for (const [problem, alike] of groupBy(group, move => recordKind(move.invalidRecord)).slice(0, MOST_KINDS)) {
-      tell(pool, [invalidRecordEvent(problem, names(alike))]);
+    for (const [problem, alike] of groupBy(group, move => recordKind(move.invalidRecord)).slice(0, MAX_KINDS)) {
+      add(pool, [invalidRecordEvent(problem, names(alike))]);
     }
   }
   return byPool;
@@ -86,7 +86,7 @@ export function runtimeClassEvents(pool: NodePool, outcome: RuntimeClassOutcome)
   }
 }
 
-/** Warnings are told when they arise or change, not on every run. */
+/** Warnings are sent when they arise or change, not on every run. */
 export function conditionEvents(pool: NodePool, status: NodePoolStatus): PoolEvent[] {
   const events: PoolEvent[] = [];
   for (const { type, status: value, reason, message } of status.conditions ?? []) {

@@ -6,15 +6,15 @@ import { NodeWriteError } from './node-write-error.ts';
 export interface WriteFailure {
   /** One line. */
   message: string;
-  /** What can be done about it, as of a NodepoolError. */
+  /** What to do about it, as in a NodepoolError. */
   next?: string | undefined;
   /** The node that was to be written, which the message names. */
   node?: string | undefined;
-  /** Nothing was tried: an earlier failure of the node has it wait. */
+  /** No write was sent: after an earlier failure the node waits. */
   isHeldBack?: boolean;
 }
 
-/** Runs the work; a refusal of the cluster becomes a failure, and is given back, a bug stays a throw. */
+/** Runs the work. A NodepoolError is added to the failures and returned; any other error is thrown. */
 export async function attempt(
   failures: WriteFailure[],
   work: () => Promise<void>,
@@ -30,7 +30,7 @@ export async function attempt(
   }
 }
 
-/** What writes leave behind that failed or have to wait. */
+/** The part of an outcome that writes add to. */
 export interface WriteOutcome {
   moves: NodeMove[];
   failures: WriteFailure[];
@@ -38,7 +38,7 @@ export interface WriteOutcome {
   retryAfterMs?: number;
 }
 
-/** As attempt(), of what may have to wait. */
+/** As attempt(), for a write that may be held back. */
 export async function attemptHeld(
   outcome: WriteOutcome,
   work: () => Promise<void>,
@@ -48,13 +48,13 @@ export async function attemptHeld(
   return error;
 }
 
-/** The same of an error that is there. */
+/** As attemptHeld(), for an error that was thrown before. */
 export function addFailure(outcome: WriteOutcome, error: NodeWriteError): void {
   outcome.failures.push(failureOf(error));
   holdBack(error, outcome);
 }
 
-/** What was written all the same is reported; the pool is looked at again when it may be written. */
+/** Adds what was written before the error, and when the pool may be written again. */
 export function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: Omit<WriteOutcome, 'failures'>): void {
   if (move !== undefined) outcome.moves.push(move);
   if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
@@ -70,22 +70,22 @@ export function messagesOf(failures: readonly WriteFailure[]): string[] {
 }
 
 /** At most; the rest is counted. */
-const MOST_KINDS = 10;
+const MAX_KINDS = 10;
 const MANY = '{nodes}';
 
-/** Where one thing is wrong, thousands of nodes fail alike: one failure stands for all that are. */
+/** Thousands of nodes may fail for one reason: one failure represents all that are alike. */
 export function summarized(failures: readonly WriteFailure[]): Pick<WriteFailure, 'message' | 'next'>[] {
   const kinds = [...Map.groupBy(failures, inGeneral).entries()];
-  const shown = kinds.slice(0, MOST_KINDS).map(([general, [first, ...others]]) => {
+  const shown = kinds.slice(0, MAX_KINDS).map(([general, [first, ...others]]) => {
     const { message = general, next, node } = first ?? {};
     const isOne = others.length === 0 || node === undefined;
     return { message: isOne ? message : ofMany(general, `${others.length + 1} nodes`, `first: ${node}`), next };
   });
-  const rest = kinds.slice(MOST_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
+  const rest = kinds.slice(MAX_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
   return rest === 0 ? shown : [...shown, { message: `and ${rest} more` }];
 }
 
-/** The message as it is of any node. */
+/** The message without the node's name. */
 function inGeneral({ message, node }: WriteFailure): string {
   return node === undefined
     ? message
@@ -93,6 +93,6 @@ function inGeneral({ message, node }: WriteFailure): string {
 }
 
 function ofMany(general: string, nodes: string, first: string): string {
-  // What the server says of itself names no node.
+  // A message about the server names no node.
   return general.includes(MANY) ? `${general.replace(MANY, nodes)} (${first})` : `${general} (${nodes}, ${first})`;
 }

@@ -1,11 +1,11 @@
-/** The finalizer keeps a deleted pool until its nodes are released. */
+/** Adds and removes the finalizer, which keeps a deleted pool until its nodes are released. */
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { notDeleted } from './gone-pools.ts';
-import { type LiveReadDeps, readPool, stillThere } from './live-reads.ts';
+import { type LiveReadDeps, readPool, stillExistsError } from './live-reads.ts';
 import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-pace.ts';
 import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
@@ -13,13 +13,14 @@ import type { WritePace } from './write-pace.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
+  dryRun: boolean;
   /** See metadata-pace.ts; without it every write is sent at once. */
   pace?: WritePace;
 }
 
 const FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
 
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /**
  * The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone, or another has its name.
@@ -34,9 +35,9 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
   });
 }
 
-/** Lets a deleted pool go. @param deps `dryRun`: it is marked in the cluster state alone */
-export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRun: boolean }): Promise<void> {
-  // The last write of a pool waits for nobody.
+/** Removes the finalizer of a deleted pool. With dryRun, the pool has its deletionTimestamp in the cluster state alone. */
+export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
+  // The last write of a pool is not rate limited.
   const { pace: _pace, ...unpaced } = deps;
   await editPool(pool, FIELD, unpaced, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
@@ -49,9 +50,9 @@ export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps & { dryRu
 }
 
 /**
- * Carries out the write that is due on the pool as it is now; on conflict the pool is read and asked about again. Gives
- * what addFinalizer() gives. Throws NodeWriteError where something else keeps undoing it.
- * @param due undefined when nothing is
+ * Writes the pool as it is now; on conflict, reads it and calls `due` again. Returns what addFinalizer() returns. Throws
+ * NodeWriteError where something else keeps undoing the write.
+ * @param due the write that the pool needs; undefined when it needs none
  */
 export async function editPool(
   pool: NodePool,
@@ -61,7 +62,7 @@ export async function editPool(
 ): Promise<NodePool | undefined> {
   const { name, uid } = pool.metadata;
   let current = pool;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const write = due(current);
     if (write === undefined) {
       assertUncontested(current, field, deps);
@@ -77,18 +78,22 @@ export async function editPool(
     }
     await deps.sleep(conflictDelay(attempt, Math.random()));
     const latest = await readPool(name, uid, deps);
-    // Another pool of that name: its finalizers are not this one's.
+    // Another pool of that name is not this one's to write.
     if (latest === undefined || latest.metadata.uid !== uid) return undefined;
     assertWhole(latest);
-    if (written.kind === 'gone') throw stillThere(`cannot patch NodePool "${name}"`);
+    if (written.kind === 'gone') throw stillExistsError(`cannot patch NodePool "${name}"`);
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot patch NodePool "${name}": the cluster keeps answering conflict`);
 }
 
 /** Throws NodepoolError when the server stored others than it was sent. */
-async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
-  const write = await cluster.setFinalizers(pool, finalizers);
+async function setFinalizers(
+  pool: NodePool,
+  finalizers: string[],
+  { cluster, dryRun }: PoolEditDeps,
+): Promise<PoolWrite> {
+  const write = await cluster.pools.setFinalizers(pool, finalizers, { dryRun });
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
   if (isAltered) throw poolAlteredError(`the finalizers of nodepool ${pool.metadata.name} were`);
   return write;

@@ -1,8 +1,8 @@
 /**
- * Asks the server for a pool before its nodes are released for want of it: the cluster state may be behind, or was told wrongly.
+ * Reads a pool from the server before its nodes are released because it is gone: the cluster state may be stale or wrong.
  *
- * An answer holds for the nodes as the cluster state had them when the server was asked: if somebody has made the pool anew and
- * given it such a node since, the node has another resourceVersion, and the patch that releases it meets a conflict.
+ * The answer is valid for the nodes as the cluster state had them at the read: if the pool has been recreated and has got such
+ * a node since, the node has another resourceVersion, and the patch that releases it fails with a conflict.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
@@ -10,12 +10,12 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import type { LiveReadDeps } from './live-reads.ts';
 
 export interface GonePoolsDeps extends LiveReadDeps {
-  /** Deletions are dry: they mark pools in the cluster state alone. */
-  dryRun?: boolean;
+  /** Deletions are dry runs: they mark pools in the cluster state alone. */
+  dryRun: boolean;
 }
 
 interface Asked {
-  /** Those that carried the pool's record then. */
+  /** The nodes that carried the pool's record at the read. */
   nodes: ReadonlySet<Node>;
   isGone: Promise<boolean>;
 }
@@ -30,8 +30,8 @@ export class GonePools {
   }
 
   /**
-   * Whether the plan may be carried out: it releases no node, or its pool is really gone, or marked for deletion. When it
-   * is not, the cluster state has the pool, and another plan is to be made. Throws NodepoolError when the server cannot say.
+   * Whether the plan may be written: it releases no node, or its pool is gone or has a deletionTimestamp. If not, the
+   * cluster state has the pool now, and the caller plans again. Throws NodepoolError when the pool cannot be read.
    */
   async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
     if (previous === undefined || previous === owner || this.#deps.state.isStaying(previous)) return true;
@@ -39,7 +39,7 @@ export class GonePools {
     return known?.nodes.has(node) ? known.isGone : this.ask(previous);
   }
 
-  /** Whether the pool is gone or marked for deletion. The state follows. */
+  /** Whether the pool is gone or has a deletionTimestamp. Updates the cluster state. */
   ask(pool: string): Promise<boolean> {
     const asked = { nodes: new Set(this.#deps.state.held(pool)), isGone: this.#isGone(pool) };
     this.#asked.set(pool, asked);
@@ -50,7 +50,7 @@ export class GonePools {
     return asked.isGone;
   }
 
-  /** The nodes of the pool have been looked at: what is released later is asked for anew. */
+  /** Called after the nodes of the pool were reconciled: a later release reads the pool again. */
   forget(pool: string): void {
     this.#asked.delete(pool);
   }
@@ -58,21 +58,21 @@ export class GonePools {
   async #isGone(name: string): Promise<boolean> {
     const { cluster, state, dryRun } = this.#deps;
     const [known, asked] = [state.pool(name)?.metadata.uid, state.moment()];
-    const pool = await cluster.getPool(name);
+    const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {
       state.removePool(name, known);
       return true;
     }
-    if (dryRun === true && pool.metadata.uid === known) return true;
+    if (dryRun && pool.metadata.uid === known) return true;
     state.setPool(pool, asked);
     if (pool.metadata.deletionTimestamp !== undefined) return true;
-    // The state does not go back to an older resourceVersion: planned on what it has, the nodes would be released.
+    // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
     if (pool.metadata.uid === known && !state.isStaying(name)) throw notDeleted(pool);
     return false;
   }
 }
 
-/** The pool was seen with a deletionTimestamp, which only a restored etcd takes back. */
+/** The pool was seen with a deletionTimestamp, which only a restore of etcd removes. */
 export function notDeleted({ metadata: { name } }: NodePool): NodepoolError {
   return new NodepoolError(
     'cluster',

@@ -1,18 +1,18 @@
-/** Remembers which objects are gone, so that what comes late does not bring them back. */
+/** Remembers which objects are deleted, so that a late response or event does not add them again. */
 import { Lru } from '../controller/lru.ts';
 
 /** Orders requests among removals. */
 export type Moment = number;
 
-/** UIDs of gone objects that are remembered: what is older than that many deletions has arrived. */
-const MOST_GONE = 10_000;
+/** UIDs that are remembered. A response or event does not arrive later than that many deletions. */
+const MAX_GONE = 10_000;
 
 export class GoneUids {
   /** By UID, which removal it was, counted from 1. */
-  readonly #removals = new Lru<string, number>(MOST_GONE);
+  readonly #removals = new Lru<string, number>(MAX_GONE);
   #last = 0;
 
-  /** To be taken before the server is asked for an object: the answer outweighs the removals that came before. */
+  /** To be called before an object is read: the response is newer than the removals before this moment. */
   moment(): Moment {
     return this.#last + 1;
   }
@@ -22,8 +22,8 @@ export class GoneUids {
   }
 
   /**
-   * Whether an object that is seen now is gone all the same. One that is not is forgotten.
-   * @param asked when the server was asked for it; 0 for what a cache or the answer to a write tells
+   * Whether the object counts as deleted although it is seen now. If not, its UID is forgotten.
+   * @param asked moment() before the read that returned it; 0 for an object from a cache or from the response to a write
    */
   isGone(uid: string, asked: Moment): boolean {
     const removal = this.#removals.get(uid);

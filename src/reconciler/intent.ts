@@ -1,27 +1,27 @@
-/** What a command is to bring about, and the cluster state as it would be then. */
+/** What a command wants to change, and the cluster state after that change. */
 import { type LabelPatch, patchedLabels } from '../nodepool/member-labels.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ClusterState } from './cluster-state.ts';
 import type { MembershipChanges } from './membership-change.ts';
 
-/** Without optional fields: the cluster is to become what its pools say. */
+/** Without optional fields: apply the pools' labels and taints to their nodes. */
 export interface Intent {
-  /** Names of the pools whose nodes may be written. Names of pools that are gone release what they left on nodes. */
+  /** Names of the pools whose nodes may be written. The name of a deleted pool releases the nodes that still carry its record. */
   pools: readonly string[];
-  /** Pools as they are to be, in place of those that the cluster has: created or edited. */
+  /** Pools that are created or edited, as they are after that. */
   specs?: readonly NodePool[];
   /** Labels that nodes get before the pools are reconciled, by name of the node. */
   labels?: ReadonlyMap<string, LabelPatch>;
   /** The pools are deleted. */
   isDeletion?: boolean;
-  /** Nodes whose membership changes. Of a pool that stays, no other node is written. */
+  /** Nodes whose membership changes. Of a pool that is not deleted, no other node is written. */
   changes?: MembershipChanges;
 }
 
-/** Only its presence matters. */
+/** A deletionTimestamp; only its presence matters. */
 const SOON = '9999-12-31T23:59:59Z';
 
-/** The state once the intent is carried out, before its pools are reconciled. */
+/** The state after the intent, before its pools are reconciled. */
 export function stateAfter(state: ClusterState, { pools, specs, labels, isDeletion = false }: Intent): ClusterState {
   if (specs === undefined && labels === undefined && !isDeletion) return state;
   const deleted = (isDeletion ? pools : []).flatMap(name => state.pool(name) ?? []).map(marked);
@@ -32,7 +32,7 @@ export function stateAfter(state: ClusterState, { pools, specs, labels, isDeleti
   return new ClusterState(withPools(state, [...(specs ?? []), ...deleted]), nodes, state.runtimeClasses());
 }
 
-/** The state as if pools that are to be deleted, and may be marked already, were to stay: a marked pool owns no node. */
+/** The state as if the pools of a deletion had no deletionTimestamp: a pool that has one owns no node. */
 export function stateBefore(state: ClusterState, { pools, isDeletion = false }: Intent): ClusterState {
   if (!isDeletion) return state;
   const staying = pools.flatMap(name => state.pool(name) ?? []).map(unmarked);
@@ -48,7 +48,7 @@ export function nodesOf(
   const changed = changes === undefined ? [] : [...changes.keys()];
   if (changes !== undefined && !isDeletion) return changed;
   const held = [...new Set([before, after])].flatMap(each => pools.flatMap(pool => each.held(pool)));
-  // By its labels a node may come to another pool than those of the intent.
+  // Its labels may make a node a member of a pool outside of the intent.
   const labelled = labels === undefined ? [] : [...labels.keys()];
   return [...new Set([...held.map(({ name }) => name), ...labelled, ...changed])].toSorted();
 }

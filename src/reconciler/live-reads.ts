@@ -1,6 +1,6 @@
 /**
- * Objects as the server has them now, the cluster state following. A server answers 404 to a write also where it does not serve
- * the subresource, so what such a 404 means is asked of the object itself (docs/decisions/0029-gone-is-asked-again.md).
+ * Reads objects from the server into the cluster state. A server answers 404 to a write also where it does not serve the
+ * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
@@ -19,7 +19,7 @@ export async function readPool(
   { cluster, state }: LiveReadDeps,
 ): Promise<NodePool | undefined> {
   const asked = state.moment();
-  const pool = await cluster.getPool(name);
+  const pool = await cluster.pools.getCoerced(name);
   if (pool === undefined) state.removePool(name, uid);
   else state.setPool(pool, asked);
   return pool;
@@ -28,14 +28,14 @@ export async function readPool(
 /** Undefined when no node has the name. @param uid of the one that was known */
 export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
   const asked = state.moment();
-  const node = await cluster.getNode(name);
+  const node = await cluster.nodes.get(name);
   if (node === undefined) state.removeNode(name, uid);
   else state.setNode(node, asked);
   return node;
 }
 
-/** @param cannot what was refused, as `cannot patch Node "a"` */
-export function stillThere(cannot: string): NodepoolError {
+/** @param cannot the failed write, as `cannot patch Node "a"` */
+export function stillExistsError(cannot: string): NodepoolError {
   return new NodepoolError(
     'cluster',
     `${cannot}: the server answered that it does not exist, and still has it when it is read`,
@@ -44,7 +44,7 @@ export function stillThere(cannot: string): NodepoolError {
 }
 
 /** Of a pool that was to be deleted. */
-export function remade(pool: string): NodepoolError {
+export function recreatedError(pool: string): NodepoolError {
   return new NodepoolError(
     'cluster',
     `nodepool ${pool} was deleted and made anew by somebody else meanwhile; the new one is left as it is`,
@@ -52,7 +52,7 @@ export function remade(pool: string): NodepoolError {
   );
 }
 
-/** The answer is the same as for a pool that does not exist; this one was found when it was read. */
+/** The server answers the same as for a pool that does not exist; this pool was found when it was read. */
 export function noStatusSubresource(pool: string): NodepoolError {
   return new NodepoolError(
     'cluster',

@@ -15,7 +15,7 @@ import { followed, planStep } from './node-plan.ts';
 export interface MembershipChange {
   /** The pool whose reconcile writes it. */
   pool: string;
-  /** The pool that is to own the node; undefined leaves that to the rules. */
+  /** The pool that is to own the node; undefined: the membership rules decide. */
   to: string | undefined;
   /** The membership labels to set or remove, for the node as it is now. Throws NodepoolError where they must stay. */
   labels: (node: Node, ownership: Ownership) => LabelPatch;
@@ -37,7 +37,7 @@ export function planMembershipChange(
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
   const labels = effective(node, change.labels(node, ownership));
-  // What an inherited pool holds is told by its label alone (membership.ts): the record takes over from it.
+  // A pool of the earlier operator holds a node by its label alone (membership.ts): now the record says so.
   const record = node.record ?? (ownership.record && formatRecord(ownership.record));
   const relabelled: Node = {
     ...node,
@@ -45,7 +45,7 @@ export function planMembershipChange(
     ...(record === undefined ? {} : { record }),
   };
   const found = state.poolIndex.ownership(relabelled);
-  // What is on a node that joins is its own, whatever an inherited pool holds on those that it has.
+  // A node that joins such a pool has nothing of the pool yet.
   const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
     change.to === undefined ? planStep(state, relabelled, after) : planFor(state, relabelled, after, change.to);
@@ -54,9 +54,9 @@ export function planMembershipChange(
   return followed(state, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
 }
 
-/** For the pool that is to have the node, whoever else matches it. */
+/** Plans the node for the pool of the change, whichever other pools match it. */
 function planFor(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
-  const pool = able(state, to);
+  const pool = poolForNodes(state, to);
   const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
   return planNode(node, record, pool, rivals);
 }
@@ -65,8 +65,8 @@ function poolOf(state: ClusterState, name: string | undefined): NodePool | undef
   return name === undefined ? undefined : state.pool(name);
 }
 
-/** A pool that may get nodes. */
-export function able(state: ClusterState, name: string): NodePool {
+/** Throws NodepoolError when the pool may not get nodes. */
+export function poolForNodes(state: ClusterState, name: string): NodePool {
   const pool = state.pool(name);
   if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
   if (pool.metadata.deletionTimestamp !== undefined) {

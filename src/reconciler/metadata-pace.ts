@@ -1,15 +1,15 @@
 /**
- * How often the finalizer and the takeover annotation of a pool are written: something else that keeps removing what was
- * written would have it written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
+ * Rate limit of the finalizer and the takeover annotation of a pool: where something else keeps removing one, it would be
+ * written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
  * minute until it stays for 10 s (write-pace.ts). A pool needs two or three of these writes in its life.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
-import type { ClusterPort } from './ports.ts';
-import { MOST_WRITES, type WritePace } from './write-pace.ts';
+import type { NodePoolsClient } from './ports.ts';
+import { MAX_WRITES, type WritePace } from './write-pace.ts';
 
-/** What is written. */
+/** The field that is written. */
 export interface MetadataField {
   /** As `finalizer a/b`. */
   name: string;
@@ -18,8 +18,8 @@ export interface MetadataField {
 }
 
 interface Deps {
-  cluster: Pick<ClusterPort, 'poolFieldManager'>;
-  /** Undefined: a single write, which nothing follows. */
+  cluster: { pools: Pick<NodePoolsClient, 'fieldManager'> };
+  /** Undefined: the write is not rate limited. */
   pace?: WritePace;
 }
 
@@ -39,7 +39,7 @@ export function assertUncontested(pool: NodePool, field: MetadataField, { pace }
   if (held !== undefined) throw heldBack(held);
 }
 
-/** The server took a write. */
+/** The server accepted a write. */
 export function metadataWritten(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
   pace?.written(keyOf(pool, field), []);
 }
@@ -49,15 +49,15 @@ async function removedError(
   { name: what, path }: MetadataField,
   cluster: Deps['cluster'],
 ): Promise<NodepoolError> {
-  // It only adds to the message. Who removes a field leaves no trace; who sets another value does.
-  const manager = await cluster.poolFieldManager(name, path).catch((error: unknown) => {
+  // The name is optional in the message. managedFields has who sets another value, not who removes the field.
+  const manager = await cluster.pools.fieldManager(name, path).catch((error: unknown) => {
     if (error instanceof NodepoolError) return undefined;
     throw error;
   });
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
     'cluster',
-    `${what} of nodepool ${name} was written ${MOST_WRITES} times within a minute, which is the limit: ${who} keeps removing it`,
+    `${what} of nodepool ${name} was written ${MAX_WRITES} times within a minute, which is the limit: ${who} keeps removing it`,
     'stop it; the audit log of the API server has who patches and updates nodepools',
   );
 }

@@ -1,8 +1,8 @@
 /**
- * Tells of node writes as Events, so that reconciles of many pools that move nodes of one do not use up the events that
- * this one may have: the first write is told at once, those alike of the next second together.
+ * Records node writes as Events. Reconciles of many pools that move nodes of one pool do not use up its rate limit: the
+ * first write is recorded at once, those alike of the next second as one Event.
  *
- * Not guaranteed: what a second holds back is lost when the process is killed in it. flush() tells it.
+ * Not guaranteed: writes that wait for the end of a second are lost when the process is killed. flush() records them.
  */
 import type { Clock } from '../controller/clock.ts';
 import type { NodePool } from '../nodepool/types.ts';
@@ -14,14 +14,14 @@ const WINDOW_MS = 1_000;
 
 export interface MoveRecorderOptions {
   clock: Pick<Clock, 'after'>;
-  /** Undefined when there is none: nothing is told of it. */
+  /** Undefined when there is none: no Event is recorded. */
   poolOf: (name: string) => NodePool | undefined;
-  tell: (pool: NodePool, event: PoolEvent) => void;
+  record: (pool: NodePool, event: PoolEvent) => void;
 }
 
 export class MoveRecorder {
   readonly #options: MoveRecorderOptions;
-  /** By what is told less than a second ago: what came since. */
+  /** Writes since an Event that was recorded less than a second ago, by pool and kind. */
   readonly #waiting = new Map<string, { pool: NodePool; moves: NodeMove[] }>();
 
   constructor(options: MoveRecorderOptions) {
@@ -31,7 +31,7 @@ export class MoveRecorder {
   add(moves: readonly NodeMove[]): void {
     const concerns = moves.flatMap(move =>
       concernsOf(move).flatMap(([what, name]) => {
-        // Now: it may be deleted before the second is over.
+        // Looked up now: the pool may be deleted within the second.
         const pool = this.#options.poolOf(name);
         return pool === undefined ? [] : [{ key: `${what} ${name} ${pool.metadata.uid}`, pool, move }];
       }),
@@ -40,27 +40,27 @@ export class MoveRecorder {
       const waiting = this.#waiting.get(key);
       const added = group.map(({ move }) => move);
       if (waiting !== undefined) waiting.moves.push(...added);
-      else for (const { pool } of group.slice(0, 1)) this.#tell(key, pool, added);
+      else for (const { pool } of group.slice(0, 1)) this.#begin(key, pool, added);
     }
   }
 
-  /** Tells all that waits. */
+  /** Records all writes that wait. */
   flush(): void {
     for (const { pool, moves } of this.#waiting.values()) this.#write(pool, moves.splice(0));
   }
 
-  #tell(key: string, pool: NodePool, moves: NodeMove[]): void {
+  #begin(key: string, pool: NodePool, moves: NodeMove[]): void {
     this.#write(pool, moves);
     const waiting: { pool: NodePool; moves: NodeMove[] } = { pool, moves: [] };
     this.#waiting.set(key, waiting);
     this.#options.clock.after(WINDOW_MS, () => {
-      if (waiting.moves.length > 0) this.#tell(key, pool, waiting.moves);
+      if (waiting.moves.length > 0) this.#begin(key, pool, waiting.moves);
       else this.#waiting.delete(key);
     });
   }
 
   #write(pool: NodePool, moves: NodeMove[]): void {
-    for (const event of moveEvents(moves).get(pool.metadata.name) ?? []) this.#options.tell(pool, event);
+    for (const event of moveEvents(moves).get(pool.metadata.name) ?? []) this.#options.record(pool, event);
   }
 }
 

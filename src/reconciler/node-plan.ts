@@ -1,6 +1,6 @@
 /**
- * What is to be written on a node, as the cluster state has it: one plan to its end. What a pool sets or takes back can itself
- * make the node join or leave another, and what that pool sets belongs to the same patch.
+ * Plans one node, as the cluster state has it. What a pool sets or removes can itself make the node join or leave another
+ * pool, and what that pool sets belongs to the same patch.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { effective, patchedLabels } from '../nodepool/member-labels.ts';
@@ -26,37 +26,37 @@ export function planOf(state: ClusterState, name: string): NodePlan | undefined 
   return plan;
 }
 
-/** Whether there is something to write, or to say: what cannot be written is tried each time. */
+/** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
 export function isDue({ patch, circle, isOversized = false }: NodePlan): boolean {
   return patch !== undefined || circle !== undefined || isOversized;
 }
 
-/** What the owner wants of the node alone. */
+/** The plan of the owner alone. */
 export function planStep(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
   const rivals =
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
   const plan = planNode(node, ownership.record, owner, rivals);
-  // A pool whose spec is invalid keeps its nodes as they are until it is mended.
+  // A pool whose spec is invalid does not change its nodes.
   const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
   return frozen ? { ...plan, changes: [], patch: undefined } : plan;
 }
 
-/** Longer chains of pools are nobody's intent. */
-const MOST_STEPS = 10;
+/** Longer chains of pools are taken for circles. */
+const MAX_STEPS = 10;
 
-/** The steps and all that follows from them, as one plan for the node of the first. */
+/** The steps and all steps that follow from them, as one plan for the node of the first. */
 export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
   const all = [...steps];
   let last = steps.at(-1) ?? steps[0];
-  // Mostly nobody selects by what is set, and there is nothing to follow.
+  // Mostly no pool selects by the labels that are set.
   while (last.patch?.labels !== undefined && state.poolIndex.affectsMembership(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
     last = planStep(state, node, state.poolIndex.ownership(node));
-    // One that cannot be written refuses them all: without it the node would be left between two pools.
+    // A step that cannot be written cancels the plan: without it the node would be left between two pools.
     if (last.patch === undefined && !last.isOversized) break;
     all.push(last);
-    if (all.length > MOST_STEPS) return inCircles(steps[0], all);
+    if (all.length > MAX_STEPS) return circular(steps[0], all);
   }
   return all.length === 1 ? steps[0] : composed(steps[0], all);
 }
@@ -82,7 +82,7 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   return { node, owner, previous, changes, patch: isSame ? undefined : patch };
 }
 
-/** One for each label and taint, from what it was to what it will be. */
+/** One change for each label and taint, from the first value to the last. */
 function composedChanges(changes: Change[]): Change[] {
   const byKey = Map.groupBy(changes, ({ kind, key, effect = '' }) => `${kind} ${key}:${effect}`);
   return [...byKey.values()].flatMap(([first, ...others]): Change[] => {
@@ -95,13 +95,13 @@ function composedChanges(changes: Change[]): Change[] {
   });
 }
 
-function inCircles({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   const owners = steps.flatMap(({ owner }) => owner ?? []);
   const circle = [...new Set(owners)].toSorted();
   return { node, owner: previous, previous, changes: [], patch: undefined, circle };
 }
 
-/** Pools that would hand the node to each other for ever: it is left as it is until somebody changes one of them. */
+/** The labels of each of these pools make the node a member of another: it is not written. */
 export function circleError(node: string, circle: readonly string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
@@ -131,7 +131,7 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
   };
 }
 
-/** The taints with the effect NoExecute that the plans bring to nodes, each as `node key=value:NoExecute`. */
+/** The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. */
 export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch'>[]): Set<string> {
   return new Set(
     plans.flatMap(({ node, patch }) =>

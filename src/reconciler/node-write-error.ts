@@ -1,15 +1,15 @@
-/** Why a node is not as its pool wants it, where it was written before or trying again at once would make it worse. */
+/** A failed node write that must not be retried at once, or that followed a write of the same call. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
-import type { ClusterPort } from './ports.ts';
-import { type Held, MOST_WRITES } from './write-pace.ts';
+import type { NodesClient } from './ports.ts';
+import { type Held, MAX_WRITES } from './write-pace.ts';
 
 export class NodeWriteError extends NodepoolError {
-  /** Undefined where it may be tried at any time. */
+  /** Undefined where it may be retried at any time. */
   readonly retryAfterMs: number | undefined;
   readonly isHeldBack: boolean;
-  /** What was written all the same. */
+  /** What was written before the failure. */
   readonly move: NodeMove | undefined;
 
   constructor(
@@ -25,12 +25,12 @@ export class NodeWriteError extends NodepoolError {
   }
 }
 
-/** Nothing is written before its time has come. */
+/** The rate limit does not allow a write now. */
 export function heldBack({ error, ms }: Held): NodeWriteError {
   return new NodeWriteError(error, { retryAfterMs: ms, isHeldBack: true });
 }
 
-/** The error with what was written before it; one that has a move already has all of it. */
+/** The error with what was written before it. A move that it has already is complete. */
 export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
   if (!(error instanceof NodeWriteError))
     return new NodeWriteError(error, { retryAfterMs: undefined, isHeldBack: false, move });
@@ -39,25 +39,25 @@ export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
     : error;
 }
 
-/** The error without its move: one that other callers get as well would have it counted again. */
+/** The error without its move, for other callers that wait for the same write: the move is counted once. */
 export function withoutMove(error: unknown): unknown {
   return error instanceof NodeWriteError && error.move !== undefined
     ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack })
     : error;
 }
 
-/** Those that are named. */
-const MOST_NAMED = 3;
+/** Changes that the message names. */
+const MAX_NAMED = 3;
 
-/** For a node that has had its writes for this minute. @param changes that are to be written @param isContested others made them necessary */
+/** For a node at its limit of writes. @param changes that are to be written @param isContested other writers made them necessary */
 export async function limitError(
   node: string,
   changes: readonly Change[],
   isContested: boolean,
-  cluster: Pick<ClusterPort, 'nodeFieldManager'>,
+  nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<NodepoolError> {
-  const limit = `node ${node} was written ${MOST_WRITES} times within a minute, which is the limit`;
-  const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MOST_NAMED);
+  const limit = `node ${node} was written ${MAX_WRITES} times within a minute, which is the limit`;
+  const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MAX_NAMED);
   const [first] = theirs;
   if (!isContested || first === undefined) {
     return new NodepoolError(
@@ -66,7 +66,7 @@ export async function limitError(
       'wait a minute, and find out what changes its pool or its labels so often',
     );
   }
-  const manager = await managerOf(node, first, cluster);
+  const manager = await managerOf(node, first, nodes);
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
     'cluster',
@@ -78,18 +78,18 @@ export async function limitError(
 async function managerOf(
   node: string,
   { kind, key }: Change,
-  cluster: Pick<ClusterPort, 'nodeFieldManager'>,
+  nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<string | undefined> {
   try {
-    return await cluster.nodeFieldManager(node, kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']);
+    return await nodes.fieldManager(node, kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']);
   } catch (error) {
-    // It only adds to the message.
+    // The name is optional in the message.
     if (error instanceof NodepoolError) return undefined;
     throw error;
   }
 }
 
-/** What others did, of which the change is the repair. */
+/** What others did, which the change repairs. */
 function describe({ kind, key, effect, from, to }: Change): string {
   const slot = `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
   if (from === undefined) return `removing ${slot}`;

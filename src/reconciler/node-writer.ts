@@ -1,4 +1,4 @@
-/** Brings single nodes to what the pools want of them: one guarded patch a node, planned anew after every conflict. */
+/** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
@@ -8,7 +8,7 @@ import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { GonePools } from './gone-pools.ts';
-import { readNode, stillThere } from './live-reads.ts';
+import { readNode, stillExistsError } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
 import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
@@ -21,18 +21,17 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   state: ClusterState;
   sleep: (ms: number) => Promise<void>;
-  /** See GonePoolsDeps. */
-  dryRun?: boolean;
+  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
-  /** Shared with other writers of the same run; else one of its own. */
+  /** Shared with other writers of the same run. Default: a new one. */
   pace?: WritePace;
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
 }
 
-/** A node that somebody else changes between every read and write of ours, this many times in a row, is an error. */
-const MOST_ATTEMPTS = 50;
+/** Conflicts in a row after which a node is an error. */
+const MAX_ATTEMPTS = 50;
 
 /** What a call has written so far. */
 interface Written {
@@ -40,12 +39,12 @@ interface Written {
 }
 
 export class NodeWriter {
-  /** Asked before a node is released for want of its pool. */
+  /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
   readonly #deps: NodeWriterDeps;
-  /** One write in flight a node: two pools that a node moves between do not race for it. */
+  /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
-  /** Those that are not written yet. */
+  /** Membership changes that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
   readonly #pace: WritePace;
 
@@ -56,14 +55,14 @@ export class NodeWriter {
     this.#changes = new Map(deps.changes);
   }
 
-  /** Whether anything differs on the node. Costs nothing when it is asked again of what has not changed. */
+  /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
     if (this.#changes.has(name)) return true;
     const plan = planOf(this.#deps.state, name);
     return plan !== undefined && isDue(plan);
   }
 
-  /** A node that is as it should be now and that something else kept changing a short while ago. */
+  /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
   contested(name: string): NodeWriteError | undefined {
     const uid = this.#deps.state.node(name)?.uid;
     const held = uid === undefined ? undefined : this.#pace.contested(uid);
@@ -87,7 +86,7 @@ export class NodeWriter {
     return write;
   }
 
-  /** Until nothing is left to write. What was written before an error goes with the error. */
+  /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string): Promise<NodeMove | undefined> {
     const written: Written = { move: undefined };
     try {
@@ -100,8 +99,8 @@ export class NodeWriter {
   }
 
   async #writeAll(name: string, written: Written): Promise<void> {
-    const { cluster, state, sleep } = this.#deps;
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const { cluster, state, sleep, dryRun } = this.#deps;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
       const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
       if (plan?.circle !== undefined) throw circleError(name, plan.circle);
@@ -122,7 +121,7 @@ export class NodeWriter {
       }
       if (!(await this.gonePools.mayRelease(plan))) continue;
       this.#assertConsent(plan);
-      const write = await cluster.patchNode(name, plan.patch);
+      const write = await cluster.nodes.patch(name, plan.patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
         this.#changes.delete(name);
@@ -134,11 +133,11 @@ export class NodeWriter {
       }
       await sleep(conflictDelay(attempt, Math.random()));
       const current = await readNode(name, uid, this.#deps);
-      if (write.kind === 'gone' && current?.uid === uid) throw stillThere(`cannot patch Node "${name}"`);
+      if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
     }
     throw new NodepoolError(
       'cluster',
-      `node ${name} was changed by somebody else ${MOST_ATTEMPTS} times in a row between our read and our write`,
+      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between our read and our write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
   }
@@ -148,7 +147,7 @@ export class NodeWriter {
     const pace = this.#pace.check(uid, changes);
     if (pace.kind === 'free') return;
     if (pace.kind === 'held') throw heldBack(pace);
-    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster);
+    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster.nodes);
     throw new NodeWriteError(error, {
       retryAfterMs: this.#pace.limited(uid, error, pace.isContested),
       isHeldBack: false,
@@ -174,7 +173,7 @@ export class NodeWriter {
     }
     const error = alteredError(`node ${plan.node.name}`, altered);
     const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? [], error);
-    // Of what it did is told what is true of the node: the pool that has it.
+    // The move is reported without its changes, which the server altered: the pool that owns the node is right.
     const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
     throw new NodeWriteError(error, {
       retryAfterMs,
@@ -183,13 +182,13 @@ export class NodeWriter {
     });
   }
 
-  /** Whoever gets a node has the finalizer first that will release it again. */
+  /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
   #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.state.pool(owner);
     return pool === undefined || isPrepared(pool, this.#deps.state) ? undefined : pool;
   }
 
-  /** A node that changed since its plan was agreed to may get a taint that nobody was asked about. */
+  /** A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers. */
   #assertConsent(plan: NodePlan): void {
     const { consent } = this.#deps;
     const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !consent.has(taint));
@@ -202,7 +201,7 @@ export class NodeWriter {
   }
 }
 
-/** @param before what was written on the node just before */
+/** @param before the earlier write of the node in this call */
 function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
   const isReplaced = patch?.record !== undefined && node.record !== undefined;
   const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);

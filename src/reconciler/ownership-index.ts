@@ -1,17 +1,17 @@
-/** Which pool each node goes to, and which nodes concern which pool: kept with the nodes, made anew with the pools. */
+/** Which pool owns each node, and which nodes concern which pool. A changed node updates it, a changed pool rebuilds it. */
 import { type Ownership, PoolIndex } from '../nodepool/membership.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 
 export class OwnershipIndex {
   readonly #pools: ReadonlyMap<string, NodePool>;
   readonly #nodes: ReadonlyMap<string, Node>;
-  /** Undefined while a pool has changed since it was made; then the ownerships are stale as well. */
+  /** Undefined after a change of a pool, until the next read; then the ownerships are stale as well. */
   #index: PoolIndex | undefined;
   readonly #ownerships = new Map<string, Ownership>();
   /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
   readonly #concerned = new Map<string, Set<string>>();
 
-  /** Both as they are whenever it is asked. */
+  /** Reads both maps at each call. */
   constructor(pools: ReadonlyMap<string, NodePool>, nodes: ReadonlyMap<string, Node>) {
     this.#pools = pools;
     this.#nodes = nodes;
@@ -28,7 +28,7 @@ export class OwnershipIndex {
     return this.#fresh();
   }
 
-  /** Each pool that a node concerns, there or gone. */
+  /** Each pool that a node concerns, deleted ones included. */
   poolNames(): Iterable<string> {
     this.#fresh();
     return this.#concerned.keys();
@@ -48,7 +48,7 @@ export class OwnershipIndex {
     return names;
   }
 
-  /** The nodes that concern the pool in the way that is wanted. */
+  /** The nodes that concern the pool and whose ownership matches. */
   select(pool: string, wanted: (ownership: Ownership) => boolean): Node[] {
     this.#fresh();
     const nodes: Node[] = [];
@@ -60,7 +60,7 @@ export class OwnershipIndex {
     return nodes;
   }
 
-  /** A pool came, went, or ownerships other nodes than before. */
+  /** A pool was added or removed, or its spec or deletion changed. */
   poolsChanged(): void {
     this.#index = undefined;
   }
@@ -103,7 +103,7 @@ export class OwnershipIndex {
   }
 }
 
-/** Each once. A Set for every node is memory that is not back before the command ends. */
+/** Each once. An array: a Set for every node costs memory that is not freed before the command ends. */
 function poolsOf({ owner, conflicting, record }: Ownership): string[] {
   const names = owner === undefined ? [...conflicting] : [owner, ...conflicting];
   if (record !== undefined && !names.includes(record.pool)) names.push(record.pool);

@@ -1,4 +1,4 @@
-/** The nodes of a pool: which of them are written, and what came of it. */
+/** Writes the nodes of a pool, and collects moves and failures. */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -12,7 +12,7 @@ import { NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
 import type { WritePace } from './write-pace.ts';
 
-/** Told of node writes as they are decided on and done, whatever came of them. */
+/** Called when node writes are planned, and when each is done, failed or not. */
 export interface NodeProgress {
   planned(nodes: number): void;
   done(): void;
@@ -24,15 +24,15 @@ export interface PoolNodesOptions {
   /** Bounds the requests under way, over all pools together. */
   limit: Limiter;
   sleep: (ms: number) => Promise<void>;
-  /** See GonePoolsDeps. */
-  dryRun?: boolean;
+  /** Every write is a dry run. */
+  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** See NodeWriter. */
   pace?: WritePace;
   progress?: NodeProgress;
-  /** Of a pool that stays and has some of these, no other node is written. */
+  /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;
-  /** Of pools that stay, only these nodes are written. */
+  /** Of pools that are not being deleted, only these nodes are written. */
   only?: ReadonlySet<string>;
   /** See NodeWriter. */
   consent?: ReadonlySet<string>;
@@ -40,7 +40,7 @@ export interface PoolNodesOptions {
   signal?: AbortSignal;
 }
 
-/** What came of the writes of a pool's nodes is added to it. */
+/** The part of an outcome that the writes of a pool's nodes add to. */
 export interface NodeOutcome {
   moves: NodeMove[];
   failures: WriteFailure[];
@@ -50,8 +50,8 @@ export interface NodeOutcome {
   retryAfterMs?: number;
 }
 
-/** When so many writes on end fail in general, the rest is not tried. What is refused may be refused for one node alone. */
-const HOPELESS = 10;
+/** After so many general failures in a row the rest is not tried. A refused write counts as a failure of its node alone. */
+const MAX_GENERAL_FAILURES = 10;
 
 export class PoolNodes {
   readonly #options: PoolNodesOptions;
@@ -72,28 +72,28 @@ export class PoolNodes {
     return this.#writer.gonePools;
   }
 
-  /** Writes those of the pool that differ. False where the server was away, so that some of them were not looked at. */
+  /** Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried. */
   async apply(pool: string, outcome: NodeOutcome): Promise<boolean> {
     const { limit, progress, signal } = this.#options;
-    const meant = this.#written(pool);
-    const names = meant.filter(name => this.#writer.needsWrite(name)).toSorted();
+    const selected = this.#selected(pool);
+    const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
-    let inVain = 0;
+    let failedInARow = 0;
     let isAnswered = true;
     const apply = async (name: string) => {
       if (signal?.aborted) {
         outcome.unwritten++;
         return;
       }
-      if (inVain >= HOPELESS) untried.push({ message: `node ${name} was not tried`, node: name });
+      if (failedInARow >= MAX_GENERAL_FAILURES) untried.push({ message: `node ${name} was not tried`, node: name });
       else {
         const write = async () => {
           const move = await this.#writer.write(name);
           if (move !== undefined) outcome.moves.push(move);
         };
         const error = await attempt(failures, write, name);
-        inVain = error?.isGeneral ? inVain + 1 : 0;
+        failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
         if (error instanceof NodeWriteError) holdBack(error, outcome);
       }
@@ -101,24 +101,24 @@ export class PoolNodes {
     };
     await Promise.all(names.map(name => limit(() => apply(name))));
     const failed = new Set(failures.map(({ node }) => node));
-    for (const node of meant) {
+    for (const node of selected) {
       const error = failed.has(node) ? undefined : this.#writer.contested(node);
       if (error === undefined) continue;
       failures.push(failureOf(error, node));
       holdBack(error, outcome);
     }
-    // In order of their names, not of the answers: the same failures must give the same status again.
+    // Sorted, not in the order of the responses: the same failures give the same status.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
     return isAnswered;
   }
 
   /** How many nodes of the pool are still to be written. */
   pending(pool: string): number {
-    return this.#written(pool).filter(name => this.#writer.needsWrite(name)).length;
+    return this.#selected(pool).filter(name => this.#writer.needsWrite(name)).length;
   }
 
-  /** Nodes that a reconcile of the pool may write. One that is gone or being deleted releases all that it holds. */
-  #written(pool: string): string[] {
+  /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */
+  #selected(pool: string): string[] {
     const { state, changes = new Map(), only } = this.#options;
     const held = state.held(pool).map(({ name }) => name);
     const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
@@ -128,22 +128,22 @@ export class PoolNodes {
   }
 
   /**
-   * Nodes that still differ from what the pool wants where not all of them were to be written: others, and those whose
-   * write failed. Its status could not say so.
+   * In a run that selects nodes: nodes of the pool that still differ, not selected or failed. The status could not express
+   * that, so it is not written.
    */
   due(pool: string): string[] {
     const { state, changes, only } = this.#options;
     if (changes === undefined && only === undefined) return [];
     const held = state.held(pool).map(({ name }) => name);
-    // Changes are not asked for: a node that could not be added is no member.
+    // Membership changes are ignored: a node that could not be added is no member.
     return held.filter(name => {
       const plan = planOf(state, name);
       return plan !== undefined && isDue(plan);
     });
   }
 
-  /** Whether the node was among those to be written. */
-  isMeant(node: string): boolean {
+  /** Whether this run selects the node. */
+  isSelected(node: string): boolean {
     const { changes, only } = this.#options;
     return changes?.has(node) === true || only?.has(node) === true;
   }

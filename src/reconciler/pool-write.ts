@@ -1,4 +1,4 @@
-/** A write of a pool, which the server refuses where it reads the spec otherwise than it is known here. */
+/** A guarded write of a pool: the server refuses it where its spec differs from the one that is known here. */
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
@@ -7,7 +7,7 @@ import { type LiveReadDeps, readPool } from './live-reads.ts';
 import type { PoolWrite } from './ports.ts';
 
 /**
- * Gives what the write gives. A write tests fields of the spec (kube/resources/node-pools.ts), and a test that fails is answered
+ * Returns what the write returns. A write tests fields of the spec (kube/resources/node-pools.ts), and a test that fails is answered
  * like an invalid object: where the spec has been edited since, that is a conflict. Throws DroppedFieldsError where the
  * CRD was replaced.
  */

@@ -1,11 +1,11 @@
-/** What the reconciler asks of a cluster, resource by resource. */
+/** The clients of the API server that the reconciler and the use cases take, one for each resource. */
 import type { NodePatch } from '../nodepool/plan.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
 export type { NodePatch };
 
 export type NodeWrite = { kind: 'written'; node: Node } | { kind: 'conflict' } | { kind: 'gone' };
-export type PoolWrite = { kind: 'written'; pool: NodePool } | { kind: 'conflict' } | { kind: 'gone' };
+export type PoolWrite<Pool = NodePool> = { kind: 'written'; pool: Pool } | { kind: 'conflict' } | { kind: 'gone' };
 
 /** An events.k8s.io/v1 Event about one pool. */
 export interface PoolEvent {
@@ -18,49 +18,78 @@ export interface PoolEvent {
   note: string;
 }
 
-export interface NodesPort {
-  /**
-   * Nodes as the server has them now, by name; never from a possibly stale cache.
-   * @param labelSelector as the server takes it; without one, every node
-   */
-  listNodes(labelSelector?: string): Promise<Node[]>;
-  getNode(name: string): Promise<Node | undefined>;
+/** A NodePool exactly as the server sent it, unknown fields included: what is printed and edited. */
+export type RawPool = NodePool & Record<string, unknown>;
+
+/** Goes with every write. */
+export interface WriteOptions {
+  /** The server validates the write and does not store it (dryRun=All). */
+  dryRun: boolean;
+}
+
+/** Reads are answered from etcd, never from a possibly stale cache. */
+export interface NodesClient {
+  /** @param labelSelector as the server takes it; without one, every node */
+  list(labelSelector?: string): Promise<Node[]>;
+  get(name: string): Promise<Node | undefined>;
   /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
-  nodeFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
-  /** @param options `dryRun`: the server checks it and keeps nothing, also where other writes are kept */
-  patchNode(name: string, patch: NodePatch, options?: { dryRun: true }): Promise<NodeWrite>;
+  fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
+  /** Merge patch, guarded by the resourceVersion in it. */
+  patch(name: string, patch: NodePatch, options: WriteOptions): Promise<NodeWrite>;
 }
 
-export interface NodePoolsPort {
-  listPools(): Promise<NodePool[]>;
-  getPool(name: string): Promise<NodePool | undefined>;
-  /** As nodeFieldManager(). */
-  poolFieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
+export interface NodePoolsClient {
+  list(selectors?: PoolSelectors): Promise<RawPool[]>;
+  get(name: string): Promise<RawPool | undefined>;
+  /** See coercePool(): fields of wrong types are left out and named. */
+  listCoerced(): Promise<NodePool[]>;
+  /** As listCoerced(). */
+  getCoerced(name: string): Promise<NodePool | undefined>;
+  /** As of NodesClient. */
+  fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
+  /** Throws where the server does not serve NodePools. */
+  assertServed(): Promise<void>;
+  /** The body is sent as it is, with fieldValidation=Strict. `exists` when the name is taken. */
+  create(pool: RawPool, options: WriteOptions): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
+  /** JSON merge patch, with fieldValidation=Strict. Guarded by the metadata.resourceVersion in it, if any. */
+  patch(name: string, patch: Record<string, unknown>, options: WriteOptions): Promise<PoolWrite<RawPool>>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
-  setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
+  setFinalizers(pool: NodePool, finalizers: string[], options: WriteOptions): Promise<PoolWrite>;
   /** Sets one annotation, guarded by the pool's resourceVersion. */
-  annotatePool(pool: NodePool, key: string, value: string): Promise<PoolWrite>;
+  annotate(pool: NodePool, key: string, value: string, options: WriteOptions): Promise<PoolWrite>;
   /** Replaces the status, guarded by the pool's resourceVersion and fields of its spec. `gone`, too, where no status subresource is served. */
-  patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
+  patchStatus(pool: NodePool, status: NodePoolStatus, options: WriteOptions): Promise<PoolWrite>;
+  /** Guarded by the UID. `marked`: the pool has a deletionTimestamp and stays while it has finalizers. */
+  delete(pool: RawPool, options: WriteOptions): Promise<'deleted' | 'marked' | 'gone'>;
 }
 
-export interface RuntimeClassesPort {
-  /** Every RuntimeClass. */
-  listRuntimeClasses(): Promise<RuntimeClass[]>;
-  getRuntimeClass(name: string): Promise<RuntimeClass | undefined>;
-  createRuntimeClass(
+/** As the server takes them. */
+export interface PoolSelectors {
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+}
+
+export interface RuntimeClassesClient {
+  list(): Promise<RuntimeClass[]>;
+  get(name: string): Promise<RuntimeClass | undefined>;
+  create(
     runtimeClass: RuntimeClass,
+    options: WriteOptions,
   ): Promise<{ kind: 'created'; runtimeClass: RuntimeClass } | { kind: 'exists' }>;
   /** Replaces `scheduling`, guarded by resourceVersion. The handler is immutable on the server. */
-  patchRuntimeClass(
+  patch(
     current: RuntimeClass,
     scheduling: NonNullable<RuntimeClass['scheduling']>,
+    options: WriteOptions,
   ): Promise<{ kind: 'written'; runtimeClass: RuntimeClass } | { kind: 'conflict' } | { kind: 'gone' }>;
   /** Guarded by the UID: never deletes another object of that name. `marked`: finalizers of others hold it. */
-  deleteRuntimeClass(current: RuntimeClass): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
+  delete(current: RuntimeClass, options: WriteOptions): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
-/** What the reconciler asks of a cluster. src/kube implements it; expected refusals are values, everything else throws. */
-export interface ClusterPort extends NodesPort, NodePoolsPort, RuntimeClassesPort {
-  createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
+/** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
+export interface ClusterPort {
+  nodes: NodesClient;
+  pools: NodePoolsClient;
+  runtimeClasses: RuntimeClassesClient;
+  createEvent(pool: NodePool, event: PoolEvent, options: WriteOptions): Promise<void>;
 }

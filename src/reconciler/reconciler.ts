@@ -1,5 +1,5 @@
 /**
- * Reconciles one pool by its name: looks at what is there, plans, writes what differs, tells what changed.
+ * Reconciles one pool by its name: reads the cluster state, plans, writes what differs, sends Events about what changed.
  *
  * Level-triggered and idempotent: killed after any write, the next call ends in the same state without another create
  * or delete. Calls for different pools may run at the same time; calls for one pool must not.
@@ -10,72 +10,41 @@ import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
-import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
-import { conditionEvents, moveEvents, REASON, runtimeClassEvents, warning } from './events.ts';
-import { addFailure, attempt, attemptHeld, messagesOf, type WriteFailure } from './failure.ts';
+import { conditionEvents, REASON, warning } from './events.ts';
+import { addFailure, attempt, attemptHeld, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
-import { readPool, remade } from './live-reads.ts';
-import type { NodeMove } from './node-move.ts';
+import { readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
+import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
-import type { PoolEvent } from './ports.ts';
-import { applyRuntimeClass, type RuntimeClassOutcome } from './runtime-class-writer.ts';
+import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { applyRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusPace } from './status-pace.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
 import { WritePace } from './write-pace.ts';
 
-export interface ReconcilerOptions extends PoolNodesOptions {
+export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
   now: () => Date;
-  /** The port's writes are dry: nothing that was deleted is gone. */
-  dryRun: boolean;
-  /** Caches keep the cluster state current, and have a pool that changes reconciled again. */
+  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
   isFollowed?: boolean;
-  /** Pools that are deleted, with their UIDs: another one that has the name by now is left as it is. */
+  /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
   /** See StatusPace; without it every status is written at once. */
   statusPace?: StatusPace;
-  /** Told of node writes in place of their events. */
-  onMoves?: (moves: readonly NodeMove[]) => void;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
 }
 
-export interface PoolOutcome {
-  pool: string;
-  /**
-   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
-   * stopped before all of it was written.
-   */
-  kind: 'reconciled' | 'released' | 'interrupted';
-  /** With a failure to write it among the failures: as it would be. Undefined, too, where the pace held it back. */
-  status: NodePoolStatus | undefined;
-  /** What the CRD that is installed lacks, and `kubectl nodepool install` adds: paths, as `status.conditions`. */
-  lacking: string[];
-  /** Whether the status was written: it differed. */
-  statusWritten: boolean;
-  /** Node writes of this call; a node that moved between pools stands in the outcome of one of them. */
-  moves: NodeMove[];
-  runtimeClass: RuntimeClassOutcome;
-  /** What could not be written, in an order that does not change from run to run. */
-  failures: WriteFailure[];
-  /** Nodes that were not written because the run was interrupted. */
-  unwritten: number;
-  /** Milliseconds until the first of the nodes that are held back, or the status, may be written. */
-  retryAfterMs?: number;
-  /** What people should know and is no failure, each a sentence: events that could not be sent, nodes not to be written. */
-  warnings: string[];
-}
-
-/** Once the signal is aborted no write begins: this ends what was about to send one. */
+/** Thrown in place of a write once the signal is aborted. */
 class Interrupted extends Error {}
 
 export class Reconciler {
-  /** Its limiter begins nothing once the signal is aborted. */
+  /** Its limiter starts no work once the signal is aborted. */
   readonly #options: ReconcilerOptions & { pace: WritePace };
-  /** Events of what was written are sent in any case. */
-  readonly #eventLimit: Limiter;
+  readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
 
   constructor(options: ReconcilerOptions) {
@@ -87,13 +56,13 @@ export class Reconciler {
       });
     const pace = options.pace ?? new WritePace(options.clock);
     this.#options = { ...options, limit: begin, pace };
-    this.#eventLimit = limit;
+    this.#events = new OutcomeEvents(options);
     this.#nodes = new PoolNodes({ ...options, pace });
   }
 
-  /** Throws NodepoolError when the pool itself cannot be read, or not be given what a pool has before its nodes. */
+  /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
-    const pending = () => ({ ...nothingDone(name), unwritten: this.#nodes.pending(name) });
+    const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
     return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() =>
       this.#nodes.gonePools.forget(name),
     );
@@ -102,11 +71,11 @@ export class Reconciler {
   async #reconcile(name: string): Promise<PoolOutcome> {
     const { state, limit } = this.#options;
     const known = state.pool(name);
-    // A new CRD changes what is read of a pool, and no event tells of it.
+    // A new CRD changes which fields the server returns, without a watch event for the pool.
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
-    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw remade(name);
+    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name);
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
@@ -119,7 +88,7 @@ export class Reconciler {
     return this.#reconcilePool(held, true);
   }
 
-  /** @param outcome what was done until then */
+  /** @param outcome what was done before the interruption */
   async #untilInterrupted(outcome: () => PoolOutcome, work: () => Promise<PoolOutcome>): Promise<PoolOutcome> {
     try {
       return await work();
@@ -130,15 +99,13 @@ export class Reconciler {
   }
 
   /**
-   * @param valid else only nodes that left are released: members and RuntimeClass stay until the spec is mended
-   * @param unprepared why the pool could not be given what it has before its nodes
+   * @param valid whether the spec is; if not, only nodes that left are released, and members and RuntimeClass stay as they are
+   * @param unprepared why the finalizer or the takeover annotation could not be set
    */
   async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
-    const outcome = nothingDone(name);
-    if (unprepared !== undefined) {
-      addFailure(outcome, unprepared);
-    }
+    const outcome = emptyOutcome(name);
+    if (unprepared !== undefined) addFailure(outcome, unprepared);
     return this.#untilInterrupted(
       () => outcome,
       () => this.#reconcilePoolInto(outcome, pool, valid),
@@ -149,17 +116,15 @@ export class Reconciler {
     const { state, limit, podsOn } = this.#options;
     const { name } = pool.metadata;
     // Before the nodes: new pods must find the tolerations when the taints arrive.
-    if (valid) {
-      await this.#applyRuntimeClass(pool, outcome);
-    }
+    if (valid) await this.#applyRuntimeClass(pool, outcome);
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     const isAnswered = await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
     if (due.length > 0) {
-      const others = due.filter(node => !this.#nodes.isMeant(node));
+      const others = due.filter(node => !this.#nodes.isSelected(node));
       if (others.length > 0) outcome.warnings.push(notApplied(name, others.length));
-      await this.#tell([...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)], outcome);
+      await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
     const current = valid && isAnswered ? await this.#endTakeover(pool, outcome) : pool;
@@ -177,19 +142,18 @@ export class Reconciler {
         ? await attemptHeld(outcome, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
     const isNews = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
-    await this.#tell(
+    await this.#events.send(
       [
-        ...this.#moveEvents(outcome),
-        ...runtimeClassEvents(pool, outcome.runtimeClass),
+        ...this.#events.ofWrites(outcome, pool),
         ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
         ...(isNews ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
       ],
       outcome,
     );
     if (outcome.status !== undefined || written === 'held') return outcome;
-    // Deleted while its nodes were written: what it was given after somebody released it is let go again.
+    // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
     const again = await this.#untilInterrupted(
-      () => nothingDone(name),
+      () => emptyOutcome(name),
       () => this.#reconcile(name),
     );
     return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
@@ -203,15 +167,15 @@ export class Reconciler {
     return ended;
   }
 
-  /** Lets go of every node, then of the RuntimeClass, then of the pool; stops where something fails. */
+  /** Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails. */
   async #finalize(pool: NodePool): Promise<PoolOutcome> {
     const { state } = this.#options;
     const { name, uid } = pool.metadata;
-    // One that was made anew under the name since, or that a restored etcd has unmarked, holds the nodes now.
+    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
     const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
     const isAsked = await this.#askForPool(name, kind === 'delete');
     if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return this.#reconcile(name);
-    const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     return this.#untilInterrupted(
       () => outcome,
       () => this.#finalizeInto(outcome, pool),
@@ -223,14 +187,14 @@ export class Reconciler {
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     await this.#applyRuntimeClass(pool, outcome);
-    const events = [...this.#moveEvents(outcome), ...runtimeClassEvents(pool, outcome.runtimeClass)];
+    const events = this.#events.ofWrites(outcome, pool);
     if (outcome.failures.length > 0) {
       events.push([
         pool,
         warning(REASON.reconcileFailed, `cannot release the pool: ${messagesOf(outcome.failures).join('; ')}`),
       ]);
     }
-    await this.#tell(events, outcome);
+    await this.#events.send(events, outcome);
     if (outcome.failures.length > 0) return outcome;
     try {
       await attempt(outcome.failures, () => limit(() => dropFinalizer(pool, this.#options)));
@@ -241,28 +205,26 @@ export class Reconciler {
     }
   }
 
-  /** The pool is gone without its finalizer having been honoured, or never had one. */
+  /** The pool is gone, and its finalizer was removed by somebody else or was never set. */
   async #releaseOrphans(name: string): Promise<PoolOutcome> {
-    // Nodes and pools are read apart: a record may be known before the new pool that somebody else just gave it.
+    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
     if ((await this.#askForPool(name)) && this.#options.state.pool(name) !== undefined) return this.#reconcile(name);
-    const outcome: PoolOutcome = { ...nothingDone(name), kind: 'released' };
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) return this.#interrupted(outcome);
-    await this.#tell(this.#moveEvents(outcome), outcome);
+    await this.#events.send(this.#events.ofWrites(outcome), outcome);
     return outcome;
   }
 
-  /** Nothing more is written, but what was is reported as Events. */
+  /** Writes nothing more, and sends the Events of what was written. */
   async #interrupted(outcome: PoolOutcome): Promise<PoolOutcome> {
-    const pool = this.#options.state.pool(outcome.pool);
-    const events = pool === undefined ? [] : runtimeClassEvents(pool, outcome.runtimeClass);
-    await this.#tell([...this.#moveEvents(outcome), ...events], outcome);
+    await this.#events.send(this.#events.ofWrites(outcome, this.#options.state.pool(outcome.pool)), outcome);
     return { ...outcome, kind: 'interrupted' };
   }
 
   /**
-   * Asks the server for a pool whose nodes are about to be released, the cluster state following; false when no node is.
-   * @param isDue it is asked for in any case: something else is about to be deleted
+   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
+   * @param isDue read it in any case: its RuntimeClass is about to be deleted
    */
   async #askForPool(name: string, isDue = false): Promise<boolean> {
     const { state, limit } = this.#options;
@@ -277,44 +239,9 @@ export class Reconciler {
       outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, pace));
     });
   }
-
-  #moveEvents(outcome: PoolOutcome): (readonly [NodePool, PoolEvent])[] {
-    const { onMoves } = this.#options;
-    if (onMoves !== undefined) {
-      onMoves(outcome.moves);
-      return [];
-    }
-    return [...moveEvents(outcome.moves)].flatMap(([name, events]) => {
-      const pool = this.#options.state.pool(name);
-      return pool === undefined ? [] : events.map(event => [pool, event] as const);
-    });
-  }
-
-  async #tell(events: (readonly [NodePool, PoolEvent])[], outcome: PoolOutcome): Promise<void> {
-    const { cluster } = this.#options;
-    const failures: WriteFailure[] = [];
-    const send = (pool: NodePool, event: PoolEvent) => this.#eventLimit(() => cluster.createEvent(pool, event));
-    await Promise.all(events.map(([pool, event]) => attempt(failures, () => send(pool, event))));
-    outcome.warnings.push(...messagesOf(failures));
-  }
 }
 
-function nothingDone(pool: string): PoolOutcome {
-  return {
-    pool,
-    kind: 'reconciled',
-    status: undefined,
-    lacking: [],
-    statusWritten: false,
-    moves: [],
-    runtimeClass: { kind: 'unchanged' },
-    failures: [],
-    unwritten: 0,
-    warnings: [],
-  };
-}
-
-/** @param nodes how many others than those to be written differ from what the pool wants */
+/** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
 function notApplied(pool: string, nodes: number): string {
   const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
   return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;

@@ -1,4 +1,4 @@
-/** Keeps the RuntimeClass of one pool: created, followed, deleted, and never taken from somebody else. */
+/** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
@@ -6,16 +6,16 @@ import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
-import { MOST_WRITES, type WritePace } from './write-pace.ts';
+import { MAX_WRITES, type WritePace } from './write-pace.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
   | { kind: 'created' | 'updated' | 'deleted'; name: string }
-  /** One of that name exists that the pool does not own. */
+  /** A RuntimeClass of that name exists that the pool does not own. */
   | { kind: 'foreign'; name: string };
 
-/** Each attempt acts on what the last one read; more than this is somebody recreating it as fast as we delete it. */
-const MOST_ATTEMPTS = 5;
+/** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
+const MAX_ATTEMPTS = 5;
 
 /**
  * @param dryRun with it a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete
@@ -23,21 +23,21 @@ const MOST_ATTEMPTS = 5;
  */
 export async function applyRuntimeClass(
   pool: NodePool,
-  cluster: ClusterPort,
+  cluster: Pick<ClusterPort, 'runtimeClasses'>,
   state: ClusterState,
   dryRun: boolean,
   pace: WritePace,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
   let replaced: RuntimeClass | undefined;
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
     const plan = withRest(planRuntimeClass(pool, known), replaced);
-    // After a replacement somebody else, or our own request sent again, has made the right one.
+    // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, pace);
-    if (await act(plan, cluster, state)) {
+    if (await act(plan, cluster, state, dryRun)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, state, pace);
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
@@ -45,7 +45,7 @@ export async function applyRuntimeClass(
       replaced = plan.current;
     } else {
       const asked = state.moment();
-      const current = await cluster.getRuntimeClass(name);
+      const current = await cluster.runtimeClasses.get(name);
       if (current === undefined) state.removeRuntimeClass(name, known?.metadata.uid);
       else state.setRuntimeClass(current, asked);
     }
@@ -53,14 +53,14 @@ export async function applyRuntimeClass(
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
 }
 
-/** Throws NodeWriteError when it has to wait. */
+/** Throws NodeWriteError when the rate limit does not allow a write. */
 function assertFree(name: string, pace: WritePace): void {
   const turn = pace.check(keyOf(name), []);
   if (turn.kind === 'free') return;
   if (turn.kind === 'held') throw heldBack(turn);
   const error = new NodepoolError(
     'cluster',
-    `RuntimeClass ${name} was written ${MOST_WRITES} times within a minute, which is the limit`,
+    `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
     `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
   );
   throw new NodeWriteError(error, { retryAfterMs: pace.limited(keyOf(name), error, false), isHeldBack: false });
@@ -86,7 +86,7 @@ function keyOf(name: string): string {
   return `RuntimeClass ${name}`;
 }
 
-/** What others gave to the one that was replaced goes to its successor. */
+/** The replacement keeps the labels, annotations and overhead that others set. */
 function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): RuntimeClassPlan {
   if (plan.kind !== 'create' || replaced === undefined) return plan;
   const { overhead, metadata } = replaced;
@@ -95,27 +95,28 @@ function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): R
   return { kind: 'create', desired: { ...plan.desired, ...rest } };
 }
 
-/** Carries out one step, the cluster state following; false when the object was not as the cluster state had it. */
+/** Sends one write and updates the cluster state; false when the object was not as the cluster state had it. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
-  cluster: ClusterPort,
+  cluster: Pick<ClusterPort, 'runtimeClasses'>,
   state: ClusterState,
+  dryRun: boolean,
 ): Promise<boolean> {
   switch (plan.kind) {
     case 'create': {
-      const made = await cluster.createRuntimeClass(plan.desired);
+      const made = await cluster.runtimeClasses.create(plan.desired, { dryRun });
       if (made.kind === 'created') state.setRuntimeClass(made.runtimeClass);
       return made.kind === 'created';
     }
     case 'patch': {
-      const write = await cluster.patchRuntimeClass(plan.current, plan.scheduling);
+      const write = await cluster.runtimeClasses.patch(plan.current, plan.scheduling, { dryRun });
       if (write.kind === 'written') state.setRuntimeClass(write.runtimeClass);
       return write.kind === 'written';
     }
     case 'replace':
     case 'delete': {
       const { name, uid, finalizers = [] } = plan.current.metadata;
-      const deleted = await cluster.deleteRuntimeClass(plan.current);
+      const deleted = await cluster.runtimeClasses.delete(plan.current, { dryRun });
       if (deleted === 'conflict') return false;
       if (deleted === 'marked' && plan.kind === 'replace') {
         throw new NodepoolError(
@@ -124,7 +125,7 @@ async function act(
           `look at it: kubectl get runtimeclass ${name} -o yaml`,
         );
       }
-      // Marked, it is still there: the cache tells when it has gone.
+      // With finalizers it still exists: the cache reports when it is gone.
       if (deleted !== 'marked') state.removeRuntimeClass(name, uid);
       return true;
     }

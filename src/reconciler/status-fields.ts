@@ -16,7 +16,7 @@ export function isDropped(field: string, lacking: readonly string[]): boolean {
   return lacking.some(each => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
 }
 
-/** Those that the server drops in silence: a subresource that is not served is a failure of its own. */
+/** Fields that the server drops without an error: a subresource that is not served is a failure of its own. */
 export function droppedFields(lacking: readonly string[]): string[] {
   return lacking.filter(path => path !== STATUS_SUBRESOURCE);
 }
@@ -33,13 +33,13 @@ export function lackingMessage(lacking: readonly string[]): string {
 function missingIn(sent: unknown, kept: unknown, path: string): string[] {
   if (Array.isArray(sent)) {
     if (!Array.isArray(kept)) return [path];
-    // No schema drops items: a policy or webhook does.
+    // A schema drops no items; a missing one was removed by a policy or webhook.
     return sent.flatMap((item, at) => (kept[at] === undefined ? [] : missingIn(item, kept[at], `${path}[]`)));
   }
   if (!isObject(sent)) return [];
   if (!isObject(kept)) return [path];
   if (path === RESOURCES) {
-    // They have any names: a schema keeps or drops them together.
+    // Keys of a map: a schema keeps or drops them together.
     return Object.keys(sent).length > 0 && Object.keys(kept).length === 0 ? [path] : [];
   }
   return Object.entries(sent).flatMap(([key, value]) => {

@@ -1,8 +1,7 @@
 /**
- * How often the status of one pool is written by a process that keeps reconciling: 20 writes at once, then one every 2 s.
- * A kubelet can change what a status says as often as it likes, and every write goes to all who watch pools. Nothing is
- * lost: a pool that is held back is reconciled again when its time has come, and its status is written as it is then.
- * The first status of a spec is never held back: somebody who may write pools waits for it.
+ * Rate limit of status writes of one pool in `reconcile --watch`: a burst of 20, then one every 2 s. A kubelet can change
+ * what the status is computed from at any rate, and every write goes to all watchers of pools. Nothing is lost: a pool that
+ * is held back is reconciled again after the delay. The first status of a generation is never held back.
  *
  * Not guaranteed: a bound over several processes.
  */
@@ -15,15 +14,15 @@ const INTERVAL_MS = 2_000;
 type Pool = Pick<ObjectMeta, 'name' | 'uid' | 'generation'>;
 
 interface Entry {
-  /** When all of the burst is free again. */
+  /** When the whole burst is available again. */
   freeAt: number;
-  /** Of the spec whose status was written last. */
+  /** metadata.generation of the status that was written last. */
   generation: number | undefined;
 }
 
 export class StatusPace {
   readonly #clock: Pick<Clock, 'now'>;
-  /** The pool that was written last comes last. */
+  /** In the order of their last writes. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -37,7 +36,7 @@ export class StatusPace {
     return Math.max(0, entry.freeAt - this.#clock.now() - (BURST - 1) * INTERVAL_MS);
   }
 
-  /** The server took a write. */
+  /** The server accepted a write. */
   written(pool: Pool): void {
     const [key, now] = [keyOf(pool), this.#clock.now()];
     const freeAt = Math.max(this.#entries.get(key)?.freeAt ?? now, now) + INTERVAL_MS;

@@ -1,4 +1,4 @@
-/** Writes the status of a pool: replaced as a whole, guarded by the pool's resourceVersion, and only where it differs. */
+/** Writes the status of a pool: replaces it as a whole, guarded by the pool's resourceVersion, and only where it differs. */
 import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -18,6 +18,7 @@ import type { WritePace } from './write-pace.ts';
 interface StatusDeps extends LiveReadDeps {
   limit: Limiter;
   now: () => Date;
+  dryRun: boolean;
   sleep: (ms: number) => Promise<void>;
   isFollowed?: boolean;
   /** Undefined: every status is written at once. */
@@ -25,22 +26,21 @@ interface StatusDeps extends LiveReadDeps {
   pace: WritePace;
 }
 
-/** What is reported of it. */
+/** The part of an outcome that a status write sets. */
 interface StatusOutcome extends WriteOutcome {
   status: NodePoolStatus | undefined;
   statusWritten: boolean;
   lacking: string[];
 }
 
-/** `held`: the pace allows no write now, and the outcome says when it does. */
+/** `held`: the rate limit does not allow a write now, and the outcome has the delay. */
 export type StatusWrite = 'written' | 'failed' | 'held';
 
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 /**
- * Puts into the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now;
- * what the CRD lacks for it; and where it could not be written, that as a failure. What the server stored otherwise than
- * it was sent is a failure, too.
+ * Sets in the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now; the
+ * fields that the CRD lacks; a failed write as a failure. A status that the server altered is a failure, too.
  */
 export async function writeStatus(
   pool: NodePool,
@@ -61,8 +61,8 @@ export async function writeStatus(
 }
 
 /**
- * If nodes were written, the pool is looked at even if the status stays: a deletion may have crossed the node writes.
- * Where the cluster state is followed that enqueues the pool again, and a request for every repaired node is saved.
+ * If nodes were written, the pool is read even if the status does not change: it may have been deleted during the writes.
+ * With caches the deletion enqueues the pool again, so the read is left out.
  */
 async function write(
   pool: NodePool,
@@ -70,7 +70,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limit, now, sleep, isFollowed = false, statusPace, pace } = deps;
+  const { cluster, state, limit, now, sleep, dryRun, isFollowed = false, statusPace, pace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
@@ -79,8 +79,8 @@ async function write(
     return 'written' as const;
   };
   let current = pool;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-    // What was observed belongs to the spec that was read; the conditions of others to the status as it is now.
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    // The observation belongs to the spec that was reconciled; conditions of other controllers to the current status.
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
     if (deepEqual(current.status, status)) {
       if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return done(status);
@@ -93,9 +93,11 @@ async function write(
     }
     assertStatusFree(metadata, pace);
     state.expectStatus(name, status);
-    const write = await limit(() => writePool(current, () => cluster.patchStatus(current, status), deps));
+    const write = await limit(() =>
+      writePool(current, () => cluster.pools.patchStatus(current, status, { dryRun }), deps),
+    );
     if (write.kind === 'written') {
-      // A CRD that drops what differs has the server store what it had.
+      // Where the CRD drops all that differs, the resourceVersion does not change.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
       statusPace?.written(metadata);
       state.setPool(write.pool);
@@ -115,14 +117,14 @@ async function write(
       throw noStatusSubresource(name);
     }
     assertWhole(latest);
-    // Another process has reconciled a later spec: its word stands.
+    // Another process has reconciled a later generation: its status is kept.
     if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
     current = latest;
   }
   throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
 }
 
-/** Where no cache is followed, nobody reconciles a spec that came after the one that was read. */
+/** Without caches no later reconcile applies a spec that changed during this one. */
 function specChanged({ metadata }: NodePool, { state, isFollowed = false }: StatusDeps): WriteFailure | undefined {
   const { name, uid, generation = 0 } = metadata;
   const latest = state.pool(name)?.metadata;
@@ -134,7 +136,7 @@ function specChanged({ metadata }: NodePool, { state, isFollowed = false }: Stat
   };
 }
 
-/** Whether the pool that was read now is the one that was reconciled, and not being deleted. */
+/** Whether the latest pool has the UID of the reconciled one and is not being deleted. */
 function isSame({ metadata }: NodePool, latest: NodePool | undefined): boolean {
   return latest?.metadata.uid === metadata.uid && latest?.metadata.deletionTimestamp === undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Takes pools of the earlier operator over (docs/decisions/0004-inherited-pools.md). The pool is marked before the first
- * record is written and after the last node was tried: a run that was killed in between is finished by the next, and a
- * node that joins afterwards keeps what it had before.
+ * record is written and after the last node was tried: the next run finishes one that was killed in between, and a
+ * node that joins afterwards keeps the labels and taints that it had before.
  */
 import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
@@ -15,26 +15,26 @@ const FIELD: MetadataField = {
   path: ['metadata', 'annotations', TAKEOVER_ANNOTATION],
 };
 
-/** Whether nodes may be written for the pool. */
+/** Whether the pool has what it needs before its nodes are written: finalizer and, if inherited, the annotation. */
 export function isPrepared(pool: NodePool, state: ClusterState): boolean {
   const { finalizers = [], name } = pool.metadata;
   return finalizers.includes(FINALIZER) && (!state.poolIndex.isInherited(name) || takeoverOf(pool) !== undefined);
 }
 
-/** As addFinalizer(), with the mark that a pool of the earlier operator needs. */
+/** As addFinalizer(), with the annotation that a pool of the earlier operator needs. */
 export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
   const { name } = pool.metadata;
   const isInherited = deps.state.poolIndex.isInherited(name);
   const held = await addFinalizer(pool, deps);
   if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.state.poolIndex.isInherited(name))
     return held;
-  // One that had no finalizer before was not that operator's, even if its status looks so.
+  // A pool that had no finalizer before was not that operator's, even if its status looks so.
   return mark(held, isInherited ? 'started' : 'finished', deps);
 }
 
 /**
  * Ends the takeover, if one is under way: every node was tried, and one that could not be written keeps what it has. It
- * does not wait for that node, or for the status: nodes that join meanwhile would lose what was theirs.
+ * does not wait for that node, or for the status: nodes that join meanwhile would lose their own labels and taints.
  * @returns the pool as its status is to be written
  */
 export async function endTakeover(pool: NodePool, deps: PoolEditDeps): Promise<NodePool> {
@@ -42,12 +42,12 @@ export async function endTakeover(pool: NodePool, deps: PoolEditDeps): Promise<N
   if (current === undefined || current.metadata.uid !== pool.metadata.uid || takeoverOf(current) !== 'started')
     return pool;
   const marked = await mark(current, 'finished', deps);
-  // The status of another spec than this one is not to be written in its place.
+  // The status that was computed belongs to the spec of this generation alone.
   return marked !== undefined && marked.metadata.generation === pool.metadata.generation ? marked : pool;
 }
 
 /**
- * Marks a pool of ours whose status cannot tell that it is one.
+ * Annotates a pool whose stored status does not show that it is ours.
  * @param status as it was sent
  */
 export async function finishTakeover(
@@ -57,8 +57,8 @@ export async function finishTakeover(
 ): Promise<void> {
   const pool = deps.state.pool(name);
   if (pool === undefined || status?.observedGeneration === undefined) return;
-  const isTold = takeoverOf(pool) === undefined && pool.status?.observedGeneration !== undefined;
-  if (!isTold) await mark(pool, 'finished', deps);
+  const isKnown = takeoverOf(pool) === undefined && pool.status?.observedGeneration !== undefined;
+  if (!isKnown) await mark(pool, 'finished', deps);
 }
 
 function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<NodePool | undefined> {
@@ -68,9 +68,9 @@ function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<Node
   });
 }
 
-/** Throws NodepoolError when the server stored another value: the pool would be marked again before every node. */
-async function annotate(pool: NodePool, value: Takeover, { cluster }: PoolEditDeps): Promise<PoolWrite> {
-  const write = await cluster.annotatePool(pool, TAKEOVER_ANNOTATION, value);
+/** Throws NodepoolError when the server stored another value: the annotation would be written again before every node. */
+async function annotate(pool: NodePool, value: Takeover, { cluster, dryRun }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.pools.annotate(pool, TAKEOVER_ANNOTATION, value, { dryRun });
   if (write.kind === 'written' && takeoverOf(write.pool) !== value)
     throw poolAlteredError(`annotation ${TAKEOVER_ANNOTATION} of nodepool ${pool.metadata.name} was`);
   return write;

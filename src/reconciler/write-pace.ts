@@ -1,6 +1,6 @@
 /**
- * How often single nodes (and RuntimeClasses, alike) are written, so that two who disagree about one do not write it as
- * fast as they can:
+ * Rate limit of writes of one node (or RuntimeClass), so that two writers with different intents do not overwrite each other
+ * as fast as they can:
  * - at most 10 writes a minute for each node, whatever the cause;
  * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
  * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when something else
@@ -12,9 +12,9 @@ import type { Clock } from '../controller/clock.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 
-export const MOST_WRITES = 10;
+export const MAX_WRITES = 10;
 const WINDOW_MS = 60_000;
-/** Who changes a node less often than this does not bring it to the limit. */
+/** A node that stays unchanged for this long is no longer contested. */
 const QUIET_MS = 10_000;
 const FIRST_DELAY_MS = 1_000;
 const KEPT_MS = 2 * WINDOW_MS;
@@ -28,7 +28,7 @@ export interface Held {
 export type Pace =
   | { kind: 'free' }
   | ({ kind: 'held' } & Held)
-  /** The limit is reached; limited() is to say why. @property isContested most of the writes repaired what others changed */
+  /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */
   | { kind: 'limit'; isContested: boolean };
 
 interface Entry {
@@ -49,7 +49,7 @@ interface Entry {
 
 export class WritePace {
   readonly #clock: Pick<Clock, 'now'>;
-  /** By UID, of a RuntimeClass by its name; the one that was written last comes last. */
+  /** By UID, of a RuntimeClass by its name; in the order of their last writes. */
   readonly #nodes = new Map<string, Entry>();
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -66,13 +66,13 @@ export class WritePace {
       return { kind: 'held', error: hold.error, ms: hold.until - now };
     }
     entry.writes = entry.writes.filter(({ at }) => now - at < WINDOW_MS);
-    const limit = entry.contest === undefined ? MOST_WRITES : 1;
+    const limit = entry.contest === undefined ? MAX_WRITES : 1;
     if (entry.writes.length < limit) return { kind: 'free' };
     const repairs = entry.writes.filter(({ isRepair }) => isRepair).length;
-    return { kind: 'limit', isContested: entry.contest !== undefined || repairs > MOST_WRITES / 2 };
+    return { kind: 'limit', isContested: entry.contest !== undefined || repairs > MAX_WRITES / 2 };
   }
 
-  /** The server took a write. */
+  /** The server accepted a write. */
   written(uid: string, changes: readonly Change[]): void {
     const now = this.#clock.now();
     const entry = this.#nodes.get(uid) ?? { writes: [], lastAt: now, altered: 0 };
@@ -88,13 +88,13 @@ export class WritePace {
     }
   }
 
-  /** It stored what was sent. */
+  /** The server stored what was sent. */
   unaltered(uid: string): void {
     const entry = this.#nodes.get(uid);
     if (entry !== undefined) entry.altered = 0;
   }
 
-  /** It stored something else. @param changes what is to be written now @returns when to try again */
+  /** The server stored something else. @param changes what is to be written now @returns milliseconds until the next attempt */
   altered(uid: string, changes: readonly Change[], error: NodepoolError): number {
     const entry = this.#nodes.get(uid);
     const delay = Math.min(FIRST_DELAY_MS * 2 ** (entry?.altered ?? 0), WINDOW_MS);
@@ -104,7 +104,7 @@ export class WritePace {
     return delay;
   }
 
-  /** Why the limit was reached: what is said until the node may be written again. @returns when that is */
+  /** Sets why the limit was reached: the error until the node may be written again. @returns milliseconds until then */
   limited(uid: string, error: NodepoolError, isContested: boolean): number {
     const entry = this.#nodes.get(uid);
     if (entry === undefined) return 0;
@@ -114,7 +114,7 @@ export class WritePace {
     return entry.hold.until - this.#clock.now();
   }
 
-  /** Of a node that is as it should be now: what others did to it a short while ago, again and again. */
+  /** For a node that needs no write: the error while others have kept changing it until a short while ago. */
   contested(uid: string): Held | undefined {
     const entry = this.#nodes.get(uid);
     if (entry?.contest === undefined) return undefined;

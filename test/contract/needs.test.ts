@@ -23,7 +23,7 @@ test("lists the commands that need more than the README's role", () => {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
   const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
   const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
-  const lacking = needs.flatMap(({ verb, questions }) => {
+  const lacking = needs.flatMap(({ command: verb, questions }) => {
     const beyond = questions.filter(question => !granted.has(anywhere(question)));
     return beyond.length === 0 ? [] : [`${verb}: ${beyond.map(anywhere).join(', ')}`];
   });
@@ -48,7 +48,7 @@ test("lists the commands that need more than the README's role", () => {
 test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
   const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs
-    .filter(({ verb }) => inCluster.includes(verb))
+    .filter(({ command }) => inCluster.includes(command))
     .flatMap(({ questions }) => questions)
     .map(question => questionText(question).replace(/ in kube-system$/, ' in nodepool-system'));
   // An admission plugin checks this permission; no request shows it.

@@ -5,6 +5,7 @@ import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { API_VERSION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
 import { createPools } from '../../src/operations/create.ts';
 import { cli } from '../cluster/harness.ts';
+import { override } from '../override.ts';
 import { whileRefusing } from './refusal.ts';
 import { poolYaml, verbsOf } from './verbs.ts';
 import { role, useWorld } from './world.ts';
@@ -58,17 +59,17 @@ test('--nodes sets no label that the cluster itself sets', async () => {
 test('--nodes: nor one that is set while the nodes are labelled; the others are, and the pool is there', async () => {
   await world.nodes({ name: 'a' }, { name: 'n' });
   const connection = await world.connection();
-  const cluster = {
-    ...connection.cluster,
-    async patchNode(...[name, patch]: Parameters<typeof connection.cluster.patchNode>) {
-      if (name === 'n') await world.patchNode('n', { metadata: { labels: { [RACK]: 'eu-1' } } });
-      return connection.cluster.patchNode(name, patch);
+  const cluster = override(connection.cluster, {
+    nodes: {
+      async patch(name, patch, options) {
+        if (name === 'n') await world.patchNode('n', { metadata: { labels: { [RACK]: 'eu-1' } } });
+        return connection.cluster.nodes.patch(name, patch, options);
+      },
     },
-  };
+  });
   const pools = [pool('z', { nodeSelector: { [RACK]: 'eu-2' } })];
   await assert.rejects(
     createPools({ pools, nodes: ['n', 'a'], concurrency: 1, dryRun: 'none' }, async () => ({
-      ...connection,
       cluster,
       approve: async () => 'clear',
     })),

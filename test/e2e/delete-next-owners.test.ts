@@ -7,8 +7,8 @@ import { systemClock } from '../../src/controller/clock.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { deletePools } from '../../src/operations/delete.ts';
 import { findPools } from '../../src/operations/propose-deletion.ts';
-import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { cli } from '../cluster/harness.ts';
+import { override } from '../override.ts';
 import { condition, role, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -77,17 +77,17 @@ test('of a node that old never wrote to the label goes, too, and an heir that st
 });
 
 /** Pool old owns node a, pool big is to inherit it; old is deleted with a call of the cluster that fails. */
-async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers') {
+async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
   await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
   await world.pool('old');
   await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
   // Without it old has no record that it would have to take off the node: only big has something to write.
-  if (call !== 'patchNode') await world.reconcile();
+  if (call !== 'patch') await world.reconcile();
   const connection = await world.connection();
   const fail = async () => {
     throw new NodepoolError('cluster', 'not today');
   };
-  const cluster: ClusterPort = { ...connection.cluster, [call]: fail };
+  const cluster = override(connection.cluster, { [call === 'patch' ? 'nodes' : 'pools']: { [call]: fail } });
   const warn = (said: string[]) => void world.warnings.push(...said);
   const deps = {
     ...connection,
@@ -97,7 +97,7 @@ async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers'
     sleep: (ms: number) => sleep(ms),
     warn,
   };
-  const pools = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.pools);
+  const pools = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.cluster.pools);
   const [result] = await deletePools({ pools, detachNodes: false, concurrency: 8, dryRun: false }, deps);
   return result?.error?.message ?? result?.outcome?.failures[0]?.message ?? result?.outcome?.kind;
 }
@@ -108,7 +108,7 @@ test('a status of theirs that cannot be written is told of, and the pool is dele
 });
 
 test('a node of theirs that cannot be written: their status does not say that it was', async () => {
-  assert.equal(await deleteFailing('patchNode'), 'released');
+  assert.equal(await deleteFailing('patch'), 'released');
   assert.deepEqual(world.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
   assert.equal((await world.getPool('big'))?.status, undefined);
 });

@@ -11,6 +11,7 @@ import { deletePools } from '../../src/operations/delete.ts';
 import { findPools } from '../../src/operations/propose-deletion.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { override } from '../override.ts';
 import { whileRefusing } from './refusal.ts';
 import { verbsOf } from './verbs.ts';
 import { role, taintsOf, useWorld } from './world.ts';
@@ -27,7 +28,7 @@ async function deleteWith(
   over: Partial<Connection>,
   { detachNodes = false, dryRun = false, meanwhile = async () => {} } = {},
 ) {
-  const connection = { ...(await world.connection({ dryRun })), ...over };
+  const connection = { ...(await world.connection()), ...over };
   const deps = {
     ...connection,
     now: () => new Date(),
@@ -35,7 +36,7 @@ async function deleteWith(
     sleep: (ms: number) => sleep(ms),
     warn: () => {},
   };
-  const pools = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.pools);
+  const pools = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.cluster.pools);
   await meanwhile();
   const results = await deletePools({ pools, detachNodes, concurrency: 8, dryRun }, deps);
   return results.map(({ pool, error, outcome }) => [
@@ -80,17 +81,18 @@ test('--detach-nodes takes the label of a node that goes to another pool which m
 test('a pool that was replaced before it could be deleted: its successor is neither deleted nor applied', async () => {
   await world.nodes({ name: 'a', labels: role('w') });
   await world.pool('w', { labels: { tier: 'gold' } });
-  const { pools } = await world.connection();
+  const { cluster } = await world.connection();
   const results = await deleteWith(['w'], {
-    pools: {
-      ...pools,
-      async delete(pool, options) {
-        await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
-        await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-        await world.pool('w', { labels: { tier: 'new' } });
-        return pools.delete(pool, options);
+    cluster: override(cluster, {
+      pools: {
+        async delete(pool, options) {
+          await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
+          await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
+          await world.pool('w', { labels: { tier: 'new' } });
+          return cluster.pools.delete(pool, options);
+        },
       },
-    },
+    }),
   });
   const message = 'nodepool w was deleted and made anew by somebody else meanwhile; the new one is left as it is';
   assert.deepEqual(results, [['w', message]]);
@@ -121,18 +123,19 @@ test('a dry run is of the pool as it is then, whoever wrote it meanwhile', async
 
 test('nor is a successor released that somebody else has marked for deletion', async () => {
   await world.pool('w');
-  const { pools } = await world.connection();
+  const { cluster } = await world.connection();
   const results = await deleteWith(['w'], {
-    pools: {
-      ...pools,
-      async delete(pool, options) {
-        await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
-        await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-        await world.pool('w', {}, { metadata: { finalizers: [FINALIZER] } });
-        await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-        return pools.delete(pool, options);
+    cluster: override(cluster, {
+      pools: {
+        async delete(pool, options) {
+          await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
+          await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
+          await world.pool('w', {}, { metadata: { finalizers: [FINALIZER] } });
+          await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
+          return cluster.pools.delete(pool, options);
+        },
       },
-    },
+    }),
   });
   assert.match(String(results[0]?.[1]), /^nodepool w was deleted and made anew/);
   assert.deepEqual((await world.getPool('w'))?.metadata.finalizers, [FINALIZER]);
@@ -142,16 +145,17 @@ test('a pool that somebody else deletes for good meanwhile is released all the s
   await world.nodes({ name: 'a', labels: role('w') });
   await world.pool('w', { labels: { tier: 'gold' } });
   await world.reconcile();
-  const { pools } = await world.connection();
+  const { cluster } = await world.connection();
   const results = await deleteWith(['w'], {
-    pools: {
-      ...pools,
-      async delete(pool, options) {
-        await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
-        await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-        return pools.delete(pool, options);
+    cluster: override(cluster, {
+      pools: {
+        async delete(pool, options) {
+          await raw(world.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
+          await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
+          return cluster.pools.delete(pool, options);
+        },
       },
-    },
+    }),
   });
   assert.deepEqual(results, [['w', 'released']]);
   assert.equal('tier' in (await world.node('a')).metadata.labels, false);
@@ -191,13 +195,14 @@ test('a node that cannot be detached keeps its pool for the next run, and no oth
   const results = await deleteWith(
     ['one', 'two'],
     {
-      cluster: {
-        ...cluster,
-        async patchNode(name, patch) {
-          if (name === 'a') throw new NodepoolError('cluster', 'cannot patch node a');
-          return cluster.patchNode(name, patch);
+      cluster: override(cluster, {
+        nodes: {
+          async patch(name, patch, options) {
+            if (name === 'a') throw new NodepoolError('cluster', 'cannot patch node a');
+            return cluster.nodes.patch(name, patch, options);
+          },
         },
-      },
+      }),
     },
     { detachNodes: true },
   );

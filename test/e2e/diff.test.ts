@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { diff } from '../../src/operations/diff.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { override } from '../override.ts';
 import { whileRefusing } from './refusal.ts';
 import { role, useWorld } from './world.ts';
 
@@ -16,12 +17,12 @@ test('a deleted pool is shown as it will be released, whether its spec is valid 
   await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
   const { cluster } = await world.connection();
   // As a pool would be that is older than the rule.
-  const listPools = async () =>
-    (await cluster.listPools()).map(pool => ({
+  const listCoerced = async () =>
+    (await cluster.pools.listCoerced()).map(pool => ({
       ...pool,
       spec: { ...pool.spec, labels: { ...pool.spec.labels, 'kubernetes.io/os': 'x' } },
     }));
-  for (const port of [cluster, { ...cluster, listPools }]) {
+  for (const port of [cluster, override(cluster, { pools: { listCoerced } })]) {
     const { nodes, runtimeClasses, invalid } = (await diff([], { cluster: port })).plan;
     const changes = nodes.flatMap(plan =>
       plan.changes.map(({ key, action, reason }) => [plan.node.name, key, action, reason]),

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import { FINALIZER, type NodePool, RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
-import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import type { NodesClient } from '../../src/reconciler/ports.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { type Asked, isWatch } from '../fault/asked.ts';
@@ -16,6 +16,7 @@ import { auditMark, writes } from '../fault/oracle.ts';
 import { type FaultProxy, startProxy, type Treatment } from '../fault/proxy.ts';
 import { forgeNextLine } from '../fault/streams.ts';
 import { answerWith } from '../fault/treatments.ts';
+import { override } from '../override.ts';
 import { eventually } from './watching.ts';
 import { role, useWorld } from './world.ts';
 
@@ -177,15 +178,15 @@ test('a pool is made anew while nodes are released for want of it: what it has w
   await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
   const { cluster } = await world.connection();
   let isFirst = true;
-  const patchNode: ClusterPort['patchNode'] = async (...args) => {
+  const patchNode: NodesClient['patch'] = async (...args) => {
     if (isFirst) {
       isFirst = false;
       await world.pool('w', { labels: { tier: 'new' } });
       await world.reconcile('w');
     }
-    return cluster.patchNode(...args);
+    return cluster.nodes.patch(...args);
   };
-  await world.reconcileWith({ ...cluster, patchNode });
+  await world.reconcileWith(override(cluster, { nodes: { patch: patchNode } }));
   assert.equal(await tierOf('a'), 'new');
 });
 

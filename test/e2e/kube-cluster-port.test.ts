@@ -10,6 +10,9 @@ import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { createPool, pool, readCrd } from './pools.ts';
 
+const STORED = { dryRun: false };
+const DRY = { dryRun: true };
+
 describe('the cluster port', () => {
   const cluster = useCluster({ audit: true });
   let connection: Connection;
@@ -26,7 +29,7 @@ describe('the cluster port', () => {
   const created = (body: RawPool) => createPool(connection, body);
 
   async function node(name: string): Promise<Node> {
-    const found = await connection.cluster.getNode(name);
+    const found = await connection.cluster.nodes.get(name);
     assert.ok(found);
     return found;
   }
@@ -38,7 +41,7 @@ describe('the cluster port', () => {
         { name: 'a', labels: { x: 'y' }, taints },
         { name: 'b', ready: false },
       ]);
-      const [a, b, ...others] = await connection.cluster.listNodes();
+      const [a, b, ...others] = await connection.cluster.nodes.list();
       assert.deepEqual(others, []);
       assert.equal(a?.name, 'a');
       assert.equal(a?.labels.x, 'y');
@@ -48,8 +51,8 @@ describe('the cluster port', () => {
       assert.equal(a?.allocatable.pods, '110');
       assert.match(a?.creationTimestamp ?? '', /^\d{4}-/);
       assert.equal(b?.ready, false);
-      assert.deepEqual(await connection.cluster.getNode('a'), a);
-      assert.equal(await connection.cluster.getNode('nowhere'), undefined);
+      assert.deepEqual(await connection.cluster.nodes.get('a'), a);
+      assert.equal(await connection.cluster.nodes.get('nowhere'), undefined);
     });
 
     test('are patched only as they were read', async () => {
@@ -57,7 +60,7 @@ describe('the cluster port', () => {
       const { resourceVersion } = before;
       const taints = [...before.taints, { key: 'mine', value: '', effect: 'NoExecute' as const }];
       const patch = { resourceVersion, labels: { x: null, z: '1' }, taints, record: '{"pool":"p"}' };
-      const write = await connection.cluster.patchNode('a', patch);
+      const write = await connection.cluster.nodes.patch('a', patch, STORED);
       assert.equal(write.kind, 'written');
       assert.equal(write.node.labels.x, undefined);
       assert.equal(write.node.labels.z, '1');
@@ -68,14 +71,20 @@ describe('the cluster port', () => {
       );
       assert.deepEqual(write.node, await node('a'));
 
-      assert.deepEqual(await connection.cluster.patchNode('a', { ...patch, labels: { z: '2' } }), { kind: 'conflict' });
-      assert.deepEqual(await connection.cluster.patchNode('nowhere', patch), { kind: 'gone' });
+      assert.deepEqual(await connection.cluster.nodes.patch('a', { ...patch, labels: { z: '2' } }, STORED), {
+        kind: 'conflict',
+      });
+      assert.deepEqual(await connection.cluster.nodes.patch('nowhere', patch, STORED), { kind: 'gone' });
       assert.equal((await node('a')).labels.z, '1');
 
-      const cleaned = await connection.cluster.patchNode('a', {
-        resourceVersion: write.node.resourceVersion,
-        record: null,
-      });
+      const cleaned = await connection.cluster.nodes.patch(
+        'a',
+        {
+          resourceVersion: write.node.resourceVersion,
+          record: null,
+        },
+        STORED,
+      );
       assert.equal(cleaned.kind === 'written' && cleaned.node.record, undefined);
       assert.equal(cleaned.kind === 'written' && cleaned.node.labels.z, '1');
     });
@@ -85,7 +94,7 @@ describe('the cluster port', () => {
         cluster(),
         Array.from({ length: 1100 }, (_, i) => ({ name: `many-${i}` })),
       );
-      const names = (await connection.cluster.listNodes()).map(({ name }) => name);
+      const names = (await connection.cluster.nodes.list()).map(({ name }) => name);
       assert.equal(names.length, 1102);
       assert.equal(new Set(names).size, 1102);
     });
@@ -94,30 +103,30 @@ describe('the cluster port', () => {
   test('RuntimeClasses are created once, patched as read, deleted by UID', async () => {
     const scheduling = { nodeSelector: { a: 'b', c: 'd' }, tolerations: [{ key: 'k', operator: 'Exists' }] };
     const wanted: RuntimeClass = { metadata: { name: 'rc' }, handler: 'runc', scheduling };
-    const made = await connection.cluster.createRuntimeClass(wanted);
+    const made = await connection.cluster.runtimeClasses.create(wanted, STORED);
     assert.equal(made.kind, 'created');
-    assert.deepEqual(await connection.cluster.createRuntimeClass(wanted), { kind: 'exists' });
+    assert.deepEqual(await connection.cluster.runtimeClasses.create(wanted, STORED), { kind: 'exists' });
     const current = made.runtimeClass;
-    const patched = await connection.cluster.patchRuntimeClass(current, { nodeSelector: { a: 'x' } });
+    const patched = await connection.cluster.runtimeClasses.patch(current, { nodeSelector: { a: 'x' } }, STORED);
     assert.deepEqual(patched.kind === 'written' && patched.runtimeClass.scheduling, { nodeSelector: { a: 'x' } });
-    assert.deepEqual(await connection.cluster.patchRuntimeClass(current, {}), { kind: 'conflict' });
-    assert.deepEqual((await connection.cluster.getRuntimeClass('rc'))?.scheduling, { nodeSelector: { a: 'x' } });
+    assert.deepEqual(await connection.cluster.runtimeClasses.patch(current, {}, STORED), { kind: 'conflict' });
+    assert.deepEqual((await connection.cluster.runtimeClasses.get('rc'))?.scheduling, { nodeSelector: { a: 'x' } });
     assert.deepEqual(
-      (await connection.cluster.listRuntimeClasses()).map(({ metadata }) => metadata.name),
+      (await connection.cluster.runtimeClasses.list()).map(({ metadata }) => metadata.name),
       ['rc'],
     );
     const impostor = { ...current, metadata: { ...current.metadata, uid: '00000000-0000-0000-0000-000000000000' } };
-    assert.equal(await connection.cluster.deleteRuntimeClass(impostor), 'conflict');
-    assert.equal(await connection.cluster.deleteRuntimeClass(current), 'deleted');
-    assert.equal(await connection.cluster.deleteRuntimeClass(current), 'gone');
-    assert.deepEqual(await connection.cluster.patchRuntimeClass(current, {}), { kind: 'gone' });
-    assert.equal(await connection.cluster.getRuntimeClass('rc'), undefined);
+    assert.equal(await connection.cluster.runtimeClasses.delete(impostor, STORED), 'conflict');
+    assert.equal(await connection.cluster.runtimeClasses.delete(current, STORED), 'deleted');
+    assert.equal(await connection.cluster.runtimeClasses.delete(current, STORED), 'gone');
+    assert.deepEqual(await connection.cluster.runtimeClasses.patch(current, {}, STORED), { kind: 'gone' });
+    assert.equal(await connection.cluster.runtimeClasses.get('rc'), undefined);
   });
 
   test('events: ours, and those that another operator counted through core/v1', async () => {
     const about = await created(pool('evented'));
     const event = { type: 'Warning', reason: 'NodeConflict', action: 'Reconcile', note: 'ü'.repeat(600) } as const;
-    await connection.cluster.createEvent(about, event);
+    await connection.cluster.createEvent(about, event, STORED);
     const others = raw(cluster());
     const old = (name: string, involvedObject: Record<string, string>) =>
       others.expect('POST', '/api/v1/namespaces/default/events', {
@@ -158,26 +167,26 @@ describe('the cluster port', () => {
     assert.equal((await connection.events.list()).length, 3);
   });
 
-  test('a dry connection writes nothing', async () => {
-    const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
-    const dry = await connect({ ...options, dryRun: true });
+  test('dry runs write nothing', async () => {
     const about = await created(pool('untouched'));
     const { resourceVersion } = await node('b');
-    const write = await dry.cluster.patchNode('b', { resourceVersion, labels: { dry: 'yes' } });
+    const write = await connection.cluster.nodes.patch('b', { resourceVersion, labels: { dry: 'yes' } }, DRY);
     assert.equal(write.kind === 'written' && write.node.labels.dry, 'yes');
-    await dry.cluster.setFinalizers(about, ['example.com/hold']);
-    await dry.cluster.patchStatus(about, { status: 200, nodeCount: 1 });
-    await dry.cluster.createRuntimeClass({ metadata: { name: 'dry' }, handler: 'runc' });
-    const kept = await connection.cluster.createRuntimeClass({ metadata: { name: 'kept' }, handler: 'runc' });
+    await connection.cluster.pools.setFinalizers(about, ['example.com/hold'], DRY);
+    await connection.cluster.pools.patchStatus(about, { status: 200, nodeCount: 1 }, DRY);
+    await connection.cluster.runtimeClasses.create({ metadata: { name: 'dry' }, handler: 'runc' }, DRY);
+    const kept = await connection.cluster.runtimeClasses.create(
+      { metadata: { name: 'kept' }, handler: 'runc' },
+      STORED,
+    );
     assert.equal(kept.kind, 'created');
-    await dry.cluster.patchRuntimeClass(kept.runtimeClass, { nodeSelector: { a: 'b' } });
-    assert.equal(await dry.cluster.deleteRuntimeClass(kept.runtimeClass), 'deleted');
-    await dry.cluster.createEvent(about, { type: 'Normal', reason: 'Dry', action: 'Try', note: 'none' });
-    dry.close();
+    await connection.cluster.runtimeClasses.patch(kept.runtimeClass, { nodeSelector: { a: 'b' } }, DRY);
+    assert.equal(await connection.cluster.runtimeClasses.delete(kept.runtimeClass, DRY), 'deleted');
+    await connection.cluster.createEvent(about, { type: 'Normal', reason: 'Dry', action: 'Try', note: 'none' }, DRY);
     assert.equal((await node('b')).resourceVersion, resourceVersion);
-    assert.deepEqual(await connection.pools.get('untouched'), about);
-    assert.equal(await connection.cluster.getRuntimeClass('dry'), undefined);
-    assert.deepEqual(await connection.cluster.getRuntimeClass('kept'), kept.runtimeClass);
+    assert.deepEqual(await connection.cluster.pools.get('untouched'), about);
+    assert.equal(await connection.cluster.runtimeClasses.get('dry'), undefined);
+    assert.deepEqual(await connection.cluster.runtimeClasses.get('kept'), kept.runtimeClass);
     assert.deepEqual(await connection.events.list('untouched'), []);
   });
 

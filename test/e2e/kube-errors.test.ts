@@ -200,10 +200,13 @@ describe('errors of a connection', () => {
     const patch = { resourceVersion: '1', labels: { a: 'b' } };
     const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'p' }, spec: {} };
     const refused: [string, (connection: Connection) => Promise<unknown>][] = [
-      ['list nodes', ({ cluster }) => cluster.listNodes()],
-      ['patch Node "a"', ({ cluster }) => cluster.patchNode('a', patch)],
-      ['list nodepools', ({ pools }) => pools.list()],
-      ['patch the status of NodePool "p"', ({ cluster }) => cluster.patchStatus(pool, { status: 200, nodeCount: 0 })],
+      ['list nodes', ({ cluster }) => cluster.nodes.list()],
+      ['patch Node "a"', ({ cluster }) => cluster.nodes.patch('a', patch, { dryRun: false })],
+      ['list nodepools', ({ cluster }) => cluster.pools.list()],
+      [
+        'patch the status of NodePool "p"',
+        ({ cluster }) => cluster.pools.patchStatus(pool, { status: 200, nodeCount: 0 }, { dryRun: false }),
+      ],
       ['list events', ({ events }) => events.list()],
       ['get CustomResourceDefinition "nodepools.nodes.lailin.xyz"', ({ crd }) => crd.get()],
     ];
@@ -222,7 +225,7 @@ describe('errors of a connection', () => {
       );
     }
     assert.equal(
-      await failure(bob, ({ cluster }) => cluster.listNodes(), { as: 'alice' }),
+      await failure(bob, ({ cluster }) => cluster.nodes.list(), { as: 'alice' }),
       'cannot list nodes: user "bob" may not act as another; next: ask for a role with verb impersonate on users, or leave out --as',
     );
   });
@@ -230,12 +233,12 @@ describe('errors of a connection', () => {
   test('impersonation, with groups', async () => {
     const admin = cluster().kubeconfig;
     assert.equal(
-      await failure(admin, ({ cluster }) => cluster.listNodes(), { as: 'alice', asGroup: ['some'] }),
+      await failure(admin, ({ cluster }) => cluster.nodes.list(), { as: 'alice', asGroup: ['some'] }),
       'cannot list nodes: user "alice" lacks the permission; next: ask for a role with verb list on nodes',
     );
     const options = { kubeconfig: admin, env: {}, log: () => {}, version: '0.0.0', as: 'alice' };
     const connection = await connect({ ...options, asGroup: ['some', 'system:masters'] });
-    assert.deepEqual(await connection.cluster.listNodes(), []);
+    assert.deepEqual(await connection.cluster.nodes.list(), []);
     connection.close();
   });
 
@@ -245,7 +248,7 @@ describe('errors of a connection', () => {
     const { resourceVersion } = (node as { metadata: { resourceVersion: string } }).metadata;
     assert.equal(
       await failure(cluster().kubeconfig, ({ cluster }) =>
-        cluster.patchNode('a', { resourceVersion, labels: { 'not a key': 'x' } }),
+        cluster.nodes.patch('a', { resourceVersion, labels: { 'not a key': 'x' } }, { dryRun: false }),
       ),
       "cannot patch Node \"a\": invalid: metadata.labels: Invalid value: \"not a key\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'); next: correct the object",
     );

@@ -30,14 +30,14 @@ describe('the ports of a connection', () => {
     test('is missing at first, and so are pools', async () => {
       assert.equal(await connection.crd.get(), undefined);
       assert.equal(await connection.crd.delete(definition, { dryRun: false }), 'gone');
-      await assert.rejects(connection.pools.list(), (error: NodepoolError) => {
+      await assert.rejects(connection.cluster.pools.list(), (error: NodepoolError) => {
         assert.equal(error.message, `the server ${cluster().server} does not have the NodePool resource`);
         assert.equal(error.next, 'run `kubectl nodepool install`');
         return true;
       });
-      await assert.rejects(connection.pools.get('a'), /does not have the NodePool resource/);
+      await assert.rejects(connection.cluster.pools.get('a'), /does not have the NodePool resource/);
       await assert.rejects(
-        connection.pools.create(pool('a'), { dryRun: false }),
+        connection.cluster.pools.create(pool('a'), { dryRun: false }),
         /does not have the NodePool resource/,
       );
       await assert.rejects(connection.crd.waitUntilEstablished(120), /is not ready after 0\.12 s: /);
@@ -48,7 +48,7 @@ describe('the ports of a connection', () => {
       assert.equal(await connection.crd.get(), undefined);
       assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'created');
       await connection.crd.waitUntilEstablished(10_000);
-      assert.deepEqual(await connection.pools.list(), []);
+      assert.deepEqual(await connection.cluster.pools.list(), []);
       assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'unchanged');
       assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
 
@@ -64,28 +64,28 @@ describe('the ports of a connection', () => {
   describe('pools', () => {
     test('keep fields that this version does not know', async () => {
       const made = await created(pool('p1', { spec: { labels: { a: 'b' } } }));
-      const [read] = await connection.pools.list();
+      const [read] = await connection.cluster.pools.list();
       assert.deepEqual(read, made);
-      assert.deepEqual(await connection.pools.get('p1'), made);
+      assert.deepEqual(await connection.cluster.pools.get('p1'), made);
       assert.ok('managedFields' in made.metadata);
-      assert.equal(await connection.pools.get('nowhere'), undefined);
-      assert.deepEqual(await connection.pools.create(pool('p1'), { dryRun: false }), { kind: 'exists' });
+      assert.equal(await connection.cluster.pools.get('nowhere'), undefined);
+      assert.deepEqual(await connection.cluster.pools.create(pool('p1'), { dryRun: false }), { kind: 'exists' });
     });
 
     test('are checked by a dry run and not kept', async () => {
-      assert.equal((await connection.pools.create(pool('dry'), { dryRun: true })).kind, 'created');
-      assert.equal(await connection.pools.get('dry'), undefined);
+      assert.equal((await connection.cluster.pools.create(pool('dry'), { dryRun: true })).kind, 'created');
+      assert.equal(await connection.cluster.pools.get('dry'), undefined);
     });
 
     test('refuse an unknown field and a bad value, and say which', async () => {
       const unknown = pool('bad', { spec: { lables: {} } as NodePool['spec'] });
-      await assert.rejects(connection.pools.create(unknown, { dryRun: false }), (error: NodepoolError) => {
+      await assert.rejects(connection.cluster.pools.create(unknown, { dryRun: false }), (error: NodepoolError) => {
         assert.equal(error.message, 'cannot create NodePool "bad": unknown field "spec.lables"');
         assert.equal(error.kind, 'input');
         return true;
       });
       const twoBad = pool('bad', { spec: { handler: 'A_B', unmanaged: 'Maybe' } as unknown as NodePool['spec'] });
-      await assert.rejects(connection.pools.create(twoBad, { dryRun: false }), (error: NodepoolError) => {
+      await assert.rejects(connection.cluster.pools.create(twoBad, { dryRun: false }), (error: NodepoolError) => {
         const [head, ...causes] = error.message.split('\n');
         assert.equal(head, 'cannot create NodePool "bad": invalid:');
         assert.ok(
@@ -104,52 +104,60 @@ describe('the ports of a connection', () => {
       const made = await created(pool('p2'));
       const { resourceVersion } = made.metadata;
       const patch = { metadata: { resourceVersion }, spec: { labels: { a: 'b' } } };
-      const dry = await connection.pools.patch('p2', patch, { dryRun: true });
+      const dry = await connection.cluster.pools.patch('p2', patch, { dryRun: true });
       assert.equal(dry.kind, 'written');
-      const write = await connection.pools.patch('p2', patch, { dryRun: false });
+      const write = await connection.cluster.pools.patch('p2', patch, { dryRun: false });
       assert.equal(write.kind === 'written' && write.pool.spec.labels?.a, 'b');
-      assert.deepEqual(await connection.pools.patch('p2', patch, { dryRun: false }), { kind: 'conflict' });
-      assert.deepEqual(await connection.pools.patch('nowhere', { spec: {} }, { dryRun: false }), { kind: 'gone' });
+      assert.deepEqual(await connection.cluster.pools.patch('p2', patch, { dryRun: false }), { kind: 'conflict' });
+      assert.deepEqual(await connection.cluster.pools.patch('nowhere', { spec: {} }, { dryRun: false }), {
+        kind: 'gone',
+      });
     });
 
     test('have their status replaced whole', async () => {
       const made = await created(pool('p3'));
       const status = { status: 200, nodeCount: 2, allocatable: { cpu: '4', memory: '1Gi' } };
-      const first = await connection.cluster.patchStatus(made, status);
+      const first = await connection.cluster.pools.patchStatus(made, status, { dryRun: false });
       assert.ok(first.kind === 'written');
       assert.deepEqual(first.pool.status, status);
       const emptied = { status: 200, nodeCount: 0, allocatable: { cpu: '4' } };
-      assert.deepEqual(await connection.cluster.patchStatus(made, emptied), { kind: 'conflict' });
-      const second = await connection.cluster.patchStatus(first.pool, emptied);
+      assert.deepEqual(await connection.cluster.pools.patchStatus(made, emptied, { dryRun: false }), {
+        kind: 'conflict',
+      });
+      const second = await connection.cluster.pools.patchStatus(first.pool, emptied, { dryRun: false });
       assert.deepEqual(second.kind === 'written' && second.pool.status, emptied);
-      assert.deepEqual(await connection.cluster.patchStatus(pool('nowhere'), emptied), { kind: 'gone' });
+      assert.deepEqual(await connection.cluster.pools.patchStatus(pool('nowhere'), emptied, { dryRun: false }), {
+        kind: 'gone',
+      });
     });
 
     test('are deleted by UID, and stay marked while they have finalizers', async () => {
       const made = await created(pool('p4'));
-      const held = await connection.cluster.setFinalizers(made, ['example.com/hold']);
+      const held = await connection.cluster.pools.setFinalizers(made, ['example.com/hold'], { dryRun: false });
       assert.equal(held.kind, 'written');
-      assert.deepEqual(await connection.cluster.setFinalizers(made, []), { kind: 'conflict' });
+      assert.deepEqual(await connection.cluster.pools.setFinalizers(made, [], { dryRun: false }), { kind: 'conflict' });
       const other = { ...made, metadata: { ...made.metadata, uid: '00000000-0000-0000-0000-000000000000' } };
-      assert.equal(await connection.pools.delete(other, { dryRun: false }), 'gone');
-      assert.equal(await connection.pools.delete(made, { dryRun: true }), 'marked');
-      assert.equal((await connection.cluster.getPool('p4'))?.metadata.deletionTimestamp, undefined);
-      assert.equal(await connection.pools.delete(made, { dryRun: false }), 'marked');
-      const marked = await connection.cluster.getPool('p4');
+      assert.equal(await connection.cluster.pools.delete(other, { dryRun: false }), 'gone');
+      assert.equal(await connection.cluster.pools.delete(made, { dryRun: true }), 'marked');
+      assert.equal((await connection.cluster.pools.getCoerced('p4'))?.metadata.deletionTimestamp, undefined);
+      assert.equal(await connection.cluster.pools.delete(made, { dryRun: false }), 'marked');
+      const marked = await connection.cluster.pools.getCoerced('p4');
       assert.ok(marked?.metadata.deletionTimestamp);
-      assert.equal((await connection.cluster.setFinalizers(marked, [])).kind, 'written');
-      assert.equal(await connection.cluster.getPool('p4'), undefined);
-      assert.equal(await connection.pools.delete(made, { dryRun: false }), 'gone');
-      assert.deepEqual(await connection.cluster.setFinalizers(marked, []), { kind: 'gone' });
-      assert.equal(await connection.pools.delete(await created(pool('p5')), { dryRun: false }), 'deleted');
+      assert.equal((await connection.cluster.pools.setFinalizers(marked, [], { dryRun: false })).kind, 'written');
+      assert.equal(await connection.cluster.pools.getCoerced('p4'), undefined);
+      assert.equal(await connection.cluster.pools.delete(made, { dryRun: false }), 'gone');
+      assert.deepEqual(await connection.cluster.pools.setFinalizers(marked, [], { dryRun: false }), { kind: 'gone' });
+      assert.equal(await connection.cluster.pools.delete(await created(pool('p5')), { dryRun: false }), 'deleted');
     });
 
     test('are filtered by label', async () => {
       await created(pool('labelled', { metadata: { name: 'labelled', labels: { team: 'a' } } }));
-      const names = (await connection.pools.list({ labelSelector: 'team=a' })).map(({ metadata }) => metadata.name);
+      const names = (await connection.cluster.pools.list({ labelSelector: 'team=a' })).map(
+        ({ metadata }) => metadata.name,
+      );
       assert.deepEqual(names, ['labelled']);
       await assert.rejects(
-        connection.pools.list({ labelSelector: '=,=' }),
+        connection.cluster.pools.list({ labelSelector: '=,=' }),
         /^NodepoolError: cannot list nodepools: found '='/,
       );
     });

@@ -53,19 +53,19 @@ describe('nodes in protobuf and in JSON', () => {
   async function open(
     t: TestContext,
     server: string,
-    { log = [] as string[], dryRun = false, plain = false } = {},
+    { log = [] as string[], plain = false } = {},
   ): Promise<Connection> {
     const options = { env: {}, version: '0.0.0', log: (_level: number, text: () => string) => log.push(text()) };
     const realm = { server, dir: cluster().dir, authority: cluster().authority };
     const kubeconfig = await kubeconfigFor(realm, 'admin', { groups: ['system:masters'] });
     if (plain) await disableCompression(kubeconfig);
-    const connection = await connect({ ...options, kubeconfig, dryRun });
+    const connection = await connect({ ...options, kubeconfig });
     t.after(() => connection.close());
     return connection;
   }
 
   async function expectNode(connection: Connection, name: string): Promise<Node> {
-    const node = await connection.cluster.getNode(name);
+    const node = await connection.cluster.nodes.get(name);
     assert.ok(node);
     return node;
   }
@@ -80,11 +80,11 @@ describe('nodes in protobuf and in JSON', () => {
     const connection = await open(t, cluster().server, { log });
     const expected = await inJson();
     assert.equal(expected.length, 1_104);
-    assert.deepEqual(await connection.cluster.listNodes(), expected);
+    assert.deepEqual(await connection.cluster.nodes.list(), expected);
     assert.equal(log.filter(line => line.includes(`Accept: ${PROTOBUF}`)).length, 3);
-    for (const node of expected.slice(-5)) assert.deepEqual(await connection.cluster.getNode(node.name), node);
+    for (const node of expected.slice(-5)) assert.deepEqual(await connection.cluster.nodes.get(node.name), node);
     assert.ok(log.some(line => /^answer body: [1-9]\d+ bytes of application\/vnd\.kubernetes\.protobuf$/.test(line)));
-    assert.equal(await connection.cluster.getNode('nobody'), undefined);
+    assert.equal(await connection.cluster.nodes.get('nobody'), undefined);
   });
 
   test('a list comes compressed, as for kubectl, unless the kubeconfig says otherwise', async t => {
@@ -95,7 +95,7 @@ describe('nodes in protobuf and in JSON', () => {
     ] as const) {
       const log: string[] = [];
       const connection = await open(t, server, { log, plain });
-      assert.deepEqual(await connection.cluster.listNodes(), await inJson());
+      assert.deepEqual(await connection.cluster.nodes.list(), await inJson());
       const [first = ''] = log.filter(line => line.startsWith('answer headers: '));
       assert.equal(JSON.parse(first.slice('answer headers: '.length))['content-encoding'], encoding);
     }
@@ -118,7 +118,7 @@ describe('nodes in protobuf and in JSON', () => {
       },
     });
     const connection = await open(t, server);
-    assert.deepEqual(await connection.cluster.listNodes(), await inJson());
+    assert.deepEqual(await connection.cluster.nodes.list(), await inJson());
     assert.deepEqual([refused, ends, asked.length], [3, 4, 5]);
   });
 
@@ -141,22 +141,24 @@ describe('nodes in protobuf and in JSON', () => {
       },
     });
     const connection = await open(t, server);
-    assert.equal((await connection.cluster.listNodes()).length, 1_104);
+    assert.equal((await connection.cluster.nodes.list()).length, 1_104);
     assert.deepEqual([asked.length, most], [PAGES, 2]);
   });
 
   test('the answer to a patch, a conflict, and one that meets nothing', async t => {
     const connection = await open(t, cluster().server);
-    const node = await connection.cluster.getNode('tainted');
+    const node = await connection.cluster.nodes.get('tainted');
     assert.ok(node);
     const patch = { resourceVersion: node.resourceVersion, labels: { team: 'a' }, taints: node.taints };
-    const write = await connection.cluster.patchNode('tainted', patch);
+    const write = await connection.cluster.nodes.patch('tainted', patch, { dryRun: false });
     assert.equal(write.kind, 'written');
     const now = (await inJson()).find(({ name }) => name === 'tainted');
     assert.deepEqual(write.kind === 'written' && write.node, now);
     assert.equal(now?.taints[0] && 'timeAdded' in now.taints[0], true, 'what others wrote is written back whole');
-    assert.deepEqual(await connection.cluster.patchNode('tainted', patch), { kind: 'conflict' });
-    assert.deepEqual(await connection.cluster.patchNode('nobody', { resourceVersion: '1' }), { kind: 'gone' });
+    assert.deepEqual(await connection.cluster.nodes.patch('tainted', patch, { dryRun: false }), { kind: 'conflict' });
+    assert.deepEqual(await connection.cluster.nodes.patch('nobody', { resourceVersion: '1' }, { dryRun: false }), {
+      kind: 'gone',
+    });
   });
 
   test('a watch, from its first event on', async t => {
@@ -204,8 +206,12 @@ describe('nodes in protobuf and in JSON', () => {
       const { cluster: port } = await connection;
       const labels = { team: 'not/a/value' };
       const asking: Promise<unknown> = patch
-        ? port.patchNode('plain', { resourceVersion: (await port.getNode('plain'))?.resourceVersion ?? '', labels })
-        : port.listNodes();
+        ? port.nodes.patch(
+            'plain',
+            { resourceVersion: (await port.nodes.get('plain'))?.resourceVersion ?? '', labels },
+            { dryRun: false },
+          )
+        : port.nodes.list();
       return asking.then(
         () => assert.fail('it is refused'),
         (error: NodepoolError) => `${error.message}; ${error.next}`,
@@ -224,11 +230,15 @@ describe('nodes in protobuf and in JSON', () => {
   test('a server that has no protobuf is read in JSON, by the same requests', async t => {
     const { server, asked } = await relay(t, cluster(), { accept: () => 'application/json' });
     const connection = await open(t, server);
-    assert.deepEqual(await connection.cluster.listNodes(), await inJson());
+    assert.deepEqual(await connection.cluster.nodes.list(), await inJson());
     assert.deepEqual(asked, Array(3).fill(`${PROTOBUF}, application/json`));
-    const node = await connection.cluster.getNode('plain');
+    const node = await connection.cluster.nodes.get('plain');
     assert.ok(node);
-    const write = await connection.cluster.patchNode('plain', { ...node, labels: { json: 'yes' } });
+    const write = await connection.cluster.nodes.patch(
+      'plain',
+      { ...node, labels: { json: 'yes' } },
+      { dryRun: false },
+    );
     assert.equal(write.kind === 'written' && write.node.labels.json, 'yes');
   });
 
@@ -236,8 +246,8 @@ describe('nodes in protobuf and in JSON', () => {
     const { server } = await relay(t, cluster(), { change: body => body.subarray(0, 20) });
     const connection = await open(t, server);
     const problem = new RegExp(`^NodepoolError: the answer of ${server} cannot be read: `);
-    await assert.rejects(connection.cluster.listNodes(), problem);
-    await assert.rejects(connection.cluster.getNode('plain'), problem);
+    await assert.rejects(connection.cluster.nodes.list(), problem);
+    await assert.rejects(connection.cluster.nodes.get('plain'), problem);
   });
 
   test('a field of a taint that we do not know is not lost: such a node is read in JSON', async t => {
@@ -248,16 +258,26 @@ describe('nodes in protobuf and in JSON', () => {
     const expected = await inJson();
     const bare = expected.find(({ name }) => name === 'bare');
     assert.equal(bare?.taints[0]?.value, MARK);
-    assert.deepEqual(await connection.cluster.getNode('bare'), bare);
+    assert.deepEqual(await connection.cluster.nodes.get('bare'), bare);
     assert.deepEqual(asked, [`${PROTOBUF}, application/json`, 'application/json']);
-    assert.deepEqual(await connection.cluster.listNodes(), expected);
+    assert.deepEqual(await connection.cluster.nodes.list(), expected);
     const { taints, resourceVersion } = bare;
-    const write = await connection.cluster.patchNode('bare', { resourceVersion, labels: { team: 'a' }, taints });
+    const write = await connection.cluster.nodes.patch(
+      'bare',
+      { resourceVersion, labels: { team: 'a' }, taints },
+      { dryRun: false },
+    );
     assert.equal(write.kind === 'written' && write.node.taints[0]?.value, MARK);
 
-    const dry = await open(t, server, { dryRun: true });
     asked.length = 0;
-    const tried = await dry.cluster.patchNode('bare', { ...(await expectNode(dry, 'bare')), labels: { team: 'dry' } });
+    const tried = await connection.cluster.nodes.patch(
+      'bare',
+      {
+        ...(await expectNode(connection, 'bare')),
+        labels: { team: 'dry' },
+      },
+      { dryRun: true },
+    );
     assert.equal(
       tried.kind === 'written' && tried.node.labels.team,
       'dry',

@@ -66,7 +66,7 @@ describe('the transport', () => {
   test('connections are kept, and no more are opened than asked for', async t => {
     const { kubeconfig, opened } = await relay(t);
     const connection = await open(t, kubeconfig, [], 3);
-    await Promise.all(Array.from({ length: 50 }, () => connection.cluster.getNode('nowhere')));
+    await Promise.all(Array.from({ length: 50 }, () => connection.cluster.nodes.get('nowhere')));
     assert.equal(opened(), 3);
   });
 
@@ -93,18 +93,25 @@ describe('the transport', () => {
     await Promise.all(Array.from({ length: 5 }, () => connection.serverVersion()));
     assert.equal(opened(), 5);
     cut();
-    const node = await connection.cluster.getNode('a');
+    const node = await connection.cluster.nodes.get('a');
     assert.ok(node);
     assert.equal(opened(), 6);
     cut();
-    const write = await connection.cluster.patchNode('a', {
-      resourceVersion: node.resourceVersion,
-      labels: { again: 'yes' },
-    });
+    const write = await connection.cluster.nodes.patch(
+      'a',
+      {
+        resourceVersion: node.resourceVersion,
+        labels: { again: 'yes' },
+      },
+      { dryRun: false },
+    );
     assert.equal(write.kind, 'written');
     cut();
     const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'p' }, spec: {} };
-    await assert.rejects(connection.pools.create(pool, { dryRun: false }), /closed the connection before it answered/);
+    await assert.rejects(
+      connection.cluster.pools.create(pool, { dryRun: false }),
+      /closed the connection before it answered/,
+    );
   });
 
   test('429 with Retry-After is waited out', async t => {
@@ -148,7 +155,7 @@ describe('the transport', () => {
     const crowd = await open(t, await kubeconfigFor(cluster(), 'crowd'), log);
     // The server learns of a binding a moment later.
     const isBound = () =>
-      crowd.cluster.listNodes().then(
+      crowd.cluster.nodes.list().then(
         () => true,
         () => false,
       );
@@ -157,7 +164,7 @@ describe('the transport', () => {
     // With no seats but the one that is always there, requests at the same time are turned away.
     for (let round = 0; round < 50 && answers(429) === 0; round++) {
       log.length = 0;
-      await Promise.all(Array.from({ length: 6 }, () => crowd.cluster.listNodes()));
+      await Promise.all(Array.from({ length: 6 }, () => crowd.cluster.nodes.list()));
     }
     assert.ok(answers(429) > 0, 'nothing was turned away');
     assert.equal(answers(200), 6);
@@ -267,7 +274,7 @@ describe('the transport', () => {
     const connection = await open(t, kubeconfig);
     t.after(() => proxy.close());
     assert.match(await connection.serverVersion(), /^v1/);
-    assert.equal((await connection.cluster.getNode('a'))?.name, 'a');
+    assert.equal((await connection.cluster.nodes.get('a'))?.name, 'a');
     assert.equal(tunnels, 1);
   });
 

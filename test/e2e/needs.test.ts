@@ -26,7 +26,7 @@ const pods = poolsWithPods(world);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const [policies, manifest] = await Promise.all([readPolicies(root), readController(root)]);
 const controller = [...policies.objects, ...manifest.objects];
-const needs = new Map(needsOf(Object.keys(commands), controller).map(({ verb, questions }) => [verb, questions]));
+const needs = new Map(needsOf(Object.keys(commands), controller).map(({ command, questions }) => [command, questions]));
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 /** Seen by other tests: in-cluster.test.ts brings about the conflicts after which a reconcile reads again. */

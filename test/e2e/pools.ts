@@ -15,8 +15,8 @@ export function pool(name: string, more: Partial<NodePool> = {}): RawPool {
   return { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec: {}, ...more };
 }
 
-export async function createPool({ pools }: Connection, body: RawPool): Promise<RawPool> {
-  const made = await pools.create(body, { dryRun: false });
+export async function createPool({ cluster }: Connection, body: RawPool): Promise<RawPool> {
+  const made = await cluster.pools.create(body, { dryRun: false });
   assert.equal(made.kind, 'created');
   return made.pool;
 }

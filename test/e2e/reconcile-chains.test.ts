@@ -5,6 +5,7 @@ import { diff } from '../../src/operations/diff.ts';
 import { messagesOf } from '../../src/reconciler/failure.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { override } from '../override.ts';
 import { condition, role, statuses, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -14,11 +15,11 @@ const { cluster } = world;
 async function writesOfRun(...names: string[]): Promise<Record<string, number>> {
   const { cluster: port } = await world.connection();
   const writes: Record<string, number> = {};
-  const patchNode: typeof port.patchNode = (name, ...rest) => {
+  const patch: typeof port.nodes.patch = (name, ...rest) => {
     writes[name] = (writes[name] ?? 0) + 1;
-    return port.patchNode(name, ...rest);
+    return port.nodes.patch(name, ...rest);
   };
-  await world.reconcileWith({ ...port, patchNode }, ...names);
+  await world.reconcileWith(override(port, { nodes: { patch } }), ...names);
   return writes;
 }
 

@@ -10,35 +10,38 @@ import { diff } from '../../src/operations/diff.ts';
 import { messagesOf } from '../../src/reconciler/failure.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
+import { override, wrapped } from '../override.ts';
 import { condition, role, statuses, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
 
-/** The port, with `act` done once before the first call of `method`. */
-async function crossed(method: keyof ClusterPort, act: () => Promise<unknown>): Promise<ClusterPort> {
+type Method = ['nodes', 'patch'] | ['pools', 'setFinalizers' | 'patchStatus'];
+
+const PATCH_NODE: Method = ['nodes', 'patch'];
+const SET_FINALIZERS: Method = ['pools', 'setFinalizers'];
+const PATCH_STATUS: Method = ['pools', 'patchStatus'];
+
+/** The clients, with `act` done once before the first call of the method. */
+async function crossed([client, method]: Method, act: () => Promise<unknown>): Promise<ClusterPort> {
   const { cluster } = await world.connection();
-  const call = cluster[method] as (...args: unknown[]) => Promise<unknown>;
+  const call = (cluster[client] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[method];
   let first = true;
-  return {
-    ...cluster,
-    [method]: async (...args: unknown[]) => {
-      if (first) {
-        first = false;
-        await act();
-      }
-      return call(...args);
-    },
+  const crossing = async (...args: unknown[]) => {
+    if (first) {
+      first = false;
+      await act();
+    }
+    return call?.(...args);
   };
+  return override(cluster, { [client]: { [method]: crossing } });
 }
 
-async function refusing(method: keyof ClusterPort, message: (...args: unknown[]) => string): Promise<ClusterPort> {
+async function refusing([client, method]: Method, message: (...args: unknown[]) => string): Promise<ClusterPort> {
   const { cluster } = await world.connection();
-  return {
-    ...cluster,
-    [method]: async (...args: unknown[]) => {
-      throw new NodepoolError('cluster', message(...args));
-    },
+  const refuse = async (...args: unknown[]) => {
+    throw new NodepoolError('cluster', message(...args));
   };
+  return override(cluster, { [client]: { [method]: refuse } });
 }
 
 test('the pool is deleted while its nodes are written: what it was given is let go again', async () => {
@@ -46,7 +49,7 @@ test('the pool is deleted while its nodes are written: what it was given is let 
   await world.pool('w', { labels: { tier: 'gold' }, taints: [{ key: 'd', effect: 'NoExecute' }] });
   await world.reconcile();
   await world.nodes({ name: 'b', labels: role('w') });
-  const [summary] = await world.reconcileWith(await crossed('patchNode', () => world.delete(['w'])));
+  const [summary] = await world.reconcileWith(await crossed(PATCH_NODE, () => world.delete(['w'])));
   assert.equal(summary?.outcome?.kind, 'released');
   assert.equal(await world.getPool('w'), undefined);
   for (const name of ['a', 'b']) {
@@ -67,7 +70,7 @@ test('a pool that got the name of the one we look at keeps its own finalizer and
     await world.pool('w', { labels: { tier: 'new' } });
     await world.reconcile('w');
   };
-  await world.reconcileWith(await crossed('setFinalizers', replace));
+  await world.reconcileWith(await crossed(SET_FINALIZERS, replace));
   assert.deepEqual((await world.getPool('w'))?.metadata.finalizers, [FINALIZER]);
   assert.equal((await world.node('a')).metadata.labels.tier, 'new');
 });
@@ -80,14 +83,14 @@ test('the status of a pool is not written onto the pool that got its name', asyn
     await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
     await world.pool('w', { nodeSelector: { no: 'node' } });
   };
-  await world.reconcileWith(await crossed('patchStatus', replace));
+  await world.reconcileWith(await crossed(PATCH_STATUS, replace));
   assert.equal((await world.getPool('w'))?.status?.nodeCount, 0);
 });
 
 test('the pool is edited before its status is written: the status is written all the same', async () => {
   await world.pool('w', {});
   const touch = () => world.edit('w', { metadata: { labels: { touched: 'yes' } } });
-  assert.deepEqual(statuses(await world.reconcileWith(await crossed('patchStatus', touch))), { w: 200 });
+  assert.deepEqual(statuses(await world.reconcileWith(await crossed(PATCH_STATUS, touch))), { w: 200 });
   assert.equal((await world.getPool('w'))?.status?.status, 200);
 });
 
@@ -98,7 +101,7 @@ test('whoever inherits a node has the finalizer first, also when that shows only
   await world.reconcile('a');
   await world.edit('a', { spec: { labels: { q: '1' } } });
   const labels = { 'node-role.kubernetes.io/a': null, ...role('b') };
-  await world.reconcileWith(await crossed('patchNode', () => world.patchNode('n', { metadata: { labels } })), 'a');
+  await world.reconcileWith(await crossed(PATCH_NODE, () => world.patchNode('n', { metadata: { labels } })), 'a');
   assert.equal((await world.node('n')).metadata.labels.p, 'b');
   assert.deepEqual((await world.getPool('b'))?.metadata.finalizers, [FINALIZER]);
 });
@@ -109,7 +112,7 @@ test('a node is not handed over to a pool that cannot get its finalizer', async 
   await world.pool('b', { labels: { p: 'b' } });
   await world.reconcile('a');
   await world.patchNode('n', { metadata: { labels: { 'node-role.kubernetes.io/a': null, ...role('b') } } });
-  const [summary] = await world.reconcileWith(await refusing('setFinalizers', () => 'no finalizers today'), 'a');
+  const [summary] = await world.reconcileWith(await refusing(SET_FINALIZERS, () => 'no finalizers today'), 'a');
   assert.deepEqual(messagesOf(summary?.outcome?.failures ?? []), ['no finalizers today']);
   assert.equal((await world.node('n')).metadata.labels.p, 'a');
 });
@@ -117,7 +120,9 @@ test('a node is not handed over to a pool that cannot get its finalizer', async 
 test('a server that answers conflict for ever ends as an error', async () => {
   await world.pool('w', {});
   const { cluster } = await world.connection();
-  const [summary] = await world.reconcileWith({ ...cluster, setFinalizers: async () => ({ kind: 'conflict' }) });
+  const [summary] = await world.reconcileWith(
+    override(cluster, { pools: { setFinalizers: async () => ({ kind: 'conflict' }) } }),
+  );
   assert.match(summary?.error?.message ?? '', /cannot patch NodePool "w": the cluster keeps answering conflict/);
 });
 
@@ -125,7 +130,7 @@ test('the same failures give the same status: no write and no event a run', asyn
   const names = Array.from({ length: 25 }, (_, index) => `n${index + 10}`);
   await world.nodes(...names.map(name => ({ name, labels: role('w') })));
   await world.pool('w', { labels: { t: '1' } });
-  const denied = await refusing('patchNode', name => `cannot patch Node "${name}": denied`);
+  const denied = await refusing(PATCH_NODE, name => `cannot patch Node "${name}": denied`);
   await world.reconcileWith(denied);
   const first = await world.getPool('w');
   assert.match(condition(first, 'Applied').message, /^cannot patch Node "n10": denied; .* and 20 more$/);
@@ -155,14 +160,15 @@ test('a pool with an invalid spec lets go of nodes that left, and of nothing els
   await world.patchNode('left', { metadata: { labels: { 'node-role.kubernetes.io/w': null } } });
   const { cluster } = await world.connection();
   // As from a definition without our rules.
-  const invalid: ClusterPort = {
-    ...cluster,
-    listPools: async () =>
-      (await cluster.listPools()).map(pool => ({
-        ...pool,
-        spec: { ...pool.spec, labels: { 'kubernetes.io/os': 'x' } },
-      })),
-  };
+  const invalid = override(cluster, {
+    pools: {
+      listCoerced: async () =>
+        (await cluster.pools.listCoerced()).map(pool => ({
+          ...pool,
+          spec: { ...pool.spec, labels: { 'kubernetes.io/os': 'x' } },
+        })),
+    },
+  });
   assert.deepEqual(statuses(await world.reconcileWith(invalid)), { w: 422 });
   assert.equal((await world.node('left')).metadata.labels.tier, undefined);
   assert.equal((await world.node('stays')).metadata.labels.tier, 'gold');
@@ -206,25 +212,20 @@ test('what is given comes RuntimeClass first, what is taken away comes node firs
   await world.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   const { cluster } = await world.connection();
   const writes: string[] = [];
-  const watched = Object.fromEntries(
-    Object.entries(cluster).map(([name, call]) => [
-      name,
-      (...args: never[]) => {
-        if (!/^(get|list)/.test(name)) writes.push(name);
-        return (call as (...all: never[]) => unknown)(...args);
-      },
-    ]),
-  ) as unknown as ClusterPort;
+  const watched = wrapped(cluster, (name, call) => (...args) => {
+    if (!/\.(get|list)/.test(name)) writes.push(name);
+    return call(...args);
+  });
   await world.reconcileWith(watched);
   assert.deepEqual(
     writes.filter(write => write !== 'createEvent'),
-    ['setFinalizers', 'createRuntimeClass', 'patchNode', 'patchStatus'],
+    ['pools.setFinalizers', 'runtimeClasses.create', 'nodes.patch', 'pools.patchStatus'],
   );
   writes.length = 0;
   await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
   await world.reconcileWith(watched);
   assert.deepEqual(
     writes.filter(write => write !== 'createEvent'),
-    ['patchNode', 'deleteRuntimeClass', 'setFinalizers'],
+    ['nodes.patch', 'runtimeClasses.delete', 'pools.setFinalizers'],
   );
 });

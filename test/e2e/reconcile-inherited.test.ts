@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER, RECORD_ANNOTATION, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
+import type { NodesClient } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
+import { override } from '../override.ts';
 import { useCrd } from './earlier-crd.ts';
 import { role, statuses, taintsOf, useWorld } from './world.ts';
 
@@ -146,11 +148,11 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     await pool('a', 'b');
     const { cluster } = await world.connection();
     let writes = 0;
-    const patchNode: typeof cluster.patchNode = async (...args) => {
+    const patchNode: NodesClient['patch'] = async (...args) => {
       if (writes++ > 0) throw new NodepoolError('cluster', 'no connection', undefined, { isGeneral: true });
-      return cluster.patchNode(...args);
+      return cluster.nodes.patch(...args);
     };
-    await world.reconcileWith({ ...cluster, patchNode });
+    await world.reconcileWith(override(cluster, { nodes: { patch: patchNode } }));
     assert.equal(writes, 2);
     assert.equal((await world.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'started');
     await world.reconcile();

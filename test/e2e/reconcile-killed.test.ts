@@ -11,6 +11,7 @@ import type { NodePool } from '../../src/nodepool/types.ts';
 import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
+import { wrapped } from '../override.ts';
 import { role, taintsOf, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -21,18 +22,13 @@ class Killed extends Error {}
 async function killAfter(writes: number, counts: Record<string, number>): Promise<ClusterPort> {
   const { cluster } = await world.connection();
   let left = writes;
-  const wrap =
-    (name: string, call: (...args: unknown[]) => Promise<unknown>) =>
-    async (...args: unknown[]) => {
-      if (left <= 0) throw new Killed();
-      const result = await call(...args);
-      if (/^(create|delete)RuntimeClass$/.test(name)) counts[name] = (counts[name] ?? 0) + 1;
-      if (!/^(list|get)/.test(name) && --left <= 0) throw new Killed();
-      return result;
-    };
-  return Object.fromEntries(
-    Object.entries(cluster).map(([name, call]) => [name, wrap(name, call as never)]),
-  ) as unknown as ClusterPort;
+  return wrapped(cluster, (name, call) => async (...args) => {
+    if (left <= 0) throw new Killed();
+    const result = await call(...args);
+    if (/^runtimeClasses\.(create|delete)$/.test(name)) counts[name] = (counts[name] ?? 0) + 1;
+    if (!/\.(list|get)/.test(name) && --left <= 0) throw new Killed();
+    return result;
+  });
 }
 
 async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
@@ -96,7 +92,7 @@ test('killed after the Nth write, for every N: same end state, no extra create o
   const faultless: Record<string, number> = {};
   assert.equal(await run(await killAfter(Number.POSITIVE_INFINITY, faultless)), 'done');
   const wanted = await endState();
-  assert.deepEqual(faultless, { createRuntimeClass: 1, deleteRuntimeClass: 2 });
+  assert.deepEqual(faultless, { 'runtimeClasses.create': 1, 'runtimeClasses.delete': 2 });
 
   let writes = 1;
   for (; ; writes++) {

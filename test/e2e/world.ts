@@ -45,7 +45,7 @@ export interface LiveEvent {
 
 export interface World {
   cluster(): ControlPlane;
-  connection(options?: { dryRun?: boolean }): Promise<Connection>;
+  connection(): Promise<Connection>;
   nodes(...specs: NodeSpec[]): Promise<void>;
   /** Creates a pool as kubectl would; waits a second first when it has to be younger than the last one. */
   pool(name: string, spec?: NodePoolSpec, options?: { younger?: boolean; metadata?: object }): Promise<NodePool>;
@@ -70,28 +70,27 @@ export interface World {
 /** One world a test file; nodes, pools, RuntimeClasses and events are gone before every test. */
 export function useWorld(options: ClusterOptions = {}): World {
   const cluster = useCluster({ ...options, crd: true });
-  const open = new Map<boolean, Promise<Connection>>();
+  let open: Promise<Connection> | undefined;
   const warnings: string[] = [];
   const api = () => raw(cluster());
   const pools = `/apis/${API_VERSION}/nodepools`;
   const classes = '/apis/node.k8s.io/v1/runtimeclasses';
 
-  /** One of each kind for the whole file: connecting is not what is tested. */
-  const connection = ({ dryRun = false } = {}) => {
+  /** One for the whole file: connecting is not what is tested. */
+  const connection = () => {
     const { kubeconfig } = cluster();
-    const made = open.get(dryRun) ?? connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test', dryRun });
-    open.set(dryRun, made);
-    return made;
+    open ??= connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
+    return open;
   };
-  const deps = async (dryRun: boolean): Promise<ApplyDeps & Connection> => ({
-    ...(await connection({ dryRun })),
+  const deps = async (): Promise<ApplyDeps & Connection> => ({
+    ...(await connection()),
     now: () => new Date(),
     clock: systemClock,
     sleep: ms => sleep(ms),
     warn: said => void warnings.push(...said),
   });
   const run = async (names: string[], dryRun: boolean, cluster?: ClusterPort) => {
-    const all = { ...(await deps(dryRun)), ...(cluster === undefined ? {} : { cluster }) };
+    const all = { ...(await deps()), ...(cluster === undefined ? {} : { cluster }) };
     return reconcile(await proposeReconcile(names, all), { concurrency: 8, dryRun }, all);
   };
 
@@ -115,7 +114,7 @@ export function useWorld(options: ClusterOptions = {}): World {
   };
   beforeEach(clean);
   after(async () => {
-    for (const one of open.values()) (await one).close();
+    (await open)?.close();
   });
 
   return {
@@ -152,8 +151,11 @@ export function useWorld(options: ClusterOptions = {}): World {
     reconcileWith: async (port, ...names) => run(names, false, port),
     async delete(names, more = {}) {
       const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
-      const work = await deps(options.dryRun);
-      const pools = await findPools({ names, detachNodes: options.detachNodes, ignoreNotFound: false }, work.pools);
+      const work = await deps();
+      const pools = await findPools(
+        { names, detachNodes: options.detachNodes, ignoreNotFound: false },
+        work.cluster.pools,
+      );
       return deletePools({ pools, ...options }, work);
     },
   };

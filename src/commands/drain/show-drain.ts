@@ -34,7 +34,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   const { pool, dryRun } = choice;
   // Refuses wrong flags before the first request.
   choice.pace(1);
-  const connection = await deps.connect({ dryRun: dryRun === 'server' });
+  const connection = await deps.connect();
   const drainDeps = await drainDepsOf(connection, dryRun, deps);
   let warned = false;
   const propose = async () => {
@@ -82,12 +82,12 @@ async function interruptibleDrain(
   const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
   const run = async (signal: AbortSignal) => {
-    const tell: DrainDeps['tell'] = (event, drains) => {
+    const onEvent: DrainDeps['onEvent'] = (event, drains) => {
       if (!signal.aborted) live.update(drainProgress(plan.pool, drains));
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
     };
-    const drains = await drain(plan, options, { ...drainDeps, tell, signal });
+    const drains = await drain(plan, options, { ...drainDeps, onEvent, signal });
     return { drains, interrupted: signal.aborted };
   };
   return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());

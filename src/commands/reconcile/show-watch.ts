@@ -50,7 +50,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
     log,
   });
   // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
-  await connection.pools.list().catch((error: unknown) => {
+  await connection.cluster.pools.list().catch((error: unknown) => {
     if (!(error instanceof NodepoolError && error.isTransient)) throw error;
     log('warning', `${error.oneLine}; it is tried again until the server answers`);
   });

@@ -40,6 +40,11 @@ export function dryRunQuery(dryRun: boolean): Query {
   return dryRun ? { dryRun: 'All' } : {};
 }
 
+/** Of a write that we own the fields of. */
+export function writeQuery(dryRun: boolean): Query {
+  return { ...dryRunQuery(dryRun), fieldManager: FIELD_MANAGER };
+}
+
 export class Api {
   readonly #transport: Transport;
   readonly #now: () => Date;
@@ -130,7 +135,7 @@ export class Api {
 
   /** Server-side apply with force: takes over fields of other managers. Returns as patch(). */
   apply<T>(resource: Resource, name: string, body: unknown, dryRun: boolean): Promise<Patched<T>> {
-    const query = { ...dryRunQuery(dryRun), fieldManager: FIELD_MANAGER, force: 'true', fieldValidation: 'Strict' };
+    const query = { ...writeQuery(dryRun), force: 'true', fieldValidation: 'Strict' };
     return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
   }
 

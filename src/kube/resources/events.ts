@@ -4,7 +4,7 @@ import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/ty
 import type { EventsPort, PoolEventRecord } from '../../operations/ports.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
-import type { Api } from './api.ts';
+import { type Api, writeQuery } from './api.ts';
 import { eventBody, type WireEvent } from './event-body.ts';
 import { EVENTS, NODE_POOLS } from './resource.ts';
 
@@ -51,12 +51,11 @@ export function toRecord(event: WireEvent): PoolEventRecord {
   };
 }
 
-/** @param writeQuery query of every write */
-export function eventWriter(api: Api, source: EventSource, writeQuery: Query): ClusterPort['createEvent'] {
-  return async (pool, recorded) => {
+export function eventWriter(api: Api, source: EventSource): ClusterPort['createEvent'] {
+  return async (pool, recorded, { dryRun }) => {
     const event = toEvent(pool, recorded, source);
     // Replayable: the name is unique.
-    await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery, true);
+    await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery(dryRun), true);
   };
 }
 

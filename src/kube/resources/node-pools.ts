@@ -1,73 +1,32 @@
 /** NodePools as JSON in both directions: unknown fields are not lost. */
 import { coercePool } from '../../nodepool/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import type { PoolsPort, RawPool } from '../../operations/ports.ts';
-import type { NodePoolsPort, PoolWrite } from '../../reconciler/ports.ts';
+import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
-import { type Api, dryRunQuery, JSON_PATCH, MERGE_PATCH } from './api.ts';
-import { FIELD_MANAGER, managerOf } from './field-manager.ts';
+import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
+import { managerOf } from './field-manager.ts';
 import { NODE_POOLS } from './resource.ts';
 
 /** Fields of the spec that earlier CRDs prune. */
 const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
 
-/** Pools for the reconciler, coerced. @param writeQuery query of every write */
-export function reconciledPools(api: Api, writeQuery: Query): NodePoolsPort {
-  /**
-   * A JSON patch that tests the resourceVersion and the fields of the spec that earlier CRDs prune: with such a CRD,
-   * the write would store the spec without them. The spec of an unreadable pool differs from the server's, so it is not
-   * tested.
-   */
-  const patch = async (
-    { metadata, spec, unreadable }: NodePool,
-    change: object,
-    subresource?: 'status',
-  ): Promise<PoolWrite> => {
-    const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
-    const write = await api.patch<NodePool>(NODE_POOLS, metadata.name, {
-      contentType: JSON_PATCH,
-      body: [
-        { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
-        ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
-        change,
-      ],
-      query: writeQuery,
-      ...(subresource === undefined ? {} : { subresource }),
-      replayable: true,
-    });
-    return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
-  };
-
-  return {
-    listPools: () => api.list(NODE_POOLS, coercePool<NodePool>),
-    async getPool(name) {
-      const pool = await api.get<NodePool>(NODE_POOLS, name);
-      return pool === undefined ? undefined : coercePool(pool);
-    },
-    async poolFieldManager(name, path) {
-      const pool = await api.get<NodePool>(NODE_POOLS, name);
-      return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
-    },
-    setFinalizers: (pool, finalizers) => patch(pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }),
-    annotatePool(pool, key, value) {
-      const path = '/metadata/annotations';
-      if (pool.metadata.annotations === undefined) return patch(pool, { op: 'add', path, value: { [key]: value } });
-      const token = key.replaceAll('~', '~0').replaceAll('/', '~1');
-      return patch(pool, { op: 'add', path: `${path}/${token}`, value });
-    },
-    /** Replaces the whole status: a merge patch would keep removed keys of maps. */
-    patchStatus: (pool, status) => patch(pool, { op: 'add', path: '/status', value: status }, 'status'),
-  };
-}
-
-/** Pools for commands, as the server has them. */
-export function poolsPort(api: Api): PoolsPort {
+export function nodePoolsClient(api: Api): NodePoolsClient {
+  const get = (name: string) => api.get<RawPool>(NODE_POOLS, name);
   return {
     list: ({ labelSelector, fieldSelector } = {}) =>
       api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector, fieldSelector }),
     async get(name) {
-      const pool = await api.get<RawPool>(NODE_POOLS, name);
-      return pool === undefined ? undefined : withSpec(pool);
+      const pool = await get(name);
+      return pool && withSpec(pool);
+    },
+    listCoerced: () => api.list(NODE_POOLS, coercePool<NodePool>),
+    async getCoerced(name) {
+      const pool = await get(name);
+      return pool && coercePool<NodePool>(pool);
+    },
+    async fieldManager(name, path) {
+      const pool = await get(name);
+      return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
     },
     assertServed: () => api.assertServed(NODE_POOLS),
     async create(pool, { dryRun }) {
@@ -83,12 +42,50 @@ export function poolsPort(api: Api): PoolsPort {
       });
       return write.kind === 'written' ? { kind: 'written', pool: withSpec(write.object) } : write;
     },
+    setFinalizers: (pool, finalizers, options) =>
+      patchGuarded(api, pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }, options),
+    annotate(pool, key, value, options) {
+      const path = '/metadata/annotations';
+      const token = key.replaceAll('~', '~0').replaceAll('/', '~1');
+      const isFirst = pool.metadata.annotations === undefined;
+      const change = isFirst ? { path, value: { [key]: value } } : { path: `${path}/${token}`, value };
+      return patchGuarded(api, pool, { op: 'add', ...change }, options);
+    },
+    /** Replaces the whole status: a merge patch would keep removed keys of maps. */
+    patchStatus: (pool, status, options) =>
+      patchGuarded(api, pool, { op: 'add', path: '/status', value: status }, options, 'status'),
     async delete({ metadata }, { dryRun }) {
       const result = await api.delete(NODE_POOLS, metadata, dryRun);
       // The UID differs: the pool that was meant is gone.
       return result === 'conflict' ? 'gone' : result;
     },
   };
+}
+
+/**
+ * A JSON patch that tests the resourceVersion and the fields of the spec that earlier CRDs prune: with such a CRD, the
+ * write would store the spec without them. The spec of an unreadable pool differs from the server's, so it is not tested.
+ */
+async function patchGuarded(
+  api: Api,
+  { metadata, spec, unreadable }: NodePool,
+  change: object,
+  { dryRun }: WriteOptions,
+  subresource?: 'status',
+): Promise<PoolWrite> {
+  const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
+  const write = await api.patch<NodePool>(NODE_POOLS, metadata.name, {
+    contentType: JSON_PATCH,
+    body: [
+      { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+      ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
+      change,
+    ],
+    query: writeQuery(dryRun),
+    ...(subresource === undefined ? {} : { subresource }),
+    replayable: true,
+  });
+  return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
 }
 
 /** A CRD without our defaults permits pools without a spec. */
@@ -103,5 +100,5 @@ export function withoutManagedFields<T extends { metadata: object }>(object: T):
 }
 
 function strictQuery(dryRun: boolean): Query {
-  return { ...dryRunQuery(dryRun), fieldValidation: 'Strict', fieldManager: FIELD_MANAGER };
+  return { ...writeQuery(dryRun), fieldValidation: 'Strict' };
 }

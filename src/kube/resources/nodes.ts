@@ -3,10 +3,9 @@ import type { V1Node } from '@kubernetes/client-node';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
-import type { NodePatch, NodesPort } from '../../reconciler/ports.ts';
-import type { Query } from '../transport/request.ts';
+import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import type { Wire } from '../wire.ts';
-import { type Api, dryRunQuery, MERGE_PATCH } from './api.ts';
+import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import { inJson, NODES } from './resource.ts';
 
@@ -48,23 +47,22 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
   };
 }
 
-/** @param writeQuery query of every write */
-export function nodesPort(api: Api, writeQuery: Query): NodesPort {
+export function nodesClient(api: Api): NodesClient {
   return {
-    listNodes: labelSelector => api.list(NODES, toNode, { labelSelector }),
-    async getNode(name) {
+    list: labelSelector => api.list(NODES, toNode, { labelSelector }),
+    async get(name) {
       const node = await api.get<WireNode>(NODES, name);
       return node && toNode(node);
     },
-    async nodeFieldManager(name, path) {
+    async fieldManager(name, path) {
       const node = await api.get<WireNode>(inJson(NODES), name);
       return managerOf(node?.metadata?.managedFields, path);
     },
-    async patchNode(name, patch, options) {
+    async patch(name, patch, { dryRun }) {
       const write = await api.patch<WireNode>(NODES, name, {
         contentType: MERGE_PATCH,
         body: nodePatchBody(patch),
-        query: { ...writeQuery, ...dryRunQuery(options?.dryRun ?? false) },
+        query: writeQuery(dryRun),
         replayable: true,
       });
       return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;

@@ -1,4 +1,4 @@
-/** What a check comes to, and the words that checks share. */
+/** The result of a check, and helpers that checks share. */
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew } from '../../nodepool/plural.ts';
@@ -64,7 +64,7 @@ export function failed({ lines, next }: NodepoolError): Finding {
   return { status: 'error', message, details, remedy: next };
 }
 
-/** A refusal is no finding about what was to be looked at. */
+/** The check could not be made: a warning, no finding about its subject. */
 export function notChecked({ lines, next }: NodepoolError): Finding {
   const [message = '', ...details] = lines;
   return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
@@ -88,10 +88,10 @@ export async function unlessRefused(check: () => Promise<Finding>): Promise<Find
   return 'value' in result ? result.value : notChecked(result.refusal);
 }
 
-/** Names in one detail: of thousands of nodes a few tell where to look. */
-const MOST_NAMED = 10;
+/** Names in one detail. */
+const MAX_NAMED = 10;
 
 /** `a, b, c`, or the first ten and how many more. */
 export function named(names: readonly string[]): string {
-  return firstFew(names.toSorted(), MOST_NAMED);
+  return firstFew(names.toSorted(), MAX_NAMED);
 }

@@ -1,11 +1,11 @@
-/** Whether somebody looks after the pools: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
+/** Whether a controller runs: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
 import type { LeaseRecord } from '../../controller/leader-election.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import type { LeasePort } from '../ports.ts';
 import { error, type Finding, ok, warning } from './check.ts';
 
-/** Who leads renews the lease every 2 s. */
+/** The leader renews the lease every 2 s. */
 const LOOK_AGAIN_MS = 4_000;
 
 export interface ControllerFacts {
@@ -56,7 +56,7 @@ export async function checkController(facts: ControllerFacts): Promise<Finding> 
   );
 }
 
-/** The time in a lease is by its holder's clock, which may be wrong: where it says that nobody renews, a second look tells. */
+/** The time in a lease is by its holder's clock, which may be wrong: a lease that looks expired is read a second time. */
 async function look(namespace: string, { lease, now, sleep }: ControllerFacts): Promise<Seen | undefined> {
   const port = lease(namespace, LEASE);
   const first = await port.get();

@@ -7,7 +7,7 @@ const INSTALL = 'run `kubectl nodepool install`';
 
 type Json = Record<string, unknown>;
 
-/** @param wanted the manifest. @param live the definition as the server has it; undefined when there is none */
+/** @param wanted the manifest. @param live the CRD as the server has it; undefined when there is none */
 export function checkCrd(wanted: Json, live: Json | undefined): Finding {
   if (live === undefined) return error('the NodePool resource is not installed', INSTALL);
   const metadata = objectAt(live, 'metadata');

@@ -1,4 +1,4 @@
-/** Looks at all that has to be right for pools to work, in the order in which one thing stands on another. */
+/** Runs all checks, in the order in which they depend on each other. */
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
@@ -24,14 +24,14 @@ import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs } f
 import { readState, type State, stateFindings } from './state.ts';
 
 export interface DoctorOptions {
-  /** The definition that this version installs. */
+  /** The CRD that this version installs. */
   definition: Record<string, unknown>;
   /** The controller's objects, as this version installs them. */
   controller: readonly ManifestObject[];
   /** The same, of the admission policies. */
   policies: readonly ManifestObject[];
-  /** That this program has. */
-  verbs: readonly string[];
+  /** The names of this program's commands. */
+  commands: readonly string[];
 }
 
 export type DoctorConnection = Pick<Connection, 'cluster' | 'crd' | 'manifests' | 'lease' | 'doctor'>;
@@ -70,7 +70,7 @@ async function examine(
   const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.definition, connection, read),
-    unlessRefused(() => checkPermissions(needsOf(options.verbs, [...policies, ...manifest]), port)),
+    unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
       checkController({
@@ -116,7 +116,7 @@ async function findCrd(
 
 async function findPolicies(found: Attempt<string[]>, isInstalled: () => Promise<boolean>): Promise<Finding> {
   if ('refusal' in found) return notChecked(found.refusal);
-  // Whoever may not look for the controller still learns what is missing.
+  // A user who may not look for the controller still learns what is missing.
   const installed = await attempt(isInstalled);
   return checkPolicies(found.value, 'value' in installed && installed.value);
 }

@@ -1,5 +1,5 @@
 /**
- * What each verb of this program asks a server for: the permissions that its user needs. test/e2e/needs.test.ts compares
+ * The permissions that each command of this program needs. test/e2e/needs.test.ts compares
  * it with the server's audit log.
  */
 import { defined } from '../../nodepool/json.ts';
@@ -14,7 +14,7 @@ type Need = string;
 const POOLS = 'nodepools.nodes.lailin.xyz';
 const CLASSES = 'runtimeclasses.node.k8s.io';
 const EVENTS = 'events.events.k8s.io@default';
-const DEFINITION = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
+const CRD = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
 const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];
@@ -26,9 +26,9 @@ const CORDON = [...LOOK, 'get,patch nodes'];
 const PODS = ['list pods'];
 
 /**
- * By verb, with a flag where that asks for more; `with NoExecute` is where a taint with that effect arrives on nodes.
- * Verbs that ask for nothing of the kind are not in it. Where the admission plugin OwnerReferencesPermissionEnforcement is
- * on, which nobody can ask, who creates RuntimeClasses needs `update` on nodepools/finalizers as well.
+ * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes.
+ * Commands that need no permission are left out. Where the admission plugin OwnerReferencesPermissionEnforcement is on, which
+ * no request can find out, creating RuntimeClasses needs `update` on nodepools/finalizers as well.
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
@@ -77,9 +77,9 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   ],
   'drain --disable-eviction': ['delete pods'],
   wait: [`get,list,watch ${POOLS}`],
-  install: [`get,create,patch ${DEFINITION}`, `list ${POOLS}`],
+  install: [`get,create,patch ${CRD}`, `list ${POOLS}`],
   uninstall: [
-    `get,delete ${DEFINITION}`,
+    `get,delete ${CRD}`,
     ...LOOK,
     `list ${CLASSES}`,
     'get deployments.apps@nodepool-system nodepool-controller',
@@ -87,34 +87,34 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'uninstall --cascade': DELETE,
 };
 
-export interface VerbNeeds {
+export interface CommandNeeds {
   /** `reconcile`, `reconcile --watch`. */
-  verb: string;
+  command: string;
   questions: AccessQuestion[];
 }
 
 /**
- * @param verbs that this program has
+ * @param commands the names of the commands of this program
  * @param controller the objects that it is installed with
  */
-export function needsOf(verbs: readonly string[], controller: readonly ManifestObject[] = []): VerbNeeds[] {
-  const all = Object.entries(NEEDS).map(([verb, needs]) => ({ verb, questions: needs.flatMap(questionsOf) }));
-  return [...all, ...needsOfController(controller)].filter(({ verb }) => verbs.includes(commandOf(verb)));
+export function needsOf(commands: readonly string[], controller: readonly ManifestObject[] = []): CommandNeeds[] {
+  const all = Object.entries(NEEDS).map(([command, needs]) => ({ command, questions: needs.flatMap(questionsOf) }));
+  return [...all, ...needsOfController(controller)].filter(({ command }) => commands.includes(nameOf(command)));
 }
 
 /** `reconcile` of `reconcile --watch`. */
-export function commandOf(verb: string): string {
-  return verb.split(' ', 1)[0] ?? '';
+export function nameOf(command: string): string {
+  return command.split(' ', 1)[0] ?? '';
 }
 
-function needsOfController(controller: readonly ManifestObject[]): VerbNeeds[] {
+function needsOfController(controller: readonly ManifestObject[]): CommandNeeds[] {
   if (controller.length === 0) return [];
   const about = (verbs: string[]) => controller.flatMap(object => questionsAbout(object, verbs));
-  // The server lets nobody grant what he may not do himself.
+  // The server allows a user to grant only permissions that the user has.
   const install = [...about(['get', 'create', 'patch']), ...controller.flatMap(grantsOf)];
   return [
-    { verb: 'install --controller', questions: install },
-    { verb: 'uninstall --controller', questions: about(['get', 'delete']) },
+    { command: 'install --controller', questions: install },
+    { command: 'uninstall --controller', questions: about(['get', 'delete']) },
   ];
 }
 

@@ -31,7 +31,7 @@ export function checkOverlaps(pools: NodePool[], state: ClusterState): Finding {
 export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): Finding {
   const living = new Set(pools.map(({ metadata }) => metadata.name));
   const gone = state.poolNames().filter(name => !living.has(name));
-  // On members a reconcile writes it anew.
+  // On members a reconcile replaces it.
   const unreadable = nodes
     .filter(({ record }) => record !== undefined && parseRecord(record) === undefined)
     .map(({ name }) => name)

@@ -5,14 +5,14 @@ import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 import { boundGrantsOf } from './manifest-access.ts';
-import { commandOf, type VerbNeeds } from './needs.ts';
+import { type CommandNeeds, nameOf } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
 
-/** The verb without which there is nothing to work with. */
+/** The command without which there is nothing to work with. */
 const LEAST = 'get';
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
 
-export async function checkPermissions(needs: readonly VerbNeeds[], port: DoctorPort): Promise<Finding> {
+export async function checkPermissions(needs: readonly CommandNeeds[], port: DoctorPort): Promise<Finding> {
   const denied = await deniedOf(
     needs.flatMap(({ questions }) => questions),
     questions => port.allowed(questions),
@@ -20,28 +20,29 @@ export async function checkPermissions(needs: readonly VerbNeeds[], port: Doctor
   const isDenied = (question: AccessQuestion) => denied.has(questionText(question));
   const lacking = needs.filter(({ questions }) => questions.some(isDenied));
   if (lacking.length === 0) return ok('this user may do what every verb asks for');
-  const details = lacking.map(({ verb, questions }) => {
-    return `${verb} lacks: ${questionTexts(questions.filter(isDenied)).join('; ')}`;
+  const details = lacking.map(({ command, questions }) => {
+    return `${command} lacks: ${questionTexts(questions.filter(isDenied)).join('; ')}`;
   });
   const remedy = 'ask for a role with them, for the verbs that you need';
   const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
-  return lacking.some(({ verb }) => verb === LEAST)
+  return lacking.some(({ command }) => command === LEAST)
     ? error(message, remedy, details)
     : warning(message, remedy, details);
 }
 
-/** A verb that lacks nothing without its flag is not counted: `2 verbs of 20, and for get --watch`. */
-function lackingWords(lacking: readonly VerbNeeds[], all: number): string {
-  const verbs = lacking.filter(({ verb }) => verb === commandOf(verb)).map(({ verb }) => verb);
-  const forms = lacking.filter(({ verb }) => !verbs.includes(commandOf(verb))).map(({ verb }) => verb);
+/** A command that lacks nothing without its flag is not counted: `2 verbs of 20, and for get --watch`. */
+function lackingWords(lacking: readonly CommandNeeds[], all: number): string {
+  const commands = lacking.map(({ command }) => command);
+  const whole = commands.filter(command => command === nameOf(command));
+  const forms = commands.filter(command => !whole.includes(nameOf(command)));
   return [
-    ...(verbs.length > 0 ? [`${plural(verbs.length, 'verb')} of ${all}`] : []),
+    ...(whole.length > 0 ? [`${plural(whole.length, 'verb')} of ${all}`] : []),
     ...(forms.length > 0 ? [named(forms)] : []),
   ].join(', and for ');
 }
 
-function commands(needs: readonly VerbNeeds[]): Set<string> {
-  return new Set(needs.map(({ verb }) => commandOf(verb)));
+function commands(needs: readonly CommandNeeds[]): Set<string> {
+  return new Set(needs.map(({ command }) => nameOf(command)));
 }
 
 /** @param controller the objects that it is installed with: their roles say what it needs, and who it is */
@@ -63,7 +64,7 @@ export async function checkControllerPermissions(
   );
 }
 
-/** The texts of those that are not allowed. Each is asked once, all at the same time. */
+/** The texts of the questions whose answer is no. Each is sent once, all at the same time. */
 async function deniedOf(
   questions: AccessQuestion[],
   ask: (questions: AccessQuestion[]) => Promise<boolean[]>,

@@ -33,7 +33,7 @@ export function checkPolicies(off: readonly string[], isInstalled: boolean): Fin
   return ok(`no admission policy keeps kubelets from what pools rely on; ${APPLY}`);
 }
 
-/** @param off undefined where nobody could look */
+/** @param off undefined where they could not be read */
 export function checkMembership(pools: readonly NodePool[], off: readonly string[] | undefined): Finding {
   const risks = pools.flatMap(pool => {
     const risk = kubeletRisk(pool);

@@ -1,4 +1,4 @@
-/** What the pools say of themselves: their status, and what is wrong with their specs. */
+/** The status of the pools, and what is wrong with their specs. */
 
 import { plural } from '../../nodepool/plural.ts';
 import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
@@ -9,7 +9,7 @@ import { error, type Finding, ok, warning } from './check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 
-/** Pools that are not 200 are errors; those that nobody has reconciled lately are warnings. */
+/** Pools that are not 200 are errors; those that were not reconciled lately are warnings. */
 export function checkPools(pools: NodePool[]): Finding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);

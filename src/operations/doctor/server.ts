@@ -2,7 +2,7 @@
 import type { AccessFacts, Probe } from '../doctor-port.ts';
 import { error, type Finding, ok, warning } from './check.ts';
 
-/** The minor version of Kubernetes 1 that the definition's rules need (optionalOldSelf in CEL). */
+/** The minor version of Kubernetes 1 that the CRD's rules need (optionalOldSelf in CEL). */
 export const OLDEST_MINOR = 30;
 /** The newest one that this program was tried with: test/cluster/programs.ts. */
 export const TRIED_MINOR = 36;

@@ -14,14 +14,17 @@ export interface State {
 }
 
 export async function readState({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
-  const [pools, nodes] = await Promise.all([attempt(() => cluster.listPools()), attempt(() => port.listNodes())]);
+  const [pools, nodes] = await Promise.all([
+    attempt(() => cluster.pools.listCoerced()),
+    attempt(() => port.listNodes()),
+  ]);
   return { pools, nodes };
 }
 
 /**
- * Of what could be read; what stands on the rest is left out.
+ * Findings from what could be read; checks that depend on the rest are left out.
  *
- * @param policiesOff the admission policies that are not in force; undefined where nobody could look
+ * @param policiesOff the admission policies that are not in force; undefined where they could not be read
  */
 export function stateFindings(
   { pools: readPools, nodes: readNodes }: State,

@@ -16,7 +16,7 @@ test('a second connect() throws, as its options would be ignored', async t => {
   );
   const { deps, close } = createFactory({ io: testIo(), version: '0.0.0', root: '' }, { kubeconfig, verbosity: 0 });
   t.after(close);
-  const connection = await deps.connect({ dryRun: true });
+  const connection = await deps.connect({ concurrency: 1 });
   assert.equal(connection.clusterName, 'a');
   await assert.rejects(deps.connect(), /connect\(\) is called twice/);
 });

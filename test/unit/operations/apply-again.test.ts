@@ -5,6 +5,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { movesOf } from '../../../src/operations/apply.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { type Overrides, override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
 import { applied, names, statusesIn } from './run-apply.ts';
@@ -19,30 +20,36 @@ const RELEASED = aNode({
 });
 
 /** The events of the first reconcile fail, and its status loses its conditions; the write of n1 waits for that status. */
-function firstRound({ patchNode, patchStatus, createEvent }: ClusterPort): Partial<ClusterPort> {
+function firstRound({ nodes, pools, createEvent }: ClusterPort): Overrides {
   let created: RuntimeClass | undefined;
   const first = Promise.withResolvers<void>();
   const rounds = { status: 0, event: 0 };
   return {
-    getRuntimeClass: async () => created,
-    async createRuntimeClass(runtimeClass) {
-      created = { ...runtimeClass, metadata: { ...runtimeClass.metadata, uid: 'uid-rc', resourceVersion: '1' } };
-      return { kind: 'created', runtimeClass: created };
+    runtimeClasses: {
+      get: async () => created,
+      async create(runtimeClass) {
+        created = { ...runtimeClass, metadata: { ...runtimeClass.metadata, uid: 'uid-rc', resourceVersion: '1' } };
+        return { kind: 'created', runtimeClass: created };
+      },
     },
-    async patchNode(name, patch) {
-      if (name === 'n1') await first.promise;
-      return patchNode(name, patch);
+    nodes: {
+      async patch(name, patch, options) {
+        if (name === 'n1') await first.promise;
+        return nodes.patch(name, patch, options);
+      },
     },
-    async patchStatus(of, status) {
-      const answer = await patchStatus(of, status);
-      if (of.metadata.name !== 'd' || ++rounds.status > 1 || answer.kind !== 'written') return answer;
-      first.resolve();
-      const { conditions: _conditions, ...stored } = status;
-      return { kind: 'written', pool: { ...answer.pool, status: stored } };
+    pools: {
+      async patchStatus(of, status, options) {
+        const answer = await pools.patchStatus(of, status, options);
+        if (of.metadata.name !== 'd' || ++rounds.status > 1 || answer.kind !== 'written') return answer;
+        first.resolve();
+        const { conditions: _conditions, ...stored } = status;
+        return { kind: 'written', pool: { ...answer.pool, status: stored } };
+      },
     },
-    async createEvent(of, event) {
+    async createEvent(of, event, options) {
       if (of.metadata.name === 'd' && ++rounds.event === 1) throw new NodepoolError('cluster', 'cannot create events');
-      return createEvent(of, event);
+      return createEvent(of, event, options);
     },
   };
 }
@@ -77,15 +84,20 @@ test('reconciles a pool again that gains a node after its turn, and reports both
 
 test('keeps the results of the first reconcile when the second is refused', async () => {
   const dropped = ['handler'];
-  const port = (cluster: ClusterPort): Partial<ClusterPort> => {
-    const all = { ...cluster, ...firstRound(cluster) };
+  const port = (cluster: ClusterPort): Overrides => {
+    const round = firstRound(cluster);
+    const { pools } = override(cluster, round);
     const drop = <T extends NodePool | undefined>(of: T): T => of && { ...of, dropped };
     return {
-      ...all,
-      getPool: async name => drop(await cluster.getPool(name)),
-      async patchStatus(of, status) {
-        const answer = await all.patchStatus(of, status);
-        return of.metadata.name === 'd' && answer.kind === 'written' ? { ...answer, pool: drop(answer.pool) } : answer;
+      ...round,
+      pools: {
+        getCoerced: async name => drop(await cluster.pools.getCoerced(name)),
+        async patchStatus(of, status, options) {
+          const answer = await pools.patchStatus(of, status, options);
+          return of.metadata.name === 'd' && answer.kind === 'written'
+            ? { ...answer, pool: drop(answer.pool) }
+            : answer;
+        },
       },
     };
   };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { Overrides } from '../../override.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 import { pool, role } from './fake-server.ts';
 import { applied } from './run-apply.ts';
@@ -27,17 +28,19 @@ test('with --yes sets a NoExecute taint that became due after the plan; else ref
   const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
   // Someone removes the taint after the nodes were read.
-  const port = ({ getNode, patchNode }: ClusterPort): Partial<ClusterPort> => {
+  const port = ({ nodes }: ClusterPort): Overrides => {
     let isChanged = false;
     return {
-      getNode: async name => {
-        const node = await getNode(name);
-        return node && { ...node, taints: [] };
-      },
-      async patchNode(...args) {
-        if (isChanged) return patchNode(...args);
-        isChanged = true;
-        return { kind: 'conflict' };
+      nodes: {
+        get: async name => {
+          const node = await nodes.get(name);
+          return node && { ...node, taints: [] };
+        },
+        async patch(...args) {
+          if (isChanged) return nodes.patch(...args);
+          isChanged = true;
+          return { kind: 'conflict' };
+        },
       },
     };
   };

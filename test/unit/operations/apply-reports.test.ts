@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
-import type { PoolOutcome } from '../../../src/reconciler/reconciler.ts';
+import type { PoolOutcome } from '../../../src/reconciler/pool-outcome.ts';
 
 const OUTCOME: PoolOutcome = {
   pool: 'a',

@@ -5,6 +5,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { movesOf } from '../../../src/operations/apply.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { Overrides } from '../../override.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { member, pool, role } from './fake-server.ts';
 import { applied, names, statusesIn } from './run-apply.ts';
@@ -99,7 +100,9 @@ test('updates a third pool that matches a moved node but neither had nor gets it
 });
 
 test('reports a failed membership change to the old pool too', async () => {
-  const port = () => ({ patchNode: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) });
+  const port = () => ({
+    nodes: { patch: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) },
+  });
   const pools = [pool('a', { tier: 'a' }), pool('b', {})];
   const { own, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
   assert.deepEqual(
@@ -110,11 +113,13 @@ test('reports a failed membership change to the old pool too', async () => {
 });
 
 test('applies the old pool to a node that could not be moved', async () => {
-  const port = ({ patchNode }: ClusterPort): Partial<ClusterPort> => ({
-    patchNode: (name, patch) =>
-      Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
-        ? Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"'))
-        : patchNode(name, patch),
+  const port = ({ nodes }: ClusterPort): Overrides => ({
+    nodes: {
+      patch: (name, patch, how) =>
+        Object.hasOwn(patch.labels ?? {}, 'node-role.kubernetes.io/b')
+          ? Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"'))
+          : nodes.patch(name, patch, how),
+    },
   });
   const drifted = { ...member('n1', 'a', 'a'), labels: role('a') };
   const { others, live } = await applied([pool('a', { tier: 'a' }), pool('b', {})], [drifted], move, { port });
@@ -169,8 +174,11 @@ test('a refused pool does not stop the others; a bug stops all', async () => {
     metadata: { ...each.metadata, finalizers: [] },
   }));
   const failing = (error: Error) => ({
-    port: ({ setFinalizers }: ClusterPort): Partial<ClusterPort> => ({
-      setFinalizers: (of, to) => (of.metadata.name === 'a' ? Promise.reject(error) : setFinalizers(of, to)),
+    port: ({ pools: all }: ClusterPort): Overrides => ({
+      pools: {
+        setFinalizers: (of, ...rest) =>
+          of.metadata.name === 'a' ? Promise.reject(error) : all.setFinalizers(of, ...rest),
+      },
     }),
   });
   const refusal = new NodepoolError('cluster', 'no');

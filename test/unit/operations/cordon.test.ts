@@ -17,15 +17,19 @@ function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeW
   const writes: string[] = [];
   const deps: CordonDeps = {
     cluster: {
-      listPools: async () => [pool],
-      listNodes: async () => nodes,
-      getNode: async name => nodes.find(node => node.name === name),
-      async patchNode(name, patch) {
-        writes.push(`${name} ${JSON.stringify(patch)}`);
-        const given = answer(name, writes.filter(line => line.startsWith(`${name} `)).length);
-        if (given instanceof NodepoolError) throw given;
-        if (given.kind !== 'written') return given;
-        return { ...given, node: { ...given.node, unschedulable: patch.unschedulable ?? false } };
+      pools: {
+        listCoerced: async () => [pool],
+      },
+      nodes: {
+        list: async () => nodes,
+        get: async name => nodes.find(node => node.name === name),
+        async patch(name, patch) {
+          writes.push(`${name} ${JSON.stringify(patch)}`);
+          const given = answer(name, writes.filter(line => line.startsWith(`${name} `)).length);
+          if (given instanceof NodepoolError) throw given;
+          if (given.kind !== 'written') return given;
+          return { ...given, node: { ...given.node, unschedulable: patch.unschedulable ?? false } };
+        },
       },
     },
     dryRun: 'none',

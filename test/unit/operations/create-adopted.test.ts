@@ -16,12 +16,15 @@ async function adopt(nodes: Node[], later: Node[]) {
   let current = nodes;
   const [questions, created]: [string[], string[]] = [[], []];
   const deps = {
-    cluster: { listPools: async () => [], listNodes: async () => current },
-    pools: {
-      create: async (pool: RawPool) => {
-        created.push(`${pool.metadata.name} ${JSON.stringify(pool.spec)}`);
-        return { kind: 'created', pool };
+    cluster: {
+      pools: {
+        listCoerced: async () => [],
+        create: async (pool: RawPool) => {
+          created.push(`${pool.metadata.name} ${JSON.stringify(pool.spec)}`);
+          return { kind: 'created', pool };
+        },
       },
+      nodes: { list: async () => current },
     },
     approve: async ({ question }: Proposal) => {
       if (question === undefined) return 'clear';

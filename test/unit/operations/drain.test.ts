@@ -46,7 +46,9 @@ describe('planning', () => {
   });
 
   test('reports a pool that does not exist', async () => {
-    const deps = { cluster: { listPools: async () => [], listNodes: async () => [] } } as unknown as DrainDeps;
+    const deps = {
+      cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => [] } },
+    } as unknown as DrainDeps;
     const message = 'nodepool "worker" not found';
     await assert.rejects(() => planDrain('worker', { rules: RULES, podSelector: undefined }, deps), { message });
   });

@@ -102,15 +102,19 @@ export function fakeDrainCluster(setup: Setup) {
   const words = { disableEviction: false, suffix: '' };
   const deps: DrainDeps = {
     cluster: {
-      listPools: async () => [pool],
-      listNodes: async () => [...nodes.values()],
-      getNode: async name => nodes.get(name),
-      async patchNode(name, patch) {
-        log.push(`patch ${name} ${JSON.stringify(patch)}`);
-        if (setup.stopAtPatch) interrupt.abort();
-        const node = nodes.get(name);
-        if (node === undefined) return { kind: 'gone' };
-        return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
+      pools: {
+        listCoerced: async () => [pool],
+      },
+      nodes: {
+        list: async () => [...nodes.values()],
+        get: async name => nodes.get(name),
+        async patch(name, patch) {
+          log.push(`patch ${name} ${JSON.stringify(patch)}`);
+          if (setup.stopAtPatch) interrupt.abort();
+          const node = nodes.get(name);
+          if (node === undefined) return { kind: 'gone' };
+          return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
+        },
       },
     },
     port,
@@ -119,7 +123,7 @@ export function fakeDrainCluster(setup: Setup) {
     dryRun: setup.dryRun ?? 'none',
     sleep: async () => {},
     signal: interrupt.signal,
-    tell(event) {
+    onEvent(event) {
       const line = drainLine(event, words);
       reported.push(line.to === 'error' ? `error: ${line.message}` : line.text);
     },

@@ -23,33 +23,39 @@ export function server(pools: NodePool[], nodes: Node[]) {
   const writes: string[] = [];
   let version = 100;
   const cluster = {
-    listPools: async () => [...known.values()],
-    listNodes: async () => [...live.values()],
-    listRuntimeClasses: async () => [],
-    getPool: async (name: string) => known.get(name),
-    getNode: async (name: string) => live.get(name),
-    async patchNode(name: string, patch: NodePatch) {
-      const current = live.get(name);
-      if (current === undefined) return { kind: 'gone' };
-      if (patch.resourceVersion !== current.resourceVersion) return { kind: 'conflict' };
-      const node = { ...patchedNode(current, patch), resourceVersion: String(version++) };
-      live.set(name, node);
-      writes.push(`node ${name}`);
-      return { kind: 'written', node };
+    pools: {
+      listCoerced: async () => [...known.values()],
+      getCoerced: async (name: string) => known.get(name),
+      async patchStatus(before: NodePool, status: NodePoolStatus) {
+        const { name } = before.metadata;
+        const after = { ...before, status, metadata: { ...before.metadata, resourceVersion: String(version++) } };
+        known.set(name, after);
+        writes.push(`status ${name} ${status.status} ${status.nodeCount}`);
+        return { kind: 'written', pool: after };
+      },
+      async setFinalizers(before: NodePool, finalizers: string[]) {
+        const { name } = before.metadata;
+        const after = { ...before, metadata: { ...before.metadata, finalizers, resourceVersion: String(version++) } };
+        known.set(name, after);
+        writes.push(`finalizers ${name} ${finalizers.length}`);
+        return { kind: 'written', pool: after };
+      },
     },
-    async patchStatus(before: NodePool, status: NodePoolStatus) {
-      const { name } = before.metadata;
-      const after = { ...before, status, metadata: { ...before.metadata, resourceVersion: String(version++) } };
-      known.set(name, after);
-      writes.push(`status ${name} ${status.status} ${status.nodeCount}`);
-      return { kind: 'written', pool: after };
+    nodes: {
+      list: async () => [...live.values()],
+      get: async (name: string) => live.get(name),
+      async patch(name: string, patch: NodePatch) {
+        const current = live.get(name);
+        if (current === undefined) return { kind: 'gone' };
+        if (patch.resourceVersion !== current.resourceVersion) return { kind: 'conflict' };
+        const node = { ...patchedNode(current, patch), resourceVersion: String(version++) };
+        live.set(name, node);
+        writes.push(`node ${name}`);
+        return { kind: 'written', node };
+      },
     },
-    async setFinalizers(before: NodePool, finalizers: string[]) {
-      const { name } = before.metadata;
-      const after = { ...before, metadata: { ...before.metadata, finalizers, resourceVersion: String(version++) } };
-      known.set(name, after);
-      writes.push(`finalizers ${name} ${finalizers.length}`);
-      return { kind: 'written', pool: after };
+    runtimeClasses: {
+      list: async () => [],
     },
     async createEvent({ metadata }: NodePool, { reason }: { reason: string }) {
       writes.push(`event ${metadata.name} ${reason}`);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { getPools } from '../../../src/operations/get.ts';
-import type { PoolsPort } from '../../../src/operations/ports.ts';
+import type { NodePoolsClient } from '../../../src/reconciler/ports.ts';
 
 /** A server that refuses every list with this error. */
-function refusing(message: string): { pools: PoolsPort } {
+function refusing(message: string): { pools: NodePoolsClient } {
   const list = async () => {
     throw new NodepoolError('input', message);
   };
-  return { pools: { list } as unknown as PoolsPort };
+  return { pools: { list } as unknown as NodePoolsClient };
 }
 
 const FIELD = 'field label not supported: spec.handler';
@@ -51,7 +51,7 @@ test('refuses names together with selectors', async () => {
 
 test('reports names that do not exist, or ignores them', async () => {
   const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
-  const deps = { pools: { get } as unknown as PoolsPort };
+  const deps = { pools: { get } as unknown as NodePoolsClient };
   const ask = (ignoreNotFound: boolean) =>
     getPools({ names: ['nope', 'gpu'], selector: undefined, fieldSelector: undefined, ignoreNotFound }, deps);
   const shown = ({ pools, missing }: Awaited<ReturnType<typeof getPools>>) => [

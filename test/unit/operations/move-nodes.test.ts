@@ -33,7 +33,7 @@ test('writes each node once, then the status of both pools and of no other', asy
 
 test('fails a refused node once, though both its pools tried it', async () => {
   const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' })], [member('n1', 'a', 'a')]);
-  cluster.patchNode = async name => {
+  cluster.nodes.patch = async name => {
     throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
   };
   const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
@@ -53,8 +53,9 @@ test('releases everything from a pool that was deleted in the meantime', async (
     ...before,
     metadata: { ...before.metadata, resourceVersion: '50', deletionTimestamp: '2026-01-01T00:00:00Z' },
   });
-  const status = cluster.patchStatus;
-  cluster.patchStatus = async (of, next) => (of.metadata.name === 'b' ? { kind: 'conflict' } : status(of, next));
+  const status = cluster.pools.patchStatus;
+  cluster.pools.patchStatus = async (of, ...rest) =>
+    of.metadata.name === 'b' ? { kind: 'conflict' } : status(of, ...rest);
   const { moved, failures } = await moveNodes(planned, run, deps(cluster));
   assert.deepEqual(
     [moved, failures.map(({ message }) => message)],
@@ -127,7 +128,11 @@ test('selects only the nodes of a pool that loses nodes', async () => {
 
 test('refuses an empty selector, which the server takes for every node, before any read', async () => {
   const never = () => assert.fail('it asked the server');
-  const cluster = { listPools: never, listNodes: never, listRuntimeClasses: never } as unknown as ClusterPort;
+  const cluster = {
+    pools: { listCoerced: never },
+    nodes: { list: never },
+    runtimeClasses: { list: never },
+  } as unknown as ClusterPort;
   for (const [selector, from] of [
     ['', undefined],
     [' ', 'a'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { listNodes, type NodesOptions } from '../../../src/operations/nodes.ts';
+
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
@@ -10,7 +11,10 @@ const POOLS = [aPool({ labels: { tier: 'a' } }, { name: 'a' }), aPool({}, { name
 const ALL: NodesOptions = { pools: [], unassigned: false, selector: undefined };
 
 function list(nodes: Node[], options: Partial<NodesOptions> = {}) {
-  const cluster = { listPools: async () => POOLS, listNodes: async () => nodes } as unknown as ClusterPort;
+  const cluster = {
+    pools: { listCoerced: async () => POOLS },
+    nodes: { list: async () => nodes },
+  } as unknown as ClusterPort;
   return listNodes({ ...ALL, ...options }, { cluster });
 }
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { NO_CHANGE } from '../../../src/operations/consent.ts';
-import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
+import type { RawPool } from '../../../src/operations/ports.ts';
 import { proposeDeletion } from '../../../src/operations/propose-deletion.ts';
 import type { ClusterPlan } from '../../../src/reconciler/cluster-plan.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
@@ -31,8 +31,7 @@ async function propose(
   const get = async (name: string) => known.find(({ metadata }) => metadata.name === name) as RawPool | undefined;
   const choice = { names: ['a'], ignoreNotFound: false, detachNodes: false, countsNodes: true, ...options };
   const proposal = await proposeDeletion(choice, {
-    pools: { get } as unknown as PoolsPort,
-    cluster: { listPools, listNodes },
+    cluster: { pools: { get, listCoerced: listPools }, nodes: { list: listNodes } },
   });
   return { ...proposal, read };
 }

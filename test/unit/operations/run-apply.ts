@@ -5,13 +5,14 @@ import { type ApplyDeps, type ApplyOptions, apply } from '../../../src/operation
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { type Overrides, override } from '../../override.ts';
 import { server } from './fake-server.ts';
 
 interface More {
   options?: Partial<ApplyOptions>;
   deps?: Partial<ApplyDeps>;
   pods?: ReadonlyMap<string, number>;
-  port?: (cluster: ClusterPort) => Partial<ClusterPort>;
+  port?: (cluster: ClusterPort) => Overrides;
 }
 
 export async function applied(
@@ -23,7 +24,7 @@ export async function applied(
   const { cluster, live, known, writes } = server(pools, nodes);
   const state = new ClusterState(pools, nodes, []);
   const all: ApplyDeps = {
-    cluster: { ...cluster, ...port?.(cluster) },
+    cluster: override(cluster, port?.(cluster) ?? {}),
     now: () => new Date('2026-01-01T00:00:00Z'),
     clock: systemClock,
     sleep: async () => {},

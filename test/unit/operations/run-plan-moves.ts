@@ -15,7 +15,10 @@ export const B = pool('b', { tier: 'b' });
 export async function planned(pools: NodePool[], nodes: Node[], options: Partial<MoveOptions>, selected?: Node[]) {
   const { cluster, writes } = server(pools, nodes);
   const listNodes = async (labelSelector?: string) => (labelSelector === undefined ? nodes : (selected ?? nodes));
-  const result = await planMoves({ ...MOVE, ...options }, { cluster: { ...cluster, listNodes } });
+  const result = await planMoves(
+    { ...MOVE, ...options },
+    { cluster: { ...cluster, nodes: { ...cluster.nodes, list: listNodes } } },
+  );
   assert.deepEqual(writes, []);
   return { ...result, names: result.plan.nodes.map(({ node }) => node.name) };
 }

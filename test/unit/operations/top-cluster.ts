@@ -51,7 +51,7 @@ export function topCluster(more: Partial<TopCluster> = {}): TopCluster {
 
 export function depsOf({ pools, nodes, demand, usage }: TopCluster): TopDeps {
   return {
-    cluster: { listPools: async () => pools, listNodes: async () => nodes },
+    cluster: { pools: { listCoerced: async () => pools }, nodes: { list: async () => nodes } },
     pods: { demand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }) },
     nodeUsage: async () => usage,
     clock: systemClock,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
-import type { PoolsPort, RawPool } from '../../../src/operations/ports.ts';
+import type { RawPool } from '../../../src/operations/ports.ts';
 import { type WaitDeps, waitForPools } from '../../../src/operations/wait.ts';
+import type { NodePoolsClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import { FakeSource, initialEnd } from '../controller/fake-source.ts';
 
@@ -23,9 +24,9 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const clock = new FakeClock();
   const source = new FakeSource();
   const [met, asked]: [string[], string[][]] = [[], []];
-  const get: PoolsPort['get'] = async name => pools.find(({ metadata }) => metadata.name === name);
+  const get: NodePoolsClient['get'] = async name => pools.find(({ metadata }) => metadata.name === name);
   const deps: WaitDeps = {
-    pools: { get } as PoolsPort,
+    pools: { get },
     follow: {
       pools({ names }) {
         asked.push([...names]);

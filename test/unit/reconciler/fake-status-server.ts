@@ -15,7 +15,7 @@ export const NOW = '2026-01-01T00:00:00Z';
 export const pool = aPool({}, { resourceVersion: '10' });
 export const MOVE: NodeMove = { node: 'a', from: undefined, to: 'worker', changes: [] };
 export const observed: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
-export const remade = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
+export const recreated = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 export const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
 
 /** A server with the pool; the test sets what happens before a request. */
@@ -38,22 +38,24 @@ export function begin(live = pool, known = pool) {
     },
   };
   const cluster = {
-    getPool: async () => {
-      requests.push('get');
-      server.before('get', requests.length);
-      return server.live;
-    },
-    patchStatus: async (read: NodePool, status: NodePoolStatus): Promise<PoolWrite> => {
-      requests.push('patch');
-      const forced = server.before('patch', requests.length);
-      if (forced !== undefined) return forced;
-      const before = server.live;
-      if (before === undefined || before.metadata.uid !== read.metadata.uid) return { kind: 'gone' };
-      if (before.metadata.resourceVersion !== read.metadata.resourceVersion) return { kind: 'conflict' };
-      const resourceVersion = String(Number(before.metadata.resourceVersion) + 1);
-      const stored = { ...before, status: server.prune(status), metadata: { ...before.metadata, resourceVersion } };
-      server.live = stored;
-      return { kind: 'written', pool: stored };
+    pools: {
+      getCoerced: async () => {
+        requests.push('get');
+        server.before('get', requests.length);
+        return server.live;
+      },
+      patchStatus: async (read: NodePool, status: NodePoolStatus): Promise<PoolWrite> => {
+        requests.push('patch');
+        const forced = server.before('patch', requests.length);
+        if (forced !== undefined) return forced;
+        const before = server.live;
+        if (before === undefined || before.metadata.uid !== read.metadata.uid) return { kind: 'gone' };
+        if (before.metadata.resourceVersion !== read.metadata.resourceVersion) return { kind: 'conflict' };
+        const resourceVersion = String(Number(before.metadata.resourceVersion) + 1);
+        const stored = { ...before, status: server.prune(status), metadata: { ...before.metadata, resourceVersion } };
+        server.live = stored;
+        return { kind: 'written', pool: stored };
+      },
     },
   } as unknown as ClusterPort;
   const write = async (more: Partial<Observation> = {}, moves: NodeMove[] = [], isFollowed = false) => {
@@ -67,6 +69,7 @@ export function begin(live = pool, known = pool) {
     const result = await writeStatus(known, { ...observed, ...more }, outcome, {
       cluster,
       state,
+      dryRun: false,
       limit: work => work(),
       pace: new WritePace(new FakeClock()),
       now: () => new Date(NOW),

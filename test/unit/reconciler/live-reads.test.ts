@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { noStatusSubresource, readNode, readPool, remade } from '../../../src/reconciler/live-reads.ts';
+import { noStatusSubresource, readNode, readPool, recreatedError } from '../../../src/reconciler/live-reads.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -18,8 +18,12 @@ function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (state: Clu
     return object;
   };
   const cluster = {
-    getPool: () => answer(answers.pool),
-    getNode: () => answer(answers.node),
+    pools: {
+      getCoerced: () => answer(answers.pool),
+    },
+    nodes: {
+      get: () => answer(answers.node),
+    },
   } as unknown as ClusterPort;
   return { state, deps: { cluster, state } };
 }
@@ -60,14 +64,17 @@ test('keeps a delete that arrives during the read; a later response restores the
   await readPool('worker', pool.metadata.uid, deps);
   await readNode('n1', node.uid, deps);
   assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
-  const cluster = { getPool: async () => pool, getNode: async () => node } as unknown as ClusterPort;
+  const cluster = {
+    pools: { getCoerced: async () => pool },
+    nodes: { get: async () => node },
+  } as unknown as ClusterPort;
   await readPool('worker', pool.metadata.uid, { cluster, state });
   await readNode('n1', node.uid, { cluster, state });
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
 });
 
 test('errors say what failed for which pool, and the next step', () => {
-  const { kind, message, next } = remade('worker');
+  const { kind, message, next } = recreatedError('worker');
   assert.deepEqual(
     [kind, message, next],
     [

@@ -95,17 +95,26 @@ test('reads and plans again on a conflict, and keeps what someone else set', asy
   let live: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, new: 'theirs' }, taints: [] };
   const sent: NodePatch[] = [];
   const cluster = {
-    async patchNode(_name: string, patch: NodePatch) {
-      sent.push(patch);
-      if (patch.resourceVersion !== live.resourceVersion) return { kind: 'conflict' };
-      live = { ...patchedNode(live, patch), resourceVersion: '9' };
-      return { kind: 'written', node: live };
+    nodes: {
+      async patch(_name: string, patch: NodePatch) {
+        sent.push(patch);
+        if (patch.resourceVersion !== live.resourceVersion) return { kind: 'conflict' };
+        live = { ...patchedNode(live, patch), resourceVersion: '9' };
+        return { kind: 'written', node: live };
+      },
+      get: async () => live,
     },
-    getNode: async () => live,
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
   const changes = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock(), changes });
+  const writer = new NodeWriter({
+    cluster,
+    state,
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+    changes,
+  });
   assert.equal(writer.needsWrite('n1'), true);
   const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
@@ -118,17 +127,20 @@ test('fails without a write when the change is no longer possible', async () => 
   const stolen: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, 'node-role.kubernetes.io/b': 'x' } };
   let writes = 0;
   const cluster = {
-    async patchNode() {
-      writes++;
-      return { kind: 'conflict' };
+    nodes: {
+      async patch() {
+        writes++;
+        return { kind: 'conflict' };
+      },
+      get: async () => stolen,
     },
-    getNode: async () => stolen,
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
   const writer = new NodeWriter({
     cluster,
     state,
     sleep: async () => {},
+    dryRun: false,
     clock: new FakeClock(),
     changes: new Map([['n1', moveTo(b, a)]]),
   });
@@ -141,9 +153,11 @@ test('writes a change once: does not remove a label that a pool restores', async
   let live: Node = { ...inA, labels: { ...inA.labels, ...role('giver') } };
   let writes = 0;
   const cluster = {
-    async patchNode(_name: string, patch: NodePatch) {
-      live = { ...patchedNode(live, patch), resourceVersion: String(10 + writes++) };
-      return { kind: 'written', node: live };
+    nodes: {
+      async patch(_name: string, patch: NodePatch) {
+        live = { ...patchedNode(live, patch), resourceVersion: String(10 + writes++) };
+        return { kind: 'written', node: live };
+      },
     },
   } as unknown as ClusterPort;
   const state = new ClusterState([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
@@ -151,6 +165,7 @@ test('writes a change once: does not remove a label that a pool restores', async
     cluster,
     state,
     sleep: async () => {},
+    dryRun: false,
     clock: new FakeClock(),
     changes: new Map([['n1', outOf(a)]]),
   });

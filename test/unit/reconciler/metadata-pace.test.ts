@@ -4,7 +4,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { addFinalizer, dropFinalizer } from '../../../src/reconciler/finalizer.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { ClusterPort, NodePoolsClient } from '../../../src/reconciler/ports.ts';
 import { WritePace } from '../../../src/reconciler/write-pace.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
@@ -12,15 +12,15 @@ import { aPool } from '../nodepool/fixtures.ts';
 function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async () => undefined) {
   const clock = new FakeClock();
   let writes = 0;
-  const setFinalizers: ClusterPort['setFinalizers'] = async (read: NodePool, finalizers) => {
+  const setFinalizers: NodePoolsClient['setFinalizers'] = async (read: NodePool, finalizers) => {
     writes++;
     return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, finalizers } } };
   };
-  const cluster = { setFinalizers, poolFieldManager } as unknown as ClusterPort;
+  const cluster = { pools: { setFinalizers: setFinalizers, fieldManager: poolFieldManager } } as unknown as ClusterPort;
   const pool = aPool({}, {});
   const bare: NodePool = { ...pool, metadata: { ...pool.metadata, finalizers: [] } };
   const state = new ClusterState([bare], [], []);
-  const deps = { cluster, state, sleep: async () => {}, pace: new WritePace(clock) };
+  const deps = { cluster, state, sleep: async () => {}, dryRun: false, pace: new WritePace(clock) };
   return { clock, deps, bare, writes: () => writes, add: (from = bare) => addFinalizer(from, deps) };
 }
 
@@ -70,6 +70,6 @@ test('does not delay the deletion of a pool', async () => {
   const { deps, bare, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   const metadata = { ...bare.metadata, finalizers: [FINALIZER], deletionTimestamp: '2026-01-01T00:00:00Z' };
-  await dropFinalizer({ ...bare, metadata }, { ...deps, dryRun: false });
+  await dropFinalizer({ ...bare, metadata }, deps);
   assert.equal(writes(), 11);
 });

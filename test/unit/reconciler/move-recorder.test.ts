@@ -14,7 +14,7 @@ function create() {
   const recorder = new MoveRecorder({
     clock,
     poolOf: name => (gone.has(name) ? undefined : aPool({}, { name })),
-    tell: ({ metadata: { name } }, { note }) => told.push(`${name}: ${note}`),
+    record: ({ metadata: { name } }, { note }) => told.push(`${name}: ${note}`),
   });
   return { clock, told, recorder, gone };
 }

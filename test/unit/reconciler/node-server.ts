@@ -40,31 +40,38 @@ export class Server {
   }
 
   readonly port = {
-    patchNode: async (name: string, patch: NodePatch): Promise<NodeWrite> => {
-      this.requests.push(`patch ${name}`);
-      this.sent.push(patch);
-      const forced = this.onPatch(this.sent.length);
-      if (forced !== undefined) return forced;
-      if (this.live === undefined) return { kind: 'gone' };
-      if (patch.resourceVersion !== this.live.resourceVersion) return { kind: 'conflict' };
-      return { kind: 'written', node: this.#store(this.admit(patchedNode(this.live, patch))) };
+    nodes: {
+      patch: async (name: string, patch: NodePatch): Promise<NodeWrite> => {
+        this.requests.push(`patch ${name}`);
+        this.sent.push(patch);
+        const forced = this.onPatch(this.sent.length);
+        if (forced !== undefined) return forced;
+        if (this.live === undefined) return { kind: 'gone' };
+        if (patch.resourceVersion !== this.live.resourceVersion) return { kind: 'conflict' };
+        return { kind: 'written', node: this.#store(this.admit(patchedNode(this.live, patch))) };
+      },
+      get: async (name: string) => {
+        this.requests.push(`get ${name}`);
+        return this.live;
+      },
+      fieldManager: async (name: string, path: readonly string[]) => {
+        this.requests.push(`manager of ${name} ${path.join('.')}`);
+        return this.fieldManager;
+      },
     },
-    getNode: async (name: string) => {
-      this.requests.push(`get ${name}`);
-      return this.live;
-    },
-    nodeFieldManager: async (name: string, path: readonly string[]) => {
-      this.requests.push(`manager of ${name} ${path.join('.')}`);
-      return this.fieldManager;
-    },
-    getPool: async (name: string) => {
-      this.requests.push(`get pool ${name}`);
-      return undefined;
-    },
-    setFinalizers: async (pool: NodePool, finalizers: string[]) => {
-      this.requests.push(`finalizers ${pool.metadata.name}: ${finalizers}`);
-      const stored = this.onFinalizers({ ...pool, metadata: { ...pool.metadata, finalizers, resourceVersion: '99' } });
-      return stored === undefined ? { kind: 'gone' } : { kind: 'written', pool: stored };
+    pools: {
+      getCoerced: async (name: string) => {
+        this.requests.push(`get pool ${name}`);
+        return undefined;
+      },
+      setFinalizers: async (pool: NodePool, finalizers: string[]) => {
+        this.requests.push(`finalizers ${pool.metadata.name}: ${finalizers}`);
+        const stored = this.onFinalizers({
+          ...pool,
+          metadata: { ...pool.metadata, finalizers, resourceVersion: '99' },
+        });
+        return stored === undefined ? { kind: 'gone' } : { kind: 'written', pool: stored };
+      },
     },
   } as unknown as ClusterPort;
 }
@@ -74,6 +81,6 @@ export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<No
   const state = new ClusterState(pools, [node], []);
   const clock = new FakeClock();
   const sleep = async (ms: number) => void server.slept.push(ms);
-  const writer = new NodeWriter({ cluster: server.port, state, sleep, clock, ...more });
+  const writer = new NodeWriter({ cluster: server.port, state, sleep, clock, dryRun: false, ...more });
   return { server, state, clock, writer };
 }

@@ -14,11 +14,11 @@ const own: Change = { ...label, key: 'own', reason: 'spec' };
 /** The error for changes that others made necessary, and the fields whose managers were read. */
 async function contested(changes: Change[], manager: string | undefined = undefined) {
   const asked: string[] = [];
-  const nodeFieldManager = async (node: string, path: readonly string[]) => {
+  const fieldManager = async (node: string, path: readonly string[]) => {
     asked.push(`${node}: ${path.join(' ')}`);
     return manager;
   };
-  const { message, next, kind } = await limitError('n1', changes, true, { nodeFieldManager });
+  const { message, next, kind } = await limitError('n1', changes, true, { fieldManager });
   return { message, next, kind, asked };
 }
 
@@ -56,7 +56,7 @@ test("the limit: blames the pool's own changes when nothing of others is to be r
 
 test('the limit: leaves out a field manager that cannot be read; throws a bug', async () => {
   const failing = (error: Error) => ({
-    nodeFieldManager: async () => {
+    fieldManager: async () => {
       throw error;
     },
   });

@@ -7,7 +7,7 @@ import { FINALIZER, type Node } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { type NodeOutcome, PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { ClusterPort, NodesClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -23,18 +23,19 @@ const node = aNode({
 function begin(answer: (stored: Node, attempt: number, state: ClusterState) => Node) {
   const state = new ClusterState([a, b], [node], []);
   let attempt = 0;
-  const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
+  const patchNode: NodesClient['patch'] = async (name, patch) => {
     await new Promise(setImmediate);
     const stored = patchedNode(state.node(name) ?? assert.fail(), patch);
     attempt++;
     return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, state) };
   };
-  const cluster = { patchNode } as ClusterPort;
+  const cluster = { nodes: { patch: patchNode } } as unknown as ClusterPort;
   const nodes = new PoolNodes({
     cluster,
     state,
     limit: createLimiter(4),
     sleep: async () => {},
+    dryRun: false,
     clock: new FakeClock(),
   });
   const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });

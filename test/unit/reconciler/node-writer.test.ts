@@ -19,7 +19,13 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
   const state = new ClusterState([pool], [node], []);
-  const writer = new NodeWriter({ cluster: unused, state, sleep: async () => {}, clock: new FakeClock() });
+  const writer = new NodeWriter({
+    cluster: unused,
+    state,
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+  });
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
@@ -50,18 +56,22 @@ test('reads a pool that disappears during its writes before it releases the next
     state.setNode(aNode({ name: 'b', resourceVersion: '8', labels, record }));
     const written: string[] = [];
     const cluster = {
-      async patchNode(name: string, patch: { record?: string | null }) {
-        written.push(name);
-        state.removePool('worker', pool.metadata.uid);
-        const rest = patch.record === null ? { labels: ROLE } : { labels, record };
-        return { kind: 'written', node: aNode({ name, resourceVersion: String(8 + written.length), ...rest }) };
+      nodes: {
+        async patch(name: string, patch: { record?: string | null }) {
+          written.push(name);
+          state.removePool('worker', pool.metadata.uid);
+          const rest = patch.record === null ? { labels: ROLE } : { labels, record };
+          return { kind: 'written', node: aNode({ name, resourceVersion: String(8 + written.length), ...rest }) };
+        },
       },
-      async getPool() {
-        if (answer === 'refused') throw new NodepoolError('cluster', 'cannot get it');
-        return answer === 'there' ? pool : undefined;
+      pools: {
+        async getCoerced() {
+          if (answer === 'refused') throw new NodepoolError('cluster', 'cannot get it');
+          return answer === 'there' ? pool : undefined;
+        },
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock() });
+    const writer = new NodeWriter({ cluster, state, sleep: async () => {}, dryRun: false, clock: new FakeClock() });
     const settled = async (name: string) => (await Promise.allSettled([writer.write(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];

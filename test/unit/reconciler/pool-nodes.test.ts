@@ -8,7 +8,7 @@ import type { WriteFailure } from '../../../src/reconciler/failure.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { ClusterPort, NodesClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -22,17 +22,21 @@ async function settle(error: NodepoolError) {
     nodes,
     [],
   );
-  const patchNode: ClusterPort['patchNode'] = async (name, patch) => {
+  const patchNode: NodesClient['patch'] = async (name, patch) => {
     if (NAMES.indexOf(name) < 40) throw error;
     const node = patchedNode(state.node(name) ?? assert.fail(), patch);
     return { kind: 'written', node: { ...node, resourceVersion: '9' } };
   };
-  const cluster = { patchNode } as ClusterPort;
+  const cluster = { nodes: { patch: patchNode } } as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes({ cluster, state, limit: createLimiter(4), sleep: async () => {}, clock: new FakeClock() }).apply(
-    'worker',
-    outcome,
-  );
+  await new PoolNodes({
+    cluster,
+    state,
+    limit: createLimiter(4),
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+  }).apply('worker', outcome);
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };
 }
@@ -57,7 +61,7 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     aNode({ name: 'done', labels: role, record: recordOf({ pool: 'worker' }) }),
   ];
   const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
-  const options = { cluster: {} as ClusterPort, state, limit: createLimiter(4), sleep: async () => {} };
+  const options = { cluster: {} as ClusterPort, state, limit: createLimiter(4), sleep: async () => {}, dryRun: false };
   const due = (only?: Set<string>) =>
     new PoolNodes({ ...options, clock: new FakeClock(), ...(only === undefined ? {} : { only }) }).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);

@@ -6,6 +6,7 @@ import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { type Overrides, override } from '../../override.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
@@ -13,11 +14,11 @@ const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] };
 
 /** A reconciler with a fake server, and what it writes. */
-function create(pools: NodePool[], nodes: Node[], answers: Partial<ClusterPort>) {
+function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
   const state = new ClusterState(pools, nodes, []);
   const told: string[] = [];
   state.observe({ concerned: names => told.push(...names), nodeGone: () => {} });
-  const cluster = { createEvent: async () => {}, ...answers } as ClusterPort;
+  const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, answers);
   const now = () => new Date('2026-01-01T00:00:00Z');
   const options = {
     cluster,
@@ -43,13 +44,17 @@ test('its own status write enqueues nothing, whether response or event comes fir
       [aPool({ labels: { tier: 'gold' } }, METADATA)],
       [aNode({ name: 'a', labels: ROLE })],
       {
-        patchNode: async () => {
-          throw new NodepoolError('cluster', `cannot patch Node "a": connection ${failures++} reset`);
+        nodes: {
+          patch: async () => {
+            throw new NodepoolError('cluster', `cannot patch Node "a": connection ${failures++} reset`);
+          },
         },
-        patchStatus: async (pool, status): Promise<PoolWrite> => {
-          const written = withStatus(pool, status);
-          if (first === 'cache') state.setPool(structuredClone(written));
-          return { kind: 'written', pool: written };
+        pools: {
+          patchStatus: async (pool, status): Promise<PoolWrite> => {
+            const written = withStatus(pool, status);
+            if (first === 'cache') state.setPool(structuredClone(written));
+            return { kind: 'written', pool: written };
+          },
         },
       },
     );
@@ -67,8 +72,10 @@ test('reads an unknown pool in a record before it releases the node', async () =
   const node = aNode({ name: 'a', labels: { ...ROLE, tier: 'gold' }, record });
   const pool = aPool({ labels: { tier: 'gold' } }, METADATA);
   const { state, reconciler } = create([], [node], {
-    getPool: async () => pool,
-    patchStatus: async (read, status) => ({ kind: 'written', pool: withStatus(read, status) }),
+    pools: {
+      getCoerced: async () => pool,
+      patchStatus: async (read, status) => ({ kind: 'written', pool: withStatus(read, status) }),
+    },
   });
   const outcome = await reconciler.reconcile('worker');
   assert.deepEqual([outcome.kind, outcome.moves, outcome.status?.nodeCount], ['reconciled', [], 1]);
@@ -79,11 +86,15 @@ test('reads a deleted pool once, and releases its node', async () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   let asked = 0;
   const { reconciler } = create([], [aNode({ name: 'a', labels: { tier: 'gold' }, record })], {
-    getPool: async () => {
-      asked += 1;
-      return undefined;
+    pools: {
+      getCoerced: async () => {
+        asked += 1;
+        return undefined;
+      },
     },
-    patchNode: async () => ({ kind: 'written', node: aNode({ name: 'a', resourceVersion: '8' }) }),
+    nodes: {
+      patch: async () => ({ kind: 'written', node: aNode({ name: 'a', resourceVersion: '8' }) }),
+    },
   });
   const { kind, moves } = await reconciler.reconcile('worker');
   assert.deepEqual(
@@ -110,11 +121,13 @@ test('rebuilds a status after a conflict, and yields to the status of a later sp
     };
     const written: NodePoolStatus[] = [];
     const { reconciler } = create([pool], [aNode({ name: 'a', labels: ROLE, record: recordOf({ pool: 'worker' }) })], {
-      getPool: async () => latest,
-      patchStatus: async (read, status): Promise<PoolWrite> => {
-        if (read.metadata.resourceVersion !== '11') return { kind: 'conflict' };
-        written.push(status);
-        return { kind: 'written', pool: withStatus(read, status) };
+      pools: {
+        getCoerced: async () => latest,
+        patchStatus: async (read, status): Promise<PoolWrite> => {
+          if (read.metadata.resourceVersion !== '11') return { kind: 'conflict' };
+          written.push(status);
+          return { kind: 'written', pool: withStatus(read, status) };
+        },
       },
     });
     const { status } = await reconciler.reconcile('worker');

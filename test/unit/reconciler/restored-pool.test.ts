@@ -23,18 +23,22 @@ function create(live: NodePool, dryRun: boolean) {
     pool.metadata.resourceVersion === live.metadata.resourceVersion || dryRun ? write : { kind: 'conflict' };
   const cluster = {
     createEvent: async () => {},
-    getPool: async () => live,
-    patchNode: async (name: string) => {
-      writes.push(`node ${name}`);
-      return { kind: 'written', node: aNode({ name, resourceVersion: '8', labels: {} }) };
+    pools: {
+      getCoerced: async () => live,
+      setFinalizers: async (pool: NodePool, finalizers: string[]) => {
+        const write = guarded(pool, { kind: 'written', pool: { ...pool, metadata: { ...pool.metadata, finalizers } } });
+        writes.push(`finalizers ${write.kind}`);
+        return write;
+      },
+      patchStatus: async (pool: NodePool, status: NodePoolStatus) =>
+        guarded(pool, { kind: 'written', pool: { ...pool, status } }),
     },
-    setFinalizers: async (pool: NodePool, finalizers: string[]) => {
-      const write = guarded(pool, { kind: 'written', pool: { ...pool, metadata: { ...pool.metadata, finalizers } } });
-      writes.push(`finalizers ${write.kind}`);
-      return write;
+    nodes: {
+      patch: async (name: string) => {
+        writes.push(`node ${name}`);
+        return { kind: 'written', node: aNode({ name, resourceVersion: '8', labels: {} }) };
+      },
     },
-    patchStatus: async (pool: NodePool, status: NodePoolStatus) =>
-      guarded(pool, { kind: 'written', pool: { ...pool, status } }),
   } as unknown as ClusterPort;
   const limit = <T>(work: () => Promise<T>) => work();
   const deps = { cluster, state, limit, sleep: async () => {}, clock: new FakeClock(), dryRun };

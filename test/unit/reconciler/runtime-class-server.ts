@@ -63,31 +63,36 @@ export function begin(known?: RuntimeClass, live = known) {
   const isLive = ({ metadata }: RuntimeClass) =>
     server.live?.metadata.uid === metadata.uid && server.live?.metadata.resourceVersion === metadata.resourceVersion;
   const cluster = {
-    getRuntimeClass: async () => {
-      request('get');
-      return server.live;
-    },
-    createRuntimeClass: async (desired: RuntimeClass) => {
-      request('create');
-      if (server.live !== undefined) return { kind: 'exists' };
-      return { kind: 'created', runtimeClass: server.stored(desired, `uid-${server.version + 1}`) };
-    },
-    patchRuntimeClass: async (current: RuntimeClass, scheduling: RuntimeClass['scheduling']) => {
-      request('patch');
-      if (server.live === undefined) return { kind: 'gone' };
-      if (!isLive(current)) return { kind: 'conflict' };
-      return {
-        kind: 'written',
-        runtimeClass: server.stored({ ...server.live, ...(scheduling && { scheduling }) }, current.metadata.uid ?? ''),
-      };
-    },
-    deleteRuntimeClass: async (current: RuntimeClass) => {
-      request('delete');
-      if (server.live === undefined) return 'gone';
-      if (server.live.metadata.uid !== current.metadata.uid) return 'conflict';
-      if ((current.metadata.finalizers ?? []).length > 0) return 'marked';
-      server.live = undefined;
-      return 'deleted';
+    runtimeClasses: {
+      get: async () => {
+        request('get');
+        return server.live;
+      },
+      create: async (desired: RuntimeClass) => {
+        request('create');
+        if (server.live !== undefined) return { kind: 'exists' };
+        return { kind: 'created', runtimeClass: server.stored(desired, `uid-${server.version + 1}`) };
+      },
+      patch: async (current: RuntimeClass, scheduling: RuntimeClass['scheduling']) => {
+        request('patch');
+        if (server.live === undefined) return { kind: 'gone' };
+        if (!isLive(current)) return { kind: 'conflict' };
+        return {
+          kind: 'written',
+          runtimeClass: server.stored(
+            { ...server.live, ...(scheduling && { scheduling }) },
+            current.metadata.uid ?? '',
+          ),
+        };
+      },
+      delete: async (current: RuntimeClass) => {
+        request('delete');
+        if (server.live === undefined) return 'gone';
+        if (server.live.metadata.uid !== current.metadata.uid) return 'conflict';
+        if ((current.metadata.finalizers ?? []).length > 0) return 'marked';
+        server.live = undefined;
+        return 'deleted';
+      },
     },
   } as unknown as ClusterPort;
   const write = (desired: NodePool = pool, dryRun = false) => applyRuntimeClass(desired, cluster, state, dryRun, pace);

@@ -5,6 +5,7 @@ import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { StatusPace } from '../../../src/reconciler/status-pace.ts';
+import type { Overrides } from '../../override.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -55,16 +56,23 @@ function create(statusPace?: StatusPace) {
     createEvent: async (_pool, { reason }) => {
       events.push(reason);
     },
-    patchNode: async (_name, { resourceVersion: _, ...patch }) => {
-      const node = { ...(state.node('a') ?? assert.fail()), ...(patch.record == null ? {} : { record: patch.record }) };
-      return { kind: 'written', node };
+    nodes: {
+      patch: async (_name, { resourceVersion: _, ...patch }) => {
+        const node = {
+          ...(state.node('a') ?? assert.fail()),
+          ...(patch.record == null ? {} : { record: patch.record }),
+        };
+        return { kind: 'written', node };
+      },
     },
-    patchStatus: async (pool: NodePool, status: NodePoolStatus) => {
-      written.push(status);
-      const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
-      return { kind: 'written', pool: { ...pool, status, metadata: { ...pool.metadata, resourceVersion } } };
+    pools: {
+      patchStatus: async (pool: NodePool, status: NodePoolStatus) => {
+        written.push(status);
+        const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
+        return { kind: 'written', pool: { ...pool, status, metadata: { ...pool.metadata, resourceVersion } } };
+      },
     },
-  } satisfies Partial<ClusterPort> as unknown as ClusterPort;
+  } satisfies Overrides as unknown as ClusterPort;
   const reconciler = new Reconciler({
     cluster,
     state,

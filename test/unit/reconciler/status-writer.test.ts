@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { NodePool } from '../../../src/nodepool/types.ts';
-import { begin, going, MOVE, pool, remade, written } from './fake-status-server.ts';
+import { begin, going, MOVE, pool, recreated, written } from './fake-status-server.ts';
 
 test('writes a status that differs, and stores it', async () => {
   const { server, state, write } = begin();
@@ -25,7 +25,7 @@ test('does not write an equal status', async () => {
 test('reads the pool after node writes, as it may be deleted by then, unless caches watch it', async () => {
   for (const [now, hasStatus] of [
     [undefined, false],
-    [remade, false],
+    [recreated, false],
     [going, false],
     ['same', true],
   ] as const) {
@@ -40,7 +40,7 @@ test('reads the pool after node writes, as it may be deleted by then, unless cac
 });
 
 test('writes no status of a deleted, recreated or terminating pool, without a failure', async () => {
-  for (const now of [undefined, remade, going]) {
+  for (const now of [undefined, recreated, going]) {
     const { server, write } = begin();
     server.live = now;
     const { status, statusWritten, isWritten, failures, lacking } = await write();

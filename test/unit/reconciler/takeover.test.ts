@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FINALIZER, type NodePool, TAKEOVER_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { ClusterPort, NodePoolsClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -16,12 +16,12 @@ test('fails without node writes when a policy strips the takeover annotation, af
     [],
   );
   let patches = 0;
-  const annotatePool: ClusterPort['annotatePool'] = async (read: NodePool) => {
+  const annotatePool: NodePoolsClient['annotate'] = async (read: NodePool) => {
     patches++;
     return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, resourceVersion: String(patches) } } };
   };
-  const cluster = { annotatePool } as ClusterPort;
-  const writer = new NodeWriter({ cluster, state, sleep: async () => {}, clock: new FakeClock() });
+  const cluster = { pools: { annotate: annotatePool } } as ClusterPort;
+  const writer = new NodeWriter({ cluster, state, sleep: async () => {}, dryRun: false, clock: new FakeClock() });
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,

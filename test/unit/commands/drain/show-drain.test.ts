@@ -29,12 +29,16 @@ async function run(
   const rest = { namespace: 'ns', phase: 'Running', isMirror: false, hasEmptyDir: true, controller };
   const connection = {
     cluster: {
-      listPools: async () => [pool],
-      async listNodes() {
-        reads++;
-        return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
+      pools: {
+        listCoerced: async () => [pool],
       },
-      patchNode: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
+      nodes: {
+        async list() {
+          reads++;
+          return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
+        },
+        patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
+      },
     },
     drain: async () => ({
       podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `p-${node}`, uid: node }]),

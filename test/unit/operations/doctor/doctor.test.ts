@@ -28,13 +28,13 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   return {
     doctor: async () => port,
     crd: { get: definition ?? (async () => ({})) },
-    cluster: { listPools: pools ?? (async () => []) },
+    cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),
   } as unknown as DoctorConnection;
 }
 
-const OPTIONS = { definition: {}, controller: [], policies: [], verbs: ['get'] };
+const OPTIONS = { definition: {}, controller: [], policies: [], commands: ['get'] };
 
 async function examine(connect: () => Promise<DoctorConnection>) {
   const checks = await doctor(OPTIONS, { connect, now: () => NOW, sleep: async () => {} });

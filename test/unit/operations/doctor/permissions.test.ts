@@ -63,9 +63,9 @@ test('declares the needs of every command', () => {
     if (!WITHOUT_NEEDS.includes(verb)) assert.ok(needsOf([verb]).length > 0, `${verb} is not in needs.ts`);
   }
   for (const verb of WITHOUT_NEEDS) assert.deepEqual(needsOf([verb]), []);
-  for (const { verb, questions } of needsOf(all, CONTROLLER)) {
-    assert.ok(questions.length > 0, verb);
-    for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', verb);
+  for (const { command, questions } of needsOf(all, CONTROLLER)) {
+    assert.ok(questions.length > 0, command);
+    for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', command);
   }
 });
 
@@ -84,8 +84,8 @@ test('builds access reviews as RBAC has them', () => {
 
 test("requires of who installs the controller its objects' permissions, and all that they grant", () => {
   const objects = [...CONTROLLER, { apiVersion: 'net/v1', kind: 'NetworkPolicy', metadata: { name: 'n' } }];
-  const [install, uninstall] = needsOf(['install', 'uninstall'], objects).filter(({ verb }) =>
-    verb.endsWith('--controller'),
+  const [install, uninstall] = needsOf(['install', 'uninstall'], objects).filter(({ command }) =>
+    command.endsWith('--controller'),
   );
   assert.deepEqual(questionTexts(install?.questions ?? []), [
     'get,create,patch serviceaccounts "sa" in ns',

@@ -1,0 +1,180 @@
+/** Edits a pool as text in an editor. An edit that somebody else made meanwhile is not overwritten. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { mergePatch } from '../nodepool/merge-patch.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import type { PoolWrite } from '../reconciler/ports.ts';
+import { alteredPool } from './altered-pool.ts';
+import { agree, planOrError } from './consent.ts';
+import { assertValid } from './create.ts';
+import { assertRestored, type EditDeps, type EditResult, guarded, MAX_ATTEMPTS } from './edit.ts';
+import { poolNotFound } from './not-found.ts';
+import { planEdit } from './plan-edit.ts';
+import type { RawPool } from './ports.ts';
+
+/** The user's editor on one file, which stays until it is removed, also after an error. */
+export interface EditSession {
+  /** The file, to be named to the user when the text is to be kept. */
+  path: string;
+  /** Writes the text, opens it, waits for the editor, resolves with what was saved. */
+  edit(text: string): Promise<string>;
+  remove(): Promise<void>;
+}
+
+export interface TextEditDeps extends EditDeps {
+  editor: EditSession;
+  /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
+  decode: (text: string) => NodePool;
+  /** The YAML to edit. */
+  print: (pool: object) => string;
+}
+
+const HEAD = [
+  'Edit the pool below. Lines that begin with # are ignored; an empty file, or one without a change, cancels the edit.',
+  'If the edit cannot be saved, this file opens again with the reason at its head.',
+];
+
+export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
+  const { cluster, editor } = deps;
+  const original = await cluster.pools.get(name);
+  if (original === undefined) throw poolNotFound([name]);
+  const before = editable(original);
+  let body = deps.print(before);
+  let problem: NodepoolError | undefined;
+  while (true) {
+    const saved = withoutComments(await editor.edit(head(problem) + body));
+    if (saved.trim() === '') return cancel(editor, 'the saved file was empty');
+    if (saved === withoutComments(body)) {
+      if (problem === undefined) return cancel(editor, 'no changes made');
+      throw keep(editor, 'no valid changes were saved', ...problem.lines);
+    }
+    body = saved;
+    try {
+      const edited = decodeSame(saved, original, deps);
+      assertRestored(original, edited.spec);
+      const patch = mergePatch(before, editable(edited));
+      if (patch === undefined) return cancel(editor, 'no changes made');
+      const result = await patchUnlessEdited(edited, patch, original, deps);
+      if (result.kind === 'written') {
+        const altered = alteredPool(edited, result.pool, original);
+        if (altered !== undefined)
+          throw keep(editor, 'the pool is saved otherwise than it was edited', altered.oneLine);
+        await editor.remove();
+        return { kind: 'edited', pool: result.pool, notFound: [] };
+      }
+      const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
+      throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
+    } catch (error) {
+      if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
+      problem = error;
+    }
+  }
+}
+
+/** What is not agreed to is not edited again: the text is kept. */
+async function agreeOrKeep(before: RawPool, after: RawPool, { approve, cluster, editor }: TextEditDeps): Promise<void> {
+  try {
+    await agree(async () => ({ plan: await planOrError(() => planEdit(before, after, cluster)) }), approve);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
+  }
+}
+
+/** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of other fields; an edit is. */
+async function patchUnlessEdited(
+  edited: NodePool,
+  patch: Record<string, unknown>,
+  original: RawPool,
+  deps: TextEditDeps,
+): Promise<PoolWrite<RawPool>> {
+  const { name } = original.metadata;
+  const { finalizers } = (patch.metadata ?? {}) as Record<string, unknown>;
+  const mine = finalizers === undefined ? withoutFinalizers : editable;
+  let read = original;
+  for (let attempt = 1; ; attempt++) {
+    await agreeOrKeep(read, { ...read, spec: edited.spec }, deps);
+    const result = await deps.cluster.pools.patch(name, guarded(patch, read), { dryRun: false });
+    if (result.kind !== 'conflict' || attempt === MAX_ATTEMPTS) return result;
+    const latest = await deps.cluster.pools.get(name);
+    if (latest === undefined) return { kind: 'gone' };
+    const samePool = latest.metadata.uid === original.metadata.uid;
+    if (!samePool || mergePatch(mine(original), mine(latest)) !== undefined) return result;
+    read = latest;
+  }
+}
+
+function withoutFinalizers(pool: RawPool): Record<string, unknown> {
+  const { finalizers: _finalizers, ...metadata } = pool.metadata;
+  return editable({ ...pool, metadata });
+}
+
+/** What a person edits: no status, no bookkeeping of the server. */
+function editable(pool: NodePool): Record<string, unknown> {
+  const { status: _status, ...rest } = pool as RawPool;
+  const {
+    managedFields: _managed,
+    creationTimestamp: _created,
+    generation: _generation,
+    resourceVersion: _version,
+    uid: _uid,
+    selfLink: _link,
+    ...metadata
+  } = rest.metadata as unknown as Record<string, unknown>;
+  return { ...rest, metadata };
+}
+
+function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {
+  try {
+    return decodePoolOf(text, original, deps);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
+    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, deps);
+  }
+}
+
+function decodePoolOf(text: string, original: RawPool, deps: TextEditDeps): NodePool {
+  const pool = deps.decode(text);
+  if (pool.metadata.name !== original.metadata.name) {
+    throw new NodepoolError(
+      'input',
+      `metadata.name: "${pool.metadata.name}" is another pool`,
+      'a pool cannot be renamed',
+    );
+  }
+  assertValid(pool);
+  return pool;
+}
+
+/** YAML has line breaks that are no newline, and a comment ends at each: they and all else that is not seen are spaces. */
+function head(problem: NodepoolError | undefined): string {
+  const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
+  const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
+  return [...HEAD, ...reason, ...next, '']
+    .map(line => `${`# ${line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')}`.trimEnd()}\n`)
+    .join('');
+}
+
+function lineCount(text: string): number {
+  return text.split('\n').length - 1;
+}
+
+/** Comment lines of the head and of the user; YAML gives them no meaning. */
+function withoutComments(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .filter(line => !line.startsWith('#'))
+    .join('\n');
+}
+
+async function cancel(editor: EditSession, why: string): Promise<EditResult> {
+  await editor.remove();
+  return { kind: 'cancelled', why };
+}
+
+/** The text stays where it is, and the message says where. */
+class KeptError extends NodepoolError {}
+
+function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {
+  return new KeptError('input', `${outcome}: ${reason}`, `find your text in ${editor.path}`, { items });
+}

@@ -1,0 +1,46 @@
+/** What one reconcile of a pool did. */
+import type { NodePoolStatus } from '../nodepool/types.ts';
+import type { WriteFailure } from './failure.ts';
+import type { NodeMove } from './node-move.ts';
+import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
+
+export interface PoolOutcome {
+  pool: string;
+  /**
+   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
+   * stopped before all of it was written.
+   */
+  kind: 'reconciled' | 'released' | 'interrupted';
+  /** As written, or as it would be where the write is among the failures. Undefined, too, where it was held back. */
+  status: NodePoolStatus | undefined;
+  /** Fields that the installed CRD lacks: paths, as `status.conditions`. `kubectl nodepool install` adds them. */
+  lacking: string[];
+  /** Whether the status was written: it differed. */
+  statusWritten: boolean;
+  /** Node writes of this call; a node that moved between two pools is in the outcome of one of them. */
+  moves: NodeMove[];
+  runtimeClass: RuntimeClassOutcome;
+  /** Writes that failed, in a stable order. */
+  failures: WriteFailure[];
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
+  /** Milliseconds until the first node that is held back, or the status, may be written. */
+  retryAfterMs?: number;
+  /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
+  warnings: string[];
+}
+
+export function emptyOutcome(pool: string): PoolOutcome {
+  return {
+    pool,
+    kind: 'reconciled',
+    status: undefined,
+    lacking: [],
+    statusWritten: false,
+    moves: [],
+    runtimeClass: { kind: 'unchanged' },
+    failures: [],
+    unwritten: 0,
+    warnings: [],
+  };
+}

@@ -1,0 +1,36 @@
+/** The clients of a cluster with methods replaced, for tests that answer themselves or look on. */
+import type { ClusterPort } from '../src/reconciler/ports.ts';
+
+export interface Overrides {
+  nodes?: Partial<ClusterPort['nodes']>;
+  pools?: Partial<ClusterPort['pools']>;
+  runtimeClasses?: Partial<ClusterPort['runtimeClasses']>;
+  createEvent?: ClusterPort['createEvent'];
+}
+
+export function override(cluster: ClusterPort, { nodes, pools, runtimeClasses, ...rest }: Overrides): ClusterPort {
+  return {
+    ...cluster,
+    ...rest,
+    nodes: { ...cluster.nodes, ...nodes },
+    pools: { ...cluster.pools, ...pools },
+    runtimeClasses: { ...cluster.runtimeClasses, ...runtimeClasses },
+  };
+}
+
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+/** @param wrap gets each method by its name, as `pools.patchStatus` or `createEvent` */
+export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) => Call): ClusterPort {
+  const all = (client: 'nodes' | 'pools' | 'runtimeClasses') =>
+    Object.fromEntries(
+      Object.entries(cluster[client]).map(([name, call]) => [name, wrap(`${client}.${name}`, call as Call)]),
+    );
+  const createEvent = wrap('createEvent', cluster.createEvent as unknown as Call);
+  return {
+    nodes: all('nodes'),
+    pools: all('pools'),
+    runtimeClasses: all('runtimeClasses'),
+    createEvent,
+  } as unknown as ClusterPort;
+}
