@@ -8,11 +8,11 @@ import { raw } from '../cluster/raw.ts';
 import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { openTerminal } from './terminal.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { cluster } = world;
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
 const api = () => raw(cluster());
 const PODS = '/api/v1/namespaces/default/pods';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
@@ -21,7 +21,7 @@ const RULE = { apiGroups: ['nodes.lailin.xyz'], apiVersions: ['v1'] };
 test('create --reconcile that is declined says that the pool was created, and how to go on', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: { ...role('script'), ...role('person') } });
+  await testEnv.nodes({ name: 'a', labels: { ...role('script'), ...role('person') } });
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
   await api().expect('POST', PODS, { metadata: { name: 'web' }, spec: { nodeName: 'a', containers } });
   t.after(() => api().expect('DELETE', `${PODS}/web?gracePeriodSeconds=0`));
@@ -59,13 +59,13 @@ test('create --reconcile that is declined says that the pool was created, and ho
     /nodepool person was created, and its nodes were left as they are; next: go on with `kubectl nodepool reconcile person`/,
   );
   assert.doesNotMatch(terminal.screen(), /nothing was changed/);
-  assert.deepEqual(taintsOf(await world.node('a')), []);
-  assert.ok(await world.getPool('person'));
+  assert.deepEqual(taintsOf(await testEnv.node('a')), []);
+  assert.ok(await testEnv.getPool('person'));
 });
 
 test('add says that a policy took the label off again, and not that the node was released', async t => {
-  await world.nodes({ name: 'stripped-a' });
-  await world.pool('p', { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' }] });
+  await testEnv.nodes({ name: 'stripped-a' });
+  await testEnv.pool('p', { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' }] });
   const label = 'node-role.kubernetes.io/p';
   const policy = await mutatingPolicy(cluster(), 'no-roles', {
     prefix: 'stripped',
@@ -90,16 +90,16 @@ test('add says that a policy took the label off again, and not that the node was
     `error: node stripped-a was changed by an admission policy or webhook while it was written: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and let either it or the pool decide`,
     'error: node stripped-a is no member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
   ]);
-  assert.deepEqual(taintsOf(await world.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
+  assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
   assert.equal((await cli(cluster(), ['reconcile', 'p'])).code, 0);
-  assert.deepEqual(taintsOf(await world.node('stripped-a')), []);
+  assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), []);
 });
 
 test('a policy that changes the status is named with field and values, and the status is written with a back-off', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: role('counted') });
-  await world.pool('counted', { labels: { tier: 'gold' } });
+  await testEnv.nodes({ name: 'a', labels: role('counted') });
+  await testEnv.pool('counted', { labels: { tier: 'gold' } });
   const status = { status: 200, nodeCount: 1 };
   const policy = await mutatingPolicyFor(cluster(), 'counts', {
     rule: { ...RULE, operations: ['UPDATE'], resources: ['nodepools/status'] },
@@ -124,7 +124,7 @@ test('a policy that changes the status is named with field and values, and the s
     stderr,
     /^error: counted: the status of nodepool counted was changed by an admission policy or webhook while it was written: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
   );
-  assert.equal((await world.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
 
   const mark = await auditMark(cluster());
   const watching = await startWatching(t, cluster());
@@ -136,16 +136,16 @@ test('a policy that changes the status is named with field and values, and the s
   const most = Math.floor(Math.log2((performance.now() - began) / 1000 + 2)) + 1;
   assert.ok(count >= 2 && count <= most, `${count} writes of the status`);
   await policy.end();
-  await eventually('it recovers', async () => (await world.getPool('counted'))?.status?.nodeCount === 1);
+  await eventually('it recovers', async () => (await testEnv.getPool('counted'))?.status?.nodeCount === 1);
   assert.equal(await watching.end(), 0);
 });
 
 test('a policy that gives a node to another pool at each write is named with the label, and met with a back-off', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'moved-a', labels: { team: 'p' } });
-  await world.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
-  await world.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
+  await testEnv.nodes({ name: 'moved-a', labels: { team: 'p' } });
+  await testEnv.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
+  await testEnv.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
   // Writes of others, which move the node between the two, are left alone.
   const other = 'object.metadata.labels.team == "p" ? "q" : "p"';
   const condition =
@@ -182,8 +182,8 @@ test('a policy that gives a node to another pool at each write is named with the
   assert.ok(count >= 2 && count <= 4, `${count} writes of the node`);
   await policy.end();
   await eventually('it recovers', async () => {
-    const { team, tier } = (await world.node('moved-a')).metadata.labels;
-    return team === tier && (await world.getPool('p'))?.status?.status === 200;
+    const { team, tier } = (await testEnv.node('moved-a')).metadata.labels;
+    return team === tier && (await testEnv.getPool('p'))?.status?.status === 200;
   });
   assert.equal(await watching.end(), 0);
 });

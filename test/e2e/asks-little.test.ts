@@ -7,11 +7,11 @@ import { readAudit } from '../cluster/audit.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld({ audit: true });
-const pods = poolsWithPods(world);
-const { cluster } = world;
+const testEnv = useTestEnv({ audit: true });
+const pods = poolsWithPods(testEnv);
+const { cluster } = testEnv;
 
 const NODES = Array.from({ length: 300 }, (_, at) => `n${at}`);
 const FEW = NODES.slice(0, 4);
@@ -37,9 +37,9 @@ async function listsOf(...args: string[]): Promise<{ lists: string[]; stdout: st
 
 /** Four nodes of pool few, and the others of pool many; each pool has pods on its first nodes. */
 async function pools(): Promise<void> {
-  await world.nodes(...NODES.map((name, at) => ({ name, labels: role(at < FEW.length ? 'few' : 'many') })));
-  await world.pool('few', {}, { metadata: { labels: { size: 'small' } } });
-  await world.pool('many', {});
+  await testEnv.nodes(...NODES.map((name, at) => ({ name, labels: role(at < FEW.length ? 'few' : 'many') })));
+  await testEnv.pool('few', {}, { metadata: { labels: { size: 'small' } } });
+  await testEnv.pool('many', {});
   for (const at of [0, 1, 2, 50, 51]) await pods.pod({ name: `p${at}`, node: `n${at}` });
 }
 
@@ -79,12 +79,14 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
 });
 
 test('of few nodes the pods of those that are meant are read, whatever their share', async () => {
-  await world.nodes(...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })));
-  await world.pool('few', {});
+  await testEnv.nodes(
+    ...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })),
+  );
+  await testEnv.pool('few', {});
   const base = ['nodepools', 'nodes', 'nodes'];
   assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ...NODES.slice(0, 3).map(podsOn)]);
-  await world.patchNode('n3', { metadata: { labels: role('few') } });
-  await world.patchNode('n4', { metadata: { labels: role('few') } });
+  await testEnv.patchNode('n3', { metadata: { labels: role('few') } });
+  await testEnv.patchNode('n4', { metadata: { labels: role('few') } });
   assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
 });
 
@@ -95,7 +97,7 @@ test('a label selector is read here as the server reads it', async () => {
     c: { tier: '' },
     d: { in: 'x', n: '10' },
   };
-  for (const [name, each] of Object.entries(labels)) await world.pool(name, {}, { metadata: { labels: each } });
+  for (const [name, each] of Object.entries(labels)) await testEnv.pool(name, {}, { metadata: { labels: each } });
   const selectors = [
     ...['', ' ', 'tier', '!tier', '! tier', 'tier=gold', 'tier==gold', 'tier = gold', 'tier!=gold', 'tier=', 'tier!='],
     ...['tier in (gold)', 'tier in (gold,silver)', 'tier in ( gold , silver )', 'tier notin (gold)', 'tier in ()'],

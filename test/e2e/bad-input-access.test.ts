@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { verbsOf } from './verbs.ts';
-import { role, useWorld } from './world.ts';
+import { commandsOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const { refused, unchanged } = verbsOf(cluster);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { refused, unchanged } = commandsOf(cluster);
 
 /** The cluster's kubeconfig with another server or user. */
 async function kubeconfig(change: (text: string) => string): Promise<string> {
@@ -131,8 +131,8 @@ async function userWith(user: string, rules: object[]): Promise<string> {
 }
 
 test('403 half-way: reconcile says which pool and why; create --nodes makes no pool that would have no nodes', async () => {
-  await world.nodes({ name: 'a', labels: role('gpu') });
-  await world.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const rules = [
     {
       apiGroups: ['', 'nodes.lailin.xyz', 'node.k8s.io'],
@@ -152,7 +152,7 @@ test('403 half-way: reconcile says which pool and why; create --nodes makes no p
       stderr: `error: gpu: cannot patch NodePool "gpu": ${lacks('nodepools.nodes.lailin.xyz')}\n`,
     },
   );
-  await world.nodes({ name: 'b' });
+  await testEnv.nodes({ name: 'b' });
   await refused(
     ['create', 'new', '--nodes', 'b', '--kubeconfig', rita],
     1,
@@ -161,10 +161,10 @@ test('403 half-way: reconcile says which pool and why; create --nodes makes no p
 });
 
 test('403 of every node: reconcile and delete say it once, with what to ask for', async () => {
-  await world.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
-  await world.pool('gpu', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  await world.edit('gpu', { spec: { labels: { tier: 'silver' } } });
+  await testEnv.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'silver' } } });
   const nora = await userWith('nora', [
     { apiGroups: ['', 'node.k8s.io'], resources: ['nodes', 'runtimeclasses'], verbs: ['get', 'list'] },
     { apiGroups: ['nodes.lailin.xyz', 'events.k8s.io'], resources: ['*'], verbs: ['*'] },

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
 const NAMES = ['.', '..', 'worker/status', 'x/../worker', 'worker%2Fstatus'];
 const VERBS: [before: string[], after: string[]][] = [
@@ -22,10 +22,10 @@ const VERBS: [before: string[], after: string[]][] = [
 ];
 
 test('are refused by every verb, in one line, and nothing is written', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  const before = [await world.getPool('worker'), await world.node('a')];
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  const before = [await testEnv.getPool('worker'), await testEnv.node('a')];
   for (const [verb, flags] of VERBS) {
     await Promise.all(
       NAMES.map(async name => {
@@ -37,12 +37,12 @@ test('are refused by every verb, in one line, and nothing is written', async () 
       }),
     );
   }
-  assert.deepEqual([await world.getPool('worker'), await world.node('a')], before);
-  assert.equal(await world.getPool('other'), undefined);
+  assert.deepEqual([await testEnv.getPool('worker'), await testEnv.node('a')], before);
+  assert.equal(await testEnv.getPool('other'), undefined);
 });
 
 test('an empty one is a variable that is not set, and not all', async () => {
-  await world.pool('worker');
+  await testEnv.pool('worker');
   for (const words of [
     ['get'],
     ['delete', '--yes'],
@@ -56,5 +56,5 @@ test('an empty one is a variable that is not set, and not all', async () => {
     assert.deepEqual([code, stdout], [2, ''], words.join(' '));
     assert.match(stderr, /^error: .*a name may not be empty; next: look for a variable that is not set\nSee /);
   }
-  assert.notEqual(await world.getPool('worker'), undefined);
+  assert.notEqual(await testEnv.getPool('worker'), undefined);
 });

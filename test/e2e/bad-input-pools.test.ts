@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
-import { poolYaml, verbsOf } from './verbs.ts';
-import { useWorld } from './world.ts';
+import { commandsOf, poolYaml } from './commands.ts';
+import { useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const { refused } = verbsOf(cluster);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { refused } = commandsOf(cluster);
 
 const HELP = "\nSee 'kubectl nodepool create --help'.";
 const HEAD = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\n';
@@ -94,7 +94,7 @@ test('create -f: of several documents one is invalid, and none is created', asyn
 });
 
 test('flags and names', async () => {
-  await world.nodes({ name: 'a' });
+  await testEnv.nodes({ name: 'a' });
   const effects = 'NoSchedule, PreferNoSchedule, NoExecute';
   const cases: [args: string[], code: number, error: string | RegExp][] = [
     [

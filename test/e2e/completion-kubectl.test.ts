@@ -16,11 +16,11 @@ import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';
 import { run } from '../cluster/run.ts';
 import { openCommand } from './terminal.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
 const MINORS = ['1.30', '1.33', '1.36'] as const;
 /** Where distributions and Homebrew put bash-completion, on which kubectl's script for bash stands. */
@@ -116,8 +116,8 @@ printf 'RAN'; printf '<%s>' "$@"; printf 'END\\n'
 }
 
 async function seed(): Promise<void> {
-  await world.nodes({ name: 'node-a', labels: role('gpu') });
-  await world.pool('gpu');
+  await testEnv.nodes({ name: 'node-a', labels: role('gpu') });
+  await testEnv.pool('gpu');
   const names = ['example.com/gpu', ...EVIL.flatMap(text => [`example.com/${text}`, `evil${text}`])];
   const allocatable = Object.fromEntries(names.map(name => [name, '1']));
   // As whoever may write a status.

@@ -8,13 +8,13 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
+import { scriptedEditor, stateOf } from './commands.ts';
 import { openTerminal } from './terminal.ts';
-import { scriptedEditor, stateOf } from './verbs.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 
 const TEST_MS = 120_000;
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 const PODS = '/api/v1/namespaces/default/pods';
 const api = () => raw(cluster());
 const STRICT = [{ key: 'strict', effect: 'NoExecute' as const }];
@@ -36,13 +36,13 @@ async function replace(name: string, by: string, node: string, replicaSet?: stri
 
 /** A node with a pod on it. */
 async function busy(name: string, labels: Record<string, string> = {}): Promise<void> {
-  await world.nodes({ name, labels });
+  await testEnv.nodes({ name, labels });
   await pod(`on-${name}`, name);
 }
 
-const taints = async (...nodes: string[]) => (await Promise.all(nodes.map(world.node))).map(taintsOf);
+const taints = async (...nodes: string[]) => (await Promise.all(nodes.map(testEnv.node))).map(taintsOf);
 const relabel = (node: string, labels: Record<string, string | null>) =>
-  world.patchNode(node, { metadata: { labels } });
+  testEnv.patchNode(node, { metadata: { labels } });
 const remove = (pool: string) => api().expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${pool}`);
 
 interface Row {
@@ -64,9 +64,9 @@ const rows: Row[] = [
     args: ['reconcile'],
     prepare: async () => {
       for (const node of ['a', 'b', 'c']) await busy(node, role('p'));
-      await world.pool('p', { taints: STRICT });
+      await testEnv.pool('p', { taints: STRICT });
     },
-    meanwhile: () => world.edit('p', { spec: { taints: [] } }),
+    meanwhile: () => testEnv.edit('p', { spec: { taints: [] } }),
     ends: { code: 0, check: async () => assert.deepEqual(await taints('a', 'b', 'c'), [[], [], []]) },
   },
   {
@@ -75,10 +75,10 @@ const rows: Row[] = [
     prepare: async () => {
       await busy('a', role('p'));
       await busy('b', role('q'));
-      await world.pool('p', { taints: STRICT });
-      await world.pool('q');
+      await testEnv.pool('p', { taints: STRICT });
+      await testEnv.pool('q');
     },
-    meanwhile: () => world.edit('q', { spec: { taints: [{ key: 'other', effect: 'NoExecute' }] } }),
+    meanwhile: () => testEnv.edit('q', { spec: { taints: [{ key: 'other', effect: 'NoExecute' }] } }),
     isAskedAgain: true,
   },
   {
@@ -86,16 +86,16 @@ const rows: Row[] = [
     args: ['move', 'a', '--to', 'q'],
     prepare: async () => {
       await busy('a', role('p'));
-      await world.pool('p', { labels: { tier: 'p' } });
-      await world.pool('q', { taints: STRICT });
-      await world.reconcile('p');
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.pool('q', { taints: STRICT });
+      await testEnv.reconcile('p');
     },
     meanwhile: () => remove('q'),
     ends: {
       code: 1,
       shows: /nodepool.* "?q"? not found/,
       async check() {
-        const { labels } = (await world.node('a')).metadata;
+        const { labels } = (await testEnv.node('a')).metadata;
         assert.deepEqual([labels.tier, 'node-role.kubernetes.io/p' in labels], ['p', true]);
       },
     },
@@ -105,7 +105,7 @@ const rows: Row[] = [
     args: ['add', 'p', 'a'],
     prepare: async () => {
       await busy('a');
-      await world.pool('p', { taints: STRICT });
+      await testEnv.pool('p', { taints: STRICT });
     },
     meanwhile: () => pod('late', 'a'),
     isAskedAgain: true,
@@ -114,9 +114,9 @@ const rows: Row[] = [
     title: 'add goes on when a pod was replaced by another of its controller',
     args: ['add', 'p', 'a'],
     prepare: async () => {
-      await world.nodes({ name: 'a' });
+      await testEnv.nodes({ name: 'a' });
       await pod('web-1', 'a', 'web');
-      await world.pool('p', { taints: STRICT });
+      await testEnv.pool('p', { taints: STRICT });
     },
     meanwhile: () => replace('web-1', 'web-2', 'a', 'web'),
     ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [['strict:NoExecute']]) },
@@ -126,7 +126,7 @@ const rows: Row[] = [
     args: ['add', 'p', 'a'],
     prepare: async () => {
       await busy('a');
-      await world.pool('p', { taints: STRICT });
+      await testEnv.pool('p', { taints: STRICT });
     },
     meanwhile: () => replace('on-a', 'on-a', 'a'),
     isAskedAgain: true,
@@ -135,9 +135,9 @@ const rows: Row[] = [
     title: 'add asks again when the pod that replaced another is of another controller',
     args: ['add', 'p', 'a'],
     prepare: async () => {
-      await world.nodes({ name: 'a' });
+      await testEnv.nodes({ name: 'a' });
       await pod('web-1', 'a', 'web');
-      await world.pool('p', { taints: STRICT });
+      await testEnv.pool('p', { taints: STRICT });
     },
     meanwhile: () => replace('web-1', 'web-new-1', 'a', 'web-new'),
     isAskedAgain: true,
@@ -147,9 +147,9 @@ const rows: Row[] = [
     args: ['add', 'p', 'a'],
     prepare: async () => {
       await busy('a', { mine: '1' });
-      await world.pool('p', { taints: STRICT });
+      await testEnv.pool('p', { taints: STRICT });
     },
-    meanwhile: () => world.edit('p', { spec: { unmanaged: 'Remove' } }),
+    meanwhile: () => testEnv.edit('p', { spec: { unmanaged: 'Remove' } }),
     isAskedAgain: true,
   },
   {
@@ -157,7 +157,7 @@ const rows: Row[] = [
     args: ['reconcile'],
     prepare: async () => {
       await busy('a', { ...role('p'), mine: '1' });
-      await world.pool('p', { taints: STRICT, unmanaged: 'Remove' });
+      await testEnv.pool('p', { taints: STRICT, unmanaged: 'Remove' });
     },
     meanwhile: () => relabel('a', { theirs: '2' }),
     isAskedAgain: true,
@@ -167,8 +167,8 @@ const rows: Row[] = [
     args: ['move', '-l', 'pick=1', '--to', 'p'],
     prepare: async () => {
       await busy('a', { pick: '1' });
-      await world.nodes({ name: 'empty' });
-      await world.pool('p', { taints: STRICT });
+      await testEnv.nodes({ name: 'empty' });
+      await testEnv.pool('p', { taints: STRICT });
     },
     meanwhile: () => relabel('empty', { pick: '1' }),
     isAskedAgain: true,
@@ -178,11 +178,11 @@ const rows: Row[] = [
     args: ['remove', 'p', 'a'],
     prepare: async () => {
       await busy('a', { ...role('p'), kind: 'big' });
-      await world.pool('p');
-      await world.pool('big', { nodeSelector: { kind: 'big' }, taints: STRICT }, { younger: true });
-      await world.reconcile();
+      await testEnv.pool('p');
+      await testEnv.pool('big', { nodeSelector: { kind: 'big' }, taints: STRICT }, { younger: true });
+      await testEnv.reconcile();
     },
-    meanwhile: () => world.edit('big', { spec: { taints: [...STRICT, { key: 'more', effect: 'NoExecute' }] } }),
+    meanwhile: () => testEnv.edit('big', { spec: { taints: [...STRICT, { key: 'more', effect: 'NoExecute' }] } }),
     isAskedAgain: true,
   },
   {
@@ -191,11 +191,11 @@ const rows: Row[] = [
     prepare: async () => {
       await busy('a', role('p'));
       for (const node of ['b', 'c']) await busy(node);
-      await world.pool('p');
+      await testEnv.pool('p');
     },
     async meanwhile() {
       for (const node of ['b', 'c']) await relabel(node, role('p'));
-      await world.edit('p', { metadata: { annotations: { note: 'theirs' } } });
+      await testEnv.edit('p', { metadata: { annotations: { note: 'theirs' } } });
     },
     isAskedAgain: true,
   },
@@ -204,16 +204,16 @@ const rows: Row[] = [
     args: ['edit', 'p', '--taint', 'strict:NoExecute'],
     prepare: async () => {
       await busy('a', role('p'));
-      await world.pool('p');
+      await testEnv.pool('p');
     },
     async meanwhile() {
       await remove('p');
-      await world.pool('p', { labels: { theirs: 'x' } });
+      await testEnv.pool('p', { labels: { theirs: 'x' } });
     },
     ends: {
       code: 1,
       shows: /nodepool p was deleted and made anew meanwhile/,
-      check: async () => assert.deepEqual((await world.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
+      check: async () => assert.deepEqual((await testEnv.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
     },
   },
   {
@@ -223,7 +223,7 @@ const rows: Row[] = [
     prepare: async () => {
       await busy('a', role('p'));
       await busy('b');
-      await world.pool('p');
+      await testEnv.pool('p');
     },
     meanwhile: () => relabel('b', role('p')),
     isAskedAgain: true,
@@ -240,7 +240,7 @@ const rows: Row[] = [
     args: ['create', 'fresh', '--node-selector', 'team=a', '--node-selector', 'extra=1', '--nodes', 'a'],
     prepare: async () => {
       await busy('a');
-      await world.pool('b', { nodeSelector: { team: 'a' }, taints: STRICT });
+      await testEnv.pool('b', { nodeSelector: { team: 'a' }, taints: STRICT });
     },
     meanwhile: () => pod('late', 'a'),
     isAskedAgain: true,
@@ -248,7 +248,7 @@ const rows: Row[] = [
   {
     title: 'adopt asks again when a pool would set another label',
     args: ['adopt', '--label', 'team', '--create'],
-    prepare: () => world.nodes({ name: 'a', labels: { team: 'red' } }, { name: 'b', labels: { team: 'blue' } }),
+    prepare: () => testEnv.nodes({ name: 'a', labels: { team: 'red' } }, { name: 'b', labels: { team: 'blue' } }),
     meanwhile: () => relabel('a', { 'example.com/late': 'yes' }),
     isAskedAgain: true,
   },
@@ -256,9 +256,9 @@ const rows: Row[] = [
     title: 'delete asks again when a node has joined',
     args: ['delete', 'p'],
     prepare: async () => {
-      await world.nodes({ name: 'a', labels: role('p') }, { name: 'b' });
-      await world.pool('p', { labels: { tier: 'p' } });
-      await world.reconcile();
+      await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b' });
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.reconcile();
     },
     meanwhile: () => relabel('b', role('p')),
     isAskedAgain: true,
@@ -268,9 +268,9 @@ const rows: Row[] = [
     args: ['delete', 'p', '--detach-nodes'],
     prepare: async () => {
       await busy('a', role('p'));
-      await world.pool('p', { labels: { tier: 'p' } });
-      await world.pool('b', { nodeSelector: role('p'), taints: STRICT }, { younger: true });
-      await world.reconcile();
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.pool('b', { nodeSelector: role('p'), taints: STRICT }, { younger: true });
+      await testEnv.reconcile();
     },
     meanwhile: async () => {},
     // Without its label the node goes to no other pool: no pod is evicted.
@@ -280,19 +280,19 @@ const rows: Row[] = [
     title: 'delete goes on when a node has left',
     args: ['delete', 'p'],
     prepare: async () => {
-      await world.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p') });
-      await world.pool('p', { labels: { tier: 'p' } });
-      await world.reconcile();
+      await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p') });
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.reconcile();
     },
     meanwhile: () => api().expect('DELETE', '/api/v1/nodes/b'),
-    ends: { code: 0, check: async () => assert.equal(await world.getPool('p'), undefined) },
+    ends: { code: 0, check: async () => assert.equal(await testEnv.getPool('p'), undefined) },
   },
   {
     title: 'drain asks again when a pod has come',
     args: ['drain', 'p', '--force'],
     prepare: async () => {
       await busy('a', role('p'));
-      await world.pool('p');
+      await testEnv.pool('p');
     },
     meanwhile: () => pod('late', 'a'),
     isAskedAgain: true,
@@ -300,8 +300,8 @@ const rows: Row[] = [
   {
     title: 'uninstall --cascade asks again when there is another pool',
     args: ['uninstall', '--cascade'],
-    prepare: () => world.pool('p'),
-    meanwhile: () => world.pool('q'),
+    prepare: () => testEnv.pool('p'),
+    meanwhile: () => testEnv.pool('q'),
     isAskedAgain: true,
   },
 ];
@@ -335,10 +335,10 @@ for (const { title, args, prepare, meanwhile, isAskedAgain, ends, editor } of ro
 }
 
 test('a node that changes between the plan and its write gets no taint that nobody was asked about', async () => {
-  await world.nodes({ name: 'a', labels: role('p') });
-  await world.pool('p', { labels: { tier: 'p' } });
-  await world.pool('strict', { nodeSelector: { kind: 'strict' }, taints: STRICT });
-  const connection = await world.connection();
+  await testEnv.nodes({ name: 'a', labels: role('p') });
+  await testEnv.pool('p', { labels: { tier: 'p' } });
+  await testEnv.pool('strict', { nodeSelector: { kind: 'strict' }, taints: STRICT });
+  const connection = await testEnv.connection();
   const { agree } = await import('../../src/operations/consent.ts');
   const { proposeReconcile, reconcile } = await import('../../src/operations/reconcile.ts');
   const agreed = await agree(
@@ -353,5 +353,5 @@ test('a node that changes between the plan and its write gets no taint that nobo
   const failures = summaries.flatMap(({ outcome }) => outcome?.failures ?? []);
   assert.match(failures[0]?.message ?? '', /node a was changed meanwhile and would now get the taint strict:NoExecute/);
   assert.deepEqual(await taints('a'), [[]]);
-  assert.equal(((await world.getPool('strict')) as NodePool).spec.taints?.length, 1);
+  assert.equal(((await testEnv.getPool('strict')) as NodePool).spec.taints?.length, 1);
 });

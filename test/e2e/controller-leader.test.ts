@@ -8,7 +8,7 @@ import { Api } from '../../src/kube/resources/api.ts';
 import { leasePort } from '../../src/kube/resources/leases.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport, until } from './controller-world.ts';
+import { openTransport, until } from './admin-transport.ts';
 
 interface LeaseBody {
   metadata: { annotations?: Record<string, string> };

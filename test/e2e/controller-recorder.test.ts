@@ -7,7 +7,7 @@ import { eventSink } from '../../src/kube/resources/event-sink.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport } from './controller-world.ts';
+import { openTransport } from './admin-transport.ts';
 
 interface EventBody {
   metadata: { name: string };

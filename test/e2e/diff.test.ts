@@ -1,20 +1,20 @@
-/** What `diff` finds where pools are on their way out, and how runs end. Its screen: verbs-reconcile.test.ts. */
+/** What `diff` finds where pools are on their way out, and how runs end. Its screen: command-reconcile.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../src/operations/diff.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { whileRefusing } from './refusal.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
 test('a deleted pool is shown as it will be released, whether its spec is valid or not', async () => {
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
-  await world.reconcile();
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
-  const { cluster } = await world.connection();
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
+  await testEnv.reconcile();
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
+  const { cluster } = await testEnv.connection();
   // As a pool would be that is older than the rule.
   const listPools = async () =>
     (await cluster.listPools()).map(pool => ({
@@ -32,17 +32,17 @@ test('a deleted pool is shown as it will be released, whether its spec is valid 
 });
 
 test('a node that joins without a change of labels or taints is no difference, and reconcile takes it over', async () => {
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w');
-  assert.deepEqual(await cli(world.cluster(), ['diff']), { code: 0, stdout: '', stderr: '' });
-  const [summary] = await world.reconcile();
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w');
+  assert.deepEqual(await cli(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: '' });
+  const [summary] = await testEnv.reconcile();
   assert.equal(summary?.joined, 1);
 });
 
 test('reconcile ends with 1 when a write failed, also when some pool is not 200', async () => {
-  await world.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
-  await world.pool('held', { labels: { tier: 'gold' } });
-  await world.pool('idle');
+  await testEnv.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
+  await testEnv.pool('held', { labels: { tier: 'gold' } });
+  await testEnv.pool('idle');
   const refusal = {
     group: '',
     resource: 'nodes',
@@ -50,11 +50,11 @@ test('reconcile ends with 1 when a write failed, also when some pool is not 200'
     unless: "object.metadata.name != 'a'",
     probe: ['PATCH', '/api/v1/nodes/a', { metadata: { labels: { x: 'y' } } }] as [string, string, unknown],
   } as const;
-  await whileRefusing(world.cluster(), refusal, async () => {
-    const { code, stdout, stderr } = await cli(world.cluster(), ['reconcile']);
+  await whileRefusing(testEnv.cluster(), refusal, async () => {
+    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     assert.equal(code, 1);
     assert.match(stdout, /^held +500,.*\nidle +503,/);
     assert.match(stderr, /^error: held: .*not in this test/);
   });
-  assert.equal((await cli(world.cluster(), ['reconcile'])).code, 3);
+  assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 3);
 });

@@ -6,12 +6,12 @@ import { isWrite, readAudit } from '../cluster/audit.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NOW, poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { cluster } = world;
-const { worker, drain, background, closed, pod, daemonSet, budget, names } = poolsWithPods(world);
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
+const { worker, drain, background, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
 
@@ -85,8 +85,8 @@ test('the time is up', async () => {
 });
 
 test('Ctrl-C leaves a report; run again, it goes on where it ended', async t => {
-  await world.nodes(...['w-1', 'w-2', 'w-3'].map(name => ({ name, labels: role('worker') })));
-  await world.pool('worker');
+  await testEnv.nodes(...['w-1', 'w-2', 'w-3'].map(name => ({ name, labels: role('worker') })));
+  await testEnv.pool('worker');
   await pod({ name: 'p', node: 'w-1' });
   await pod({ name: 'held', node: 'w-2', labels: WEB });
   await pod({ name: 'q', node: 'w-2' });

@@ -5,7 +5,7 @@ import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import type { RunResult } from '../cluster/run.ts';
 import { type Following, start } from './following.ts';
-import { role, type World } from './world.ts';
+import { role, type TestEnv } from './test-env.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
@@ -44,8 +44,8 @@ export interface Pods {
 }
 
 /** Pods, budgets and DaemonSets are gone before every test. */
-export function poolsWithPods(world: World): Pods {
-  const api = () => raw(world.cluster());
+export function poolsWithPods(testEnv: TestEnv): Pods {
+  const api = () => raw(testEnv.cluster());
   const list = async () => {
     const { items } = (await api().expect('GET', `${NAMESPACE}/pods`)) as {
       items: { metadata: { name: string; deletionTimestamp?: string; finalizers?: string[] } }[];
@@ -105,15 +105,15 @@ export function poolsWithPods(world: World): Pods {
       return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
     },
     async worker() {
-      await world.nodes(
+      await testEnv.nodes(
         { name: 'w-1', labels: role('worker') },
         { name: 'w-2', labels: role('worker') },
         { name: 'other' },
       );
-      await world.pool('worker');
+      await testEnv.pool('worker');
       await pod({ name: 'elsewhere', node: 'other', owner: null });
     },
-    drain: (...args) => cli(world.cluster(), ['drain', 'worker', ...args]),
-    background: (t, ...args) => start(t, world.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
+    drain: (...args) => cli(testEnv.cluster(), ['drain', 'worker', ...args]),
+    background: (t, ...args) => start(t, testEnv.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
   };
 }

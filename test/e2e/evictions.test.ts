@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { useFullWorld } from './full-world.ts';
-import { inTerminal, NO_TERMINAL, verbsOf } from './verbs.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { role, taintsOf } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, taintsOf } from './world.ts';
 
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
@@ -25,9 +25,9 @@ interface Pod {
 }
 
 describe('NoExecute', () => {
-  const world = useFullWorld();
-  const { cluster } = world;
-  const { refused, ok } = verbsOf(cluster);
+  const testEnv = useFullTestEnv();
+  const { cluster } = testEnv;
+  const { refused, ok } = commandsOf(cluster);
   const api = () => raw(cluster());
   const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
 
@@ -102,8 +102,8 @@ describe('NoExecute', () => {
   const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? assert.fail(text));
 
   test('the preview says how many pods go, and so many go', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a', labels: { work: 'yes' } }, { name: 'b', labels: { work: 'yes' } }, { name: 'c' });
-    await world.pool('strict', { taints: [DRAINING] });
+    await testEnv.nodes({ name: 'a', labels: { work: 'yes' } }, { name: 'b', labels: { work: 'yes' } }, { name: 'c' });
+    await testEnv.pool('strict', { taints: [DRAINING] });
     await workload(t, 'a', 'b');
 
     await refused(
@@ -118,7 +118,7 @@ describe('NoExecute', () => {
     assert.match(stderr, /1 of them has ended already/);
     const dry = await cli(cluster(), ['add', 'strict', 'a', '--dry-run']);
     assert.deepEqual([dry.code, numberIn(dry.stderr, /evict (\d+) pods at once/)], [0, expected]);
-    assert.deepEqual(taintsOf(await world.node('a')), []);
+    assert.deepEqual(taintsOf(await testEnv.node('a')), []);
 
     const before = await uids('a');
     const other = await uids('b');
@@ -133,9 +133,9 @@ describe('NoExecute', () => {
   });
 
   test('reconcile, diff, edit and create say it too, and need --yes', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
-    await world.pool('p', { labels: { tier: 'x' } });
-    await world.reconcile();
+    await testEnv.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
+    await testEnv.pool('p', { labels: { tier: 'x' } });
+    await testEnv.reconcile();
     await workload(t, 'a');
     const sentence = /^taints with the effect NoExecute evict 6 pods at once, and 1 pod when/;
 
@@ -160,25 +160,25 @@ describe('NoExecute', () => {
   });
 
   test('create --nodes --reconcile asks before it creates', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a' });
+    await testEnv.nodes({ name: 'a' });
     t.after(() => api().expect('DELETE', PODS));
     await pod('bare', 'a');
     const args = ['create', 'fresh', '--taint', 'x:NoExecute', '--nodes', 'a', '--reconcile'];
     await refused(args, 1, /^taints with the effect NoExecute evict 1 pod at once, from 1 node:/);
-    assert.equal(await world.getPool('fresh'), undefined);
+    assert.equal(await testEnv.getPool('fresh'), undefined);
     assert.equal((await cli(cluster(), [...args, '--yes'])).code, 0);
     await eventually('it goes', async () => (await pods()).length === 0);
   });
 
   test('on a terminal it asks', { timeout: TEST_MS, skip: NO_TERMINAL ?? false }, async t => {
-    await world.nodes({ name: 'a' });
-    await world.pool('strict', { taints: [DRAINING] });
+    await testEnv.nodes({ name: 'a' });
+    await testEnv.pool('strict', { taints: [DRAINING] });
     t.after(() => api().expect('DELETE', PODS));
     await pod('bare', 'a');
     const no = await inTerminal(cluster(), ['add', 'strict', 'a'], 'n\n');
     assert.match(no.shown, /default\/bare\n1 of them has no controller.*\nGo on\? \[y\/N\] /);
-    assert.deepEqual([no.code, taintsOf(await world.node('a'))], [1, []]);
+    assert.deepEqual([no.code, taintsOf(await testEnv.node('a'))], [1, []]);
     const yes = await inTerminal(cluster(), ['add', 'strict', 'a'], 'y\n');
-    assert.deepEqual([yes.code, taintsOf(await world.node('a'))], [0, ['draining=now:NoExecute']]);
+    assert.deepEqual([yes.code, taintsOf(await testEnv.node('a'))], [0, ['draining=now:NoExecute']]);
   });
 });

@@ -8,7 +8,7 @@ import { kubeconfigFor } from '../cluster/credentials.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, labelNode } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { until } from './controller-world.ts';
+import { until } from './admin-transport.ts';
 
 const NODES = '/api/v1/nodes';
 const NAMES = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5'];

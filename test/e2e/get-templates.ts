@@ -1,4 +1,4 @@
-/** What verbs-get-output.test.ts gives to kubectl and to us: templates that find something, nothing, and errors. */
+/** What command-get-output.test.ts gives to kubectl and to us: templates that find something, nothing, and errors. */
 
 /** Of a List of the pools. */
 export const LIST_TEMPLATES = [

@@ -16,22 +16,22 @@ import { auditMark, writes } from '../fault/oracle.ts';
 import { type FaultProxy, startProxy, type Treatment } from '../fault/proxy.ts';
 import { forgeNextLine } from '../fault/streams.ts';
 import { answerWith } from '../fault/treatments.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
+const testEnv = useTestEnv({ audit: true });
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' as const }] };
 
 const isPools = ({ path }: Asked) => path === POOLS;
 const isGet = (asked: Asked) => asked.method === 'GET' && asked.path === `${POOLS}/w`;
-const tierOf = async (node: string) => (await world.node(node)).metadata.labels.tier;
+const tierOf = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
 
 let proxy: FaultProxy;
 let proxied: Connection;
 
 async function startLying(t: { after(fn: () => unknown): void }): Promise<void> {
-  proxy = await startProxy(world.cluster(), world.cluster().dir);
+  proxy = await startProxy(testEnv.cluster(), testEnv.cluster().dir);
   proxied = await connect({ kubeconfig: proxy.kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
   t.after(async () => {
     proxied.close();
@@ -68,17 +68,17 @@ const withoutW = (pools: NodePool[]) => pools.filter(({ metadata }) => metadata.
 
 /** Pool w has node a; nothing is written on it by what `act` does. */
 async function kept(act: () => Promise<unknown>): Promise<void> {
-  const mark = await auditMark(world.cluster());
+  const mark = await auditMark(testEnv.cluster());
   await act();
-  const patched = Object.keys(await writes(world.cluster(), mark)).filter(write => write.includes(' nodes '));
+  const patched = Object.keys(await writes(testEnv.cluster(), mark)).filter(write => write.includes(' nodes '));
   assert.deepEqual(patched, []);
   assert.equal(await tierOf('a'), 'gold');
 }
 
 beforeEach(async () => {
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', SPEC);
-  await world.reconcile();
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', SPEC);
+  await testEnv.reconcile();
   assert.equal(await tierOf('a'), 'gold');
 });
 
@@ -103,7 +103,7 @@ describe('a list has no pool w, and to the GET of it comes', () => {
       lists(withoutW);
       proxy.onRequest(asked => (isGet(asked) ? treatment : undefined));
       await kept(async () => {
-        const [summary] = await world.reconcileWith(proxied.cluster);
+        const [summary] = await testEnv.reconcileWith(proxied.cluster);
         assert.match(String(summary?.error?.message), message);
       });
     });
@@ -113,25 +113,25 @@ describe('a list has no pool w, and to the GET of it comes', () => {
     await startLying(t);
     lists(withoutW);
     await kept(async () => {
-      const [summary] = await world.reconcileWith(proxied.cluster);
+      const [summary] = await testEnv.reconcileWith(proxied.cluster);
       assert.deepEqual([summary?.outcome?.kind, summary?.outcome?.status?.nodeCount], ['reconciled', 1]);
     });
   });
 
   test('the pool, while another pool matches its node: the node is not given to that one', async t => {
-    await world.pool('x', { nodeSelector: role('w'), labels: { tier: 'x' } });
+    await testEnv.pool('x', { nodeSelector: role('w'), labels: { tier: 'x' } });
     await startLying(t);
     lists(withoutW);
-    await kept(() => world.reconcileWith(proxied.cluster, 'x'));
+    await kept(() => testEnv.reconcileWith(proxied.cluster, 'x'));
   });
 
   test('that there is none: its nodes are released, for one GET', async t => {
-    await world.nodes({ name: 'b', labels: role('w') });
-    await world.reconcile();
-    await world.edit('w', { metadata: { finalizers: [] } });
-    await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
+    await testEnv.nodes({ name: 'b', labels: role('w') });
+    await testEnv.reconcile();
+    await testEnv.edit('w', { metadata: { finalizers: [] } });
+    await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
     await startLying(t);
-    const [summary] = await world.reconcileWith(proxied.cluster);
+    const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.deepEqual([summary?.outcome?.kind, summary?.left], ['released', 2]);
     assert.deepEqual([await tierOf('a'), await tierOf('b')], [undefined, undefined]);
     assert.equal(proxy.requests.filter(isGet).length, 1);
@@ -148,16 +148,16 @@ test('a list has the pool as it was marked, and another one was made under the n
     ];
   });
   await kept(async () => {
-    const [summary] = await world.reconcileWith(proxied.cluster);
+    const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.equal(summary?.outcome?.kind, 'reconciled');
   });
 });
 
 test('a list has a pool without nodes as it was marked, and the server has it unmarked: its RuntimeClass stays', async t => {
-  await raw(world.cluster()).expect('DELETE', '/api/v1/nodes/a');
-  await world.edit('w', { spec: { handler: 'runc' } });
-  await world.reconcile();
-  const before = await world.runtimeClass('w');
+  await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/a');
+  await testEnv.edit('w', { spec: { handler: 'runc' } });
+  await testEnv.reconcile();
+  const before = await testEnv.runtimeClass('w');
   assert.ok(before);
   await startLying(t);
   lists(pools =>
@@ -166,35 +166,35 @@ test('a list has a pool without nodes as it was marked, and the server has it un
       return { ...pool, metadata: { ...metadata, deletionTimestamp: metadata.creationTimestamp ?? '' } };
     }),
   );
-  const [summary] = await world.reconcileWith(proxied.cluster);
-  assert.equal((await world.runtimeClass('w'))?.metadata.uid, before.metadata.uid);
+  const [summary] = await testEnv.reconcileWith(proxied.cluster);
+  assert.equal((await testEnv.runtimeClass('w'))?.metadata.uid, before.metadata.uid);
   assert.equal(summary?.outcome?.kind, 'reconciled');
   assert.equal(proxy.requests.filter(isGet).length, 1);
 });
 
 test('a pool is made anew while nodes are released for want of it: what it has written stays', async () => {
-  await world.edit('w', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-  const { cluster } = await world.connection();
+  await testEnv.edit('w', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
+  const { cluster } = await testEnv.connection();
   let isFirst = true;
   const patchNode: ClusterPort['patchNode'] = async (...args) => {
     if (isFirst) {
       isFirst = false;
-      await world.pool('w', { labels: { tier: 'new' } });
-      await world.reconcile('w');
+      await testEnv.pool('w', { labels: { tier: 'new' } });
+      await testEnv.reconcile('w');
     }
     return cluster.patchNode(...args);
   };
-  await world.reconcileWith({ ...cluster, patchNode });
+  await testEnv.reconcileWith({ ...cluster, patchNode });
   assert.equal(await tierOf('a'), 'new');
 });
 
 test('the finalizer cannot be set, since the pool is not found: an error, and no node is written', async t => {
-  await world.edit('w', { metadata: { finalizers: [] } });
+  await testEnv.edit('w', { metadata: { finalizers: [] } });
   await startLying(t);
   proxy.onRequest(({ method, path }) => (method === 'PATCH' && path === `${POOLS}/w` ? notFound(W) : undefined));
   await kept(async () => {
-    const [summary] = await world.reconcileWith(proxied.cluster);
+    const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.equal(
       summary?.error?.message,
       'cannot patch NodePool "w": the server answered that it does not exist, and still has it when it is read',
@@ -206,11 +206,11 @@ test('delete: the pool is not found by the DELETE, and is there: an error, and n
   await startLying(t);
   proxy.onRequest(({ method }) => (method === 'DELETE' ? notFound(W) : undefined));
   await kept(async () => {
-    const { code, stderr } = await cli(world.cluster(), ['delete', 'w', '--yes', '--kubeconfig', proxy.kubeconfig]);
+    const { code, stderr } = await cli(testEnv.cluster(), ['delete', 'w', '--yes', '--kubeconfig', proxy.kubeconfig]);
     assert.equal(code, 1);
     assert.match(stderr, /cannot delete NodePool "w": the server answered that it does not exist, and still has it/);
   });
-  assert.equal((await world.getPool('w'))?.metadata.deletionTimestamp, undefined);
+  assert.equal((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
 
 test('uninstall --cascade: a pool that no list has, and the server has, keeps the resource installed', async t => {
@@ -218,41 +218,41 @@ test('uninstall --cascade: a pool that no list has, and the server has, keeps th
   lists(withoutW);
   await kept(async () => {
     const args = ['uninstall', '--cascade', '--yes', '--kubeconfig', proxy.kubeconfig];
-    const { code, stderr } = await cli(world.cluster(), args);
+    const { code, stderr } = await cli(testEnv.cluster(), args);
     assert.equal(code, 1);
     assert.match(stderr, /the resource stays, since these pools could not be deleted or are new: w;/);
   });
-  assert.deepEqual((await world.getPool('w'))?.metadata.finalizers, [FINALIZER]);
+  assert.deepEqual((await testEnv.getPool('w'))?.metadata.finalizers, [FINALIZER]);
 });
 
 describe('under a watch', () => {
   /** The process goes on with the pool and its node. */
   async function assertFollowed(): Promise<void> {
-    await world.edit('w', { spec: { labels: { tier: 'silver' } } });
+    await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
     await eventually('the pool is followed', async () => (await tierOf('a')) === 'silver');
   }
 
   test('an event says that the pool was deleted, and the server has it', async t => {
-    await world.pool('x');
-    await world.reconcile();
+    await testEnv.pool('x');
+    await testEnv.reconcile();
     await startLying(t);
     const child = startChild(t, proxy);
     await child.synced();
-    const pool = await world.getPool('w');
+    const pool = await testEnv.getPool('w');
     assert.ok(pool);
-    await world.patchNode('a', { metadata: { annotations: { some: 'change' } } });
-    const { resourceVersion } = (await world.node('a')).metadata;
+    await testEnv.patchNode('a', { metadata: { annotations: { some: 'change' } } });
+    const { resourceVersion } = (await testEnv.node('a')).metadata;
     await kept(async () => {
       const object = { ...pool, metadata: { ...pool.metadata, resourceVersion } };
       const told = forgeNextLine(proxy, `${JSON.stringify({ type: 'DELETED', object })}\n`, isPools);
-      await world.edit('x', { spec: { labels: { other: 'pool' } } });
+      await testEnv.edit('x', { spec: { labels: { other: 'pool' } } });
       await told;
       await eventually('the pool is asked for', () =>
         proxy.requests.some(asked => isGet(asked) && asked.status === 200),
       );
       await eventually(
         'what comes later is done',
-        async () => (await world.getPool('x'))?.status?.observedGeneration === 2,
+        async () => (await testEnv.getPool('x'))?.status?.observedGeneration === 2,
       );
     });
     await assertFollowed();
@@ -295,9 +295,9 @@ describe('under a watch', () => {
       end();
       return notFound({ name: 'a', kind: 'nodes' });
     });
-    await world.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
+    await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
     await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
-    assert.ok((await world.node('a')).metadata.annotations?.[RECORD_ANNOTATION]);
+    assert.ok((await testEnv.node('a')).metadata.annotations?.[RECORD_ANNOTATION]);
     assert.match(child.log(), /cannot patch Node "a": the server answered that it does not exist/);
     assert.equal(await child.end(), 0);
   });

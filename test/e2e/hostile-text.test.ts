@@ -9,16 +9,16 @@ import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { verbs } from '../../src/commands/index.ts';
 import { cli } from '../cluster/harness.ts';
+import { inTerminal, NO_TERMINAL } from './commands.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { COLUMNS, check, checkColored, EVIL, isData, LOOKS, MEGABYTE, seed, TEXTS } from './hostile.ts';
 import { refuseWith } from './hostile-webhook.ts';
 import { startMetricsServer } from './metrics-server.ts';
-import { inTerminal, NO_TERMINAL } from './verbs.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const pods = poolsWithPods(world);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const pods = poolsWithPods(testEnv);
 
 /** So many processes at once. */
 const AT_ONCE = 3;
@@ -35,13 +35,13 @@ async function each(lines: readonly string[][], look: (args: string[], what: str
 /** Of __complete the last word is the one under the cursor. */
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
-test('every verb is looked at; view has screens of its own, in verbs-view.test.ts', () => {
+test('every verb is looked at; view has screens of its own, in command-view.test.ts', () => {
   const missing = Object.keys(verbs).filter(verb => !LOOKS.some(([first]) => first === verb));
   assert.deepEqual(missing, ['view']);
 });
 
 test('no verb lets through what others wrote, in a pipe with colours', async () => {
-  await seed(world, pods);
+  await seed(testEnv, pods);
   let shown = '';
   await each(LOOKS, async (args, what) => {
     const { stdout, stderr, code } = await cli(cluster(), withFlags(args, '--color=always'));
@@ -56,7 +56,7 @@ test('no verb lets through what others wrote, in a pipe with colours', async () 
 });
 
 test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
-  await seed(world, pods);
+  await seed(testEnv, pods);
   await each([...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])], async (args, what) => {
     // With -v there is no spinner, which is ours and does move the cursor.
     const { shown } = await inTerminal(cluster(), withFlags(args, '-v', '1'), '');
@@ -70,8 +70,8 @@ test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
 });
 
 test('JSON and YAML hold the very values, by escapes', async () => {
-  await seed(world, pods);
-  const live = await world.getPool('gpu');
+  await seed(testEnv, pods);
+  const live = await testEnv.getPool('gpu');
   for (const [format, parse] of [
     ['json', JSON.parse],
     ['yaml', load],
@@ -88,13 +88,13 @@ test('JSON and YAML hold the very values, by escapes', async () => {
 });
 
 test('a refusal in words of a webhook is one line', async () => {
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'locked', labels: role('gpu') },
     { name: 'locked-free', labels: { 'example.com/group': 'locked-group' } },
     { name: 'open', labels: role('soft') },
   );
-  await world.pool('gpu', { labels: { tier: 'gold' } });
-  await world.pool('soft');
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.pool('soft');
   await pods.pod({ name: 'locked-pod', node: 'open' });
   const end = await refuseWith(cluster(), MEGABYTE, 'locked');
   try {
@@ -156,8 +156,8 @@ test('nor do names of the kubeconfig', async () => {
 });
 
 test('nor do the figures of a metrics server', async t => {
-  await world.nodes({ name: 'node-a', labels: role('gpu') });
-  await world.pool('gpu');
+  await testEnv.nodes({ name: 'node-a', labels: role('gpu') });
+  await testEnv.pool('gpu');
   const usage = { 'node-a': { cpu: EVIL, memory: '1Mi' }, [EVIL]: { cpu: '1' } };
   const metrics = await startMetricsServer(cluster(), usage);
   t.after(() => metrics.stop());

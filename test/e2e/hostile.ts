@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import type { Pods } from './draining.ts';
-import { role, type World } from './world.ts';
+import { role, type TestEnv } from './test-env.ts';
 
 /** Magenta is no colour of ours. */
 export const EVIL =
@@ -33,23 +33,23 @@ export function checkColored(text: string, what: string, options?: { bounded: bo
 }
 
 /** Pool gpu with two nodes, pool other without, a free node with a pod; what others may write of them is hostile. */
-export async function seed(world: World, { pod }: Pods): Promise<void> {
+export async function seed(testEnv: TestEnv, { pod }: Pods): Promise<void> {
   const devices = { [`example.com/${EVIL}`]: '1', [`example.com/${'x'.repeat(9_000)}`]: '1' };
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'node-a', labels: role('gpu'), allocatable: devices },
     { name: 'node-b', labels: role('gpu') },
     { name: 'node-c' },
   );
   await pod({ name: 'p', node: 'node-c', owner: null });
-  await world.pool('other', { taints: [{ key: 'other', effect: 'NoExecute' }] });
-  const pool = await world.pool(
+  await testEnv.pool('other', { taints: [{ key: 'other', effect: 'NoExecute' }] });
+  const pool = await testEnv.pool(
     'gpu',
     { labels: { tier: 'gold' }, handler: 'kata' },
     { metadata: { annotations: { evil: EVIL, 'example.com/long': MEGABYTE.slice(0, 100_000) } } },
   );
-  await world.reconcile('gpu');
-  await forgeRecord(world);
-  const api = raw(world.cluster());
+  await testEnv.reconcile('gpu');
+  await forgeRecord(testEnv);
+  const api = raw(testEnv.cluster());
   const condition = { type: 'Applied', status: 'False', reason: EVIL, message: MEGABYTE };
   // The definition has a list of what a status may be.
   const conditions = [condition, { ...condition, type: EVIL, message: EVIL }];
@@ -60,7 +60,7 @@ export async function seed(world: World, { pod }: Pods): Promise<void> {
   const ready = { type: 'Ready', status: 'False', reason: EVIL, message: MEGABYTE.slice(0, 200_000) };
   const status = { conditions: [ready], nodeInfo: { kubeletVersion: EVIL }, runtimeHandlers: [{ name: EVIL }] };
   await api.expect('PATCH', '/api/v1/nodes/node-a/status', { status }, 'application/strategic-merge-patch+json');
-  await holdLease(world);
+  await holdLease(testEnv);
   await api.expect('POST', '/api/v1/namespaces/default/events', {
     metadata: { name: 'evil', namespace: 'default' },
     involvedObject: {
@@ -80,18 +80,18 @@ export async function seed(world: World, { pod }: Pods): Promise<void> {
 }
 
 /** A record of a pool that never was, on a node of ours. */
-async function forgeRecord(world: World): Promise<void> {
-  const { metadata } = await world.node('node-b');
+async function forgeRecord(testEnv: TestEnv): Promise<void> {
+  const { metadata } = await testEnv.node('node-b');
   const record = metadata.annotations?.[RECORD_ANNOTATION] ?? '';
   assert.match(record, /"gpu"/);
   const forged = record.replaceAll('"gpu"', JSON.stringify(EVIL)).replaceAll('"gold"', JSON.stringify(EVIL));
-  await world.patchNode('node-b', { metadata: { annotations: { [RECORD_ANNOTATION]: forged } } });
+  await testEnv.patchNode('node-b', { metadata: { annotations: { [RECORD_ANNOTATION]: forged } } });
 }
 
 /** The controller's lease, in another's hands. */
-async function holdLease(world: World): Promise<void> {
+async function holdLease(testEnv: TestEnv): Promise<void> {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   await api.request('DELETE', `${leases}/kubectl-nodepool`);
   await api.expect('POST', leases, {
     metadata: { name: 'kubectl-nodepool' },

@@ -12,9 +12,9 @@ import { readController, readPolicies } from '../../src/cli/manifests.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
 import { type AuditEvent, readAudit } from '../cluster/audit.ts';
 import { raw } from '../cluster/raw.ts';
-import { stateOf, verbsOf } from './verbs.ts';
+import { commandsOf, stateOf } from './commands.ts';
+import { condition, role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { condition, role, useWorld } from './world.ts';
 
 const IMAGE = 'registry.example.com/kubectl-nodepool:0.1.0';
 const NAMESPACE = 'nodepool-system';
@@ -29,15 +29,15 @@ const NO_REQUEST = 'update nodes.lailin.xyz/nodepools/finalizers';
 const ROUNDS = 50;
 const TAINT = { key: 'dedicated', value: 'one', effect: 'NoSchedule' } as const;
 
-const world = useWorld({
+const testEnv = useTestEnv({
   audit: true,
   apiserverFlags: [
     '--feature-gates=WatchList=false',
     '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
   ],
 });
-const { ok, refused } = verbsOf(() => world.cluster());
-const api = () => raw(world.cluster());
+const { ok, refused } = commandsOf(() => testEnv.cluster());
+const api = () => raw(testEnv.cluster());
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const manifest = async () => {
   const [policies, controller] = await Promise.all([readPolicies(ROOT), readController(ROOT)]);
@@ -51,14 +51,14 @@ interface PodTemplate {
 }
 
 /** The controller's own requests so far. */
-const asked = async () => (await readAudit(world.cluster())).filter(({ user }) => user === USER);
+const asked = async () => (await readAudit(testEnv.cluster())).filter(({ user }) => user === USER);
 
 /** A process as the Deployment starts it, with the token that its pod would have. */
 async function startController(t: Parameters<typeof startWatching>[0], ...more: string[]) {
   const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
   const { status } = (await api().expect('POST', path, request)) as { status: { token: string } };
-  const { server, ca, dir } = world.cluster();
+  const { server, ca, dir } = testEnv.cluster();
   const kubeconfig = join(dir, 'controller.kubeconfig');
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   const content = {
@@ -75,7 +75,7 @@ async function startController(t: Parameters<typeof startWatching>[0], ...more: 
   assert.deepEqual([verb, watch], ['reconcile', '--watch']);
   // The ports of the pod may be taken on this machine.
   const local = flags.map(flag => flag.replace(/=:\d+$/, '=127.0.0.1:0'));
-  return startWatching(t, { ...world.cluster(), kubeconfig }, ...local, ...more);
+  return startWatching(t, { ...testEnv.cluster(), kubeconfig }, ...local, ...more);
 }
 
 test('install --controller: dry runs write nothing, the first creates, the second changes nothing', async () => {
@@ -85,7 +85,7 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   await refused(['install', '--image', IMAGE], 2, /--image is for the controller; next: add --controller/);
   await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
 
-  const before = await stateOf(world.cluster());
+  const before = await stateOf(testEnv.cluster());
   const yaml = await ok([...flags, '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });
   assert.equal(yaml.match(/^kind: /gm)?.length, objects.length + 1, 'all documents, and the definition');
   assert.match(yaml, new RegExp(`image: "${IMAGE}"`));
@@ -101,7 +101,7 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   const unchecked = 'created (server dry run), unchecked: there is no namespace nodepool-system yet';
   const dry = (await ok([...flags, '--dry-run=server'])).split('\n');
   assert.ok(dry.includes(`deployment.apps/${NAME} ${unchecked}`), dry.join('\n'));
-  assert.deepEqual(await stateOf(world.cluster()), before);
+  assert.deepEqual(await stateOf(testEnv.cluster()), before);
   assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
 
   const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
@@ -163,7 +163,7 @@ test('a killed leader is replaced within 20 s, half-way, and nothing is written 
   timeout: 90_000,
 }, async t => {
   const names = Array.from({ length: 200 }, (_, at) => `n${at}`);
-  await world.nodes(...names.map(name => ({ name, labels: role('one') })));
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('one') })));
   const labelled = async () => {
     const { items } = (await api().expect('GET', '/api/v1/nodes?labelSelector=tier%3Dgold')) as { items: object[] };
     return items.length;
@@ -177,7 +177,7 @@ test('a killed leader is replaced within 20 s, half-way, and nothing is written 
   await eventually('the first leads', async () => (await holder()) !== undefined);
   const leader = await holder();
   const second = await startController(t);
-  await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
+  await testEnv.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
   await eventually('the first is half-way', async () => (await labelled()) >= 20);
   await first.end('SIGKILL');
   const killed = performance.now();
@@ -189,8 +189,8 @@ test('a killed leader is replaced within 20 s, half-way, and nothing is written 
   await eventually('the second goes on', async () => (await labelled()) === names.length);
   t.diagnostic(`killed after ${done} of ${names.length} nodes; the other leads ${seconds.toFixed(1)} s later`);
 
-  await eventually('the status', async () => (await world.getPool('one'))?.status?.nodeCount === names.length);
-  await world.patchNode('n0', { metadata: { labels: { tier: 'drift' } } });
+  await eventually('the status', async () => (await testEnv.getPool('one'))?.status?.nodeCount === names.length);
+  await testEnv.patchNode('n0', { metadata: { labels: { tier: 'drift' } } });
   await eventually('drift is repaired', async () => (await labelled()) === names.length);
   assert.equal(await second.end('SIGTERM'), 0);
 
@@ -218,39 +218,39 @@ test('a killed leader is replaced within 20 s, half-way, and nothing is written 
 test('every permission is used and none is missing', { timeout: 120_000 }, async t => {
   await api().request('DELETE', LEASE);
   const rounds = Array.from({ length: ROUNDS }, (_, round) => ({ name: `n${round}`, labels: role('one') }));
-  await world.nodes({ name: 'a', labels: role('one') }, ...rounds);
-  await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
-  await world.pool('empty');
+  await testEnv.nodes({ name: 'a', labels: role('one') }, ...rounds);
+  await testEnv.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
+  await testEnv.pool('empty');
   const controller = await startController(t);
   const used = async (what: string) => new Set((await asked()).map(permission)).has(what);
-  await eventually('it is applied', async () => (await world.node('a')).metadata.labels.tier === 'gold');
+  await eventually('it is applied', async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
   // First, while the objects have their budget of events. A repeated event is counted.
   await untilUsed('patch events.k8s.io/events in default', async round => {
-    await world.patchNode('a', { metadata: { labels: { tier: 'same' } } });
-    await eventually(`drift ${round}`, async () => (await world.node('a')).metadata.labels.tier === 'gold');
+    await testEnv.patchNode('a', { metadata: { labels: { tier: 'same' } } });
+    await eventually(`drift ${round}`, async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
     await sleep(500);
   });
   await untilUsed('get /nodes', async round => {
     // Another node each time: one that drifts again and again is written 10 times a minute.
-    await world.patchNode(`n${round}`, { metadata: { labels: { tier: 'drift' } } });
+    await testEnv.patchNode(`n${round}`, { metadata: { labels: { tier: 'drift' } } });
     // Meanwhile somebody else writes the same node: the guarded patch meets a conflict.
     for (let at = 0; at < 10; at++)
-      await world.patchNode(`n${round}`, { metadata: { annotations: { other: `${at}` } } });
+      await testEnv.patchNode(`n${round}`, { metadata: { annotations: { other: `${at}` } } });
   });
   await untilUsed('get node.k8s.io/runtimeclasses', async round => {
-    await world.edit('one', { spec: { taints: [{ ...TAINT, value: `v${round}` }] } });
+    await testEnv.edit('one', { spec: { taints: [{ ...TAINT, value: `v${round}` }] } });
     const path = '/apis/node.k8s.io/v1/runtimeclasses/node-pool-one';
     for (let at = 0; at < 10; at++)
       await api().request('PATCH', path, { metadata: { annotations: { other: `${at}` } } });
   });
   await untilUsed('get nodes.lailin.xyz/nodepools', async round => {
-    await world.edit('empty', { spec: { labels: { round: `${round}` } } });
-    for (let at = 0; at < 10; at++) await world.edit('empty', { metadata: { annotations: { other: `${at}` } } });
+    await testEnv.edit('empty', { spec: { labels: { round: `${round}` } } });
+    for (let at = 0; at < 10; at++) await testEnv.edit('empty', { metadata: { annotations: { other: `${at}` } } });
   });
-  await world.edit('one', { spec: { handler: null } });
-  await eventually('the RuntimeClass goes', async () => (await world.runtimeClass('one')) === undefined);
+  await testEnv.edit('one', { spec: { handler: null } });
+  await eventually('the RuntimeClass goes', async () => (await testEnv.runtimeClass('one')) === undefined);
   await api().expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/one');
-  await eventually('the pool goes', async () => (await world.getPool('one')) === undefined);
+  await eventually('the pool goes', async () => (await testEnv.getPool('one')) === undefined);
 
   // Without the one permission that no request shows, the owner reference is refused.
   const granted = (await api().expect('GET', CLUSTER_ROLE)) as { rules: { resources: string[] }[] };
@@ -259,11 +259,11 @@ test('every permission is used and none is missing', { timeout: 120_000 }, async
   const before = await asked();
   assert.deepEqual(before.filter(isRefused), []);
   await api().expect('PATCH', CLUSTER_ROLE, { rules: fewer });
-  await world.pool('two', { handler: 'runc' });
-  await eventually('it is refused', async () => (await world.getPool('two'))?.status?.status === 500);
-  assert.match(condition(await world.getPool('two'), 'Applied').message, /RuntimeClass "node-pool-two"/);
+  await testEnv.pool('two', { handler: 'runc' });
+  await eventually('it is refused', async () => (await testEnv.getPool('two'))?.status?.status === 500);
+  assert.match(condition(await testEnv.getPool('two'), 'Applied').message, /RuntimeClass "node-pool-two"/);
   await api().expect('PATCH', CLUSTER_ROLE, { rules: granted.rules });
-  await eventually('it recovers', async () => (await world.getPool('two'))?.status?.status === 200, 60_000);
+  await eventually('it recovers', async () => (await testEnv.getPool('two'))?.status?.status === 200, 60_000);
   assert.equal(await controller.end('SIGTERM'), 0);
   const refusedThen = (await asked()).slice(before.length).filter(isRefused);
   assert.deepEqual([...new Set(refusedThen.map(permission))], ['create node.k8s.io/runtimeclasses']);
@@ -285,13 +285,13 @@ test('every permission is used and none is missing', { timeout: 120_000 }, async
 test('with --pod-counts it may read pods, and does', async t => {
   await api().request('DELETE', LEASE);
   await ok(['install', '--controller', '--image', IMAGE, '--pod-counts']);
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one');
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one');
   const before = (await asked()).length;
   const controller = await startController(t);
   const pod = { metadata: { name: 'p' }, spec: { nodeName: 'a', containers: [{ name: 'c', image: 'i' }] } };
   await api().expect('POST', '/api/v1/namespaces/default/pods', { apiVersion: 'v1', kind: 'Pod', ...pod });
-  await eventually('it is counted', async () => (await world.getPool('one'))?.status?.podCount === 1, 30_000);
+  await eventually('it is counted', async () => (await testEnv.getPool('one'))?.status?.podCount === 1, 30_000);
   assert.equal(await controller.end('SIGTERM'), 0);
   const requests = (await asked()).slice(before);
   assert.deepEqual(requests.filter(isRefused), []);
@@ -300,7 +300,7 @@ test('with --pod-counts it may read pods, and does', async t => {
 });
 
 test('uninstall wants the controller gone first; --controller removes it and nothing else', async () => {
-  await world.pool('one');
+  await testEnv.pool('one');
   const next = 'remove it first: kubectl nodepool uninstall --controller';
   const line = `error: the controller is in the cluster: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;
   await refused(['uninstall', '--cascade', '--yes'], 1, line);
@@ -318,7 +318,7 @@ test('uninstall wants the controller gone first; --controller removes it and not
     metadata: { deletionTimestamp?: string };
   };
   assert.ok(metadata.deletionTimestamp);
-  assert.ok(await world.getPool('one'), 'pools stay');
+  assert.ok(await testEnv.getPool('one'), 'pools stay');
 });
 
 function isRefused({ code }: AuditEvent): boolean {

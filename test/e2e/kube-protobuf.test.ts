@@ -16,7 +16,7 @@ import { disableCompression, kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport, until } from './controller-world.ts';
+import { openTransport, until } from './admin-transport.ts';
 import { relay } from './relay.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';

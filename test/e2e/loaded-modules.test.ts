@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { run } from '../cluster/run.ts';
-import { useWorld } from './world.ts';
+import { useTestEnv } from './test-env.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -56,11 +56,11 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/operations/', 'src/kube/transport/'],
 };
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
 /** Our own files by their paths, and packages by their names: node:'s own modules belong to the runtime. */
 async function loadedBy(line: string): Promise<string[]> {
-  const cluster = world.cluster();
+  const cluster = testEnv.cluster();
   const list = join(cluster.dir, 'loaded.txt');
   const preload = pathToFileURL(fileURLToPath(new URL('./record-modules.ts', import.meta.url))).href;
   const args = ['--import', preload, fileURLToPath(new URL('bin/dev.ts', ROOT)), ...line.split(' ')];
@@ -73,9 +73,9 @@ async function loadedBy(line: string): Promise<string[]> {
 }
 
 test('no command loads what it does not need', async () => {
-  await world.nodes({ name: 'a', labels: { 'node-role.kubernetes.io/gpu': '' } });
-  await world.pool('gpu');
-  await world.reconcile('gpu');
+  await testEnv.nodes({ name: 'a', labels: { 'node-role.kubernetes.io/gpu': '' } });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile('gpu');
   const loaded = new Map<string, string[]>();
   for (const line of Object.keys(MUST_NOT_LOAD)) loaded.set(line, await loadedBy(line));
   const isOne = (module: string, part: string) =>

@@ -1,6 +1,6 @@
 /**
  * Each verb run by a user who may do what src/operations/doctor/needs.ts says of it and nothing else: that is enough, and
- * by the server's audit log it is what is asked for. `view` needs a terminal: verbs-view.test.ts.
+ * by the server's audit log it is what is asked for. `view` needs a terminal: command-view.test.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,12 +17,12 @@ import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { start } from './following.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
 // Lists are asked for, too, where the server has no WatchList.
-const world = useWorld({ audit: true, apiserverFlags: ['--feature-gates=WatchList=false'] });
-const pods = poolsWithPods(world);
+const testEnv = useTestEnv({ audit: true, apiserverFlags: ['--feature-gates=WatchList=false'] });
+const pods = poolsWithPods(testEnv);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const [policies, manifest] = await Promise.all([readPolicies(root), readController(root)]);
 const controller = [...policies.objects, ...manifest.objects];
@@ -102,7 +102,7 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
     [...needs.keys()].filter(verb => verb !== 'view').toSorted(),
     RUNS.map(({ verb }) => verb).toSorted(),
   );
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'a', labels: role('one') },
     { name: 'b', labels: role('two') },
     { name: 'c' },
@@ -111,9 +111,9 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
     ...['f', 'g'].map(name => ({ name, taints: [OLD] })),
     ...['both', 'w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
   );
-  await world.pool('one', { labels: { tier: 'gold' } });
-  await world.pool('two');
-  for (const name of ['left', 'right']) await world.pool(name, { nodeSelector: { grp: 'both' } });
+  await testEnv.pool('one', { labels: { tier: 'gold' } });
+  await testEnv.pool('two');
+  for (const name of ['left', 'right']) await testEnv.pool(name, { nodeSelector: { grp: 'both' } });
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });
@@ -126,13 +126,13 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
       const args = line.split(' ');
       if (line.includes('--watch')) await follow(t, kubeconfig, args);
       else {
-        const result = await cli({ ...world.cluster(), kubeconfig }, args);
+        const result = await cli({ ...testEnv.cluster(), kubeconfig }, args);
         assert.doesNotMatch(result.stderr, /lacks the permission/, line);
         assert.equal(result.code, line === lines.at(-1) ? code : 0, `${line}: ${result.stdout}${result.stderr}`);
       }
     }
   }
-  const audit = await readAudit(world.cluster());
+  const audit = await readAudit(testEnv.cluster());
   const problems = RUNS.flatMap(({ verb, unseen = /^$/ }, at) => {
     const asked = audit.filter(({ user, resource }) => user === `user-${at}` && resource !== '');
     const questions = allOf(verb);
@@ -160,7 +160,7 @@ async function userFor(verb: string, user: string): Promise<string> {
     verbs: [verbs],
     ...(name === undefined ? {} : { resourceNames: [name] }),
   }));
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   await api.expect('POST', `${RBAC}/clusterroles`, { metadata: { name: user }, rules });
   await api.expect('POST', `${RBAC}/clusterrolebindings`, {
     metadata: { name: user },
@@ -173,7 +173,7 @@ async function userFor(verb: string, user: string): Promise<string> {
     const answer = await api.expect('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review);
     return (answer as { status: { allowed: boolean } }).status.allowed;
   });
-  return kubeconfigFor(world.cluster(), user);
+  return kubeconfigFor(testEnv.cluster(), user);
 }
 
 /** Until it has something to say. */

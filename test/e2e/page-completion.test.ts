@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/completion.md';
 const NODES = [

@@ -4,7 +4,7 @@ import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/doctor.md';
 const NODES: NodeSpec[] = [

@@ -10,8 +10,8 @@ import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role } from './world.ts';
 
 const PAGE = 'docs/commands/drain.md';
 const MOST_MS = 300_000;

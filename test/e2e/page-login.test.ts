@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
-import { EXEC_V1 } from './login-world.ts';
+import { EXEC_V1 } from './login-files.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 
 const PAGE = 'docs/commands/login.md';

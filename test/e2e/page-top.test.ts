@@ -5,7 +5,7 @@ import { createNodes } from '../cluster/nodes.ts';
 import { container, createPods } from './many-pods.ts';
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/top.md';
 const MOST_MS = 180_000;

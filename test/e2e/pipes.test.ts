@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
-import { NO_TERMINAL, poolYaml } from './verbs.ts';
+import { NO_TERMINAL, poolYaml } from './commands.ts';
 
 const POOLS = 2_000;
 const folder = await mkdtemp(join(tmpdir(), 'nodepool-pipes-'));

@@ -11,15 +11,15 @@ import type { NodePool } from '../../src/nodepool/types.ts';
 import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
 class Killed extends Error {}
 
 /** Passes everything on until the Nth write was answered; counts creates and deletes. */
 async function killAfter(writes: number, counts: Record<string, number>): Promise<ClusterPort> {
-  const { cluster } = await world.connection();
+  const { cluster } = await testEnv.connection();
   let left = writes;
   const wrap =
     (name: string, call: (...args: unknown[]) => Promise<unknown>) =>
@@ -48,35 +48,39 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
 
 /** A node joins, one moves, one leaves, one has drifted; a handler changes; a pool is on its way out. */
 async function prepare(): Promise<void> {
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'joins' },
     { name: 'moves', labels: { ...role('one'), tier: 'before' } },
     { name: 'leaves', labels: role('one') },
     { name: 'drifts', labels: role('two') },
     { name: 'released', labels: role('gone') },
   );
-  await world.pool('one', { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' }], handler: 'runc' });
-  await world.pool('two', { labels: { tier: 'two', only: 'two' }, handler: 'runc' });
-  await world.pool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
-  await world.reconcile();
-  const client = raw(world.cluster());
+  await testEnv.pool('one', {
+    labels: { tier: 'one' },
+    taints: [{ key: 'one', effect: 'NoSchedule' }],
+    handler: 'runc',
+  });
+  await testEnv.pool('two', { labels: { tier: 'two', only: 'two' }, handler: 'runc' });
+  await testEnv.pool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
+  await testEnv.reconcile();
+  const client = raw(testEnv.cluster());
   await client.expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/gone');
-  await world.edit('two', { spec: { handler: 'gvisor' } });
-  await world.patchNode('joins', { metadata: { labels: role('one') } });
-  await world.patchNode('moves', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
-  await world.patchNode('leaves', { metadata: { labels: { 'node-role.kubernetes.io/one': null } } });
-  await world.patchNode('drifts', { metadata: { labels: { tier: 'drifted' } } });
+  await testEnv.edit('two', { spec: { handler: 'gvisor' } });
+  await testEnv.patchNode('joins', { metadata: { labels: role('one') } });
+  await testEnv.patchNode('moves', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
+  await testEnv.patchNode('leaves', { metadata: { labels: { 'node-role.kubernetes.io/one': null } } });
+  await testEnv.patchNode('drifts', { metadata: { labels: { tier: 'drifted' } } });
 }
 
 async function endState() {
   const nodes = await Promise.all(
     ['joins', 'moves', 'leaves', 'drifts', 'released'].map(async name => {
-      const node = await world.node(name);
+      const node = await testEnv.node(name);
       return [name, node.metadata.labels, taintsOf(node), node.metadata.annotations];
     }),
   );
-  const pools = await Promise.all(['one', 'two', 'gone'].map(name => world.getPool(name)));
-  const classes = await Promise.all(['one', 'two', 'gone'].map(name => world.runtimeClass(name)));
+  const pools = await Promise.all(['one', 'two', 'gone'].map(name => testEnv.getPool(name)));
+  const classes = await Promise.all(['one', 'two', 'gone'].map(name => testEnv.runtimeClass(name)));
   return {
     nodes,
     pools: pools.map(pool => pool && withoutTimes(pool)),
@@ -100,7 +104,7 @@ test('killed after the Nth write, for every N: same end state, no extra create o
 
   let writes = 1;
   for (; ; writes++) {
-    await world.clean();
+    await testEnv.clean();
     await prepare();
     const counts: Record<string, number> = {};
     const outcome = await run(await killAfter(writes, counts));

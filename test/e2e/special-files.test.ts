@@ -7,7 +7,7 @@ import { dump, load } from 'js-yaml';
 import { cli, useCluster } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
-import { poolYaml } from './verbs.ts';
+import { poolYaml } from './commands.ts';
 
 const cluster = useCluster({}, async one => {
   assert.equal((await cli(one, ['install'])).code, 0);

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
-import { useFullWorld } from './full-world.ts';
+import { commandsOf } from './commands.ts';
+import { useFullTestEnv } from './full-test-env.ts';
 import { container, createHeavyRuntime } from './many-pods.ts';
-import { verbsOf } from './verbs.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role } from './world.ts';
 
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
@@ -36,9 +36,9 @@ interface Pod {
 type Free = Record<'cpu' | 'memory' | 'pods', { free: { value: number } }>;
 
 describe('top on a full cluster', () => {
-  const world = useFullWorld();
-  const { ok } = verbsOf(world.cluster);
-  const api = () => raw(world.cluster());
+  const testEnv = useFullTestEnv();
+  const { ok } = commandsOf(testEnv.cluster);
+  const api = () => raw(testEnv.cluster());
 
   async function deploy(app: string, replicas: number, spec: object): Promise<void> {
     const labels = { app };
@@ -70,14 +70,14 @@ describe('top on a full cluster', () => {
 
   test('as many pods fit as there is room for by its figures', { timeout: TEST_MS }, async () => {
     // Each is short of something else: of cpu, of memory, of places for pods; the last takes none.
-    await world.nodes(
+    await testEnv.nodes(
       { name: 'f-1', labels: role('full'), allocatable: { cpu: '2', memory: '8Gi' } },
       { name: 'f-2', labels: role('full'), allocatable: { cpu: '8', memory: '1200Mi' } },
       { name: 'f-3', labels: role('full'), allocatable: { cpu: '8', memory: '8Gi', pods: '7' } },
       { name: 'f-4', labels: role('full'), unschedulable: true },
     );
-    await world.pool('full');
-    await createHeavyRuntime(world.cluster());
+    await testEnv.pool('full');
+    await createHeavyRuntime(testEnv.cluster());
     await deploy('base', 6, BASE);
     const base = await settled('base', 6);
     assert.ok(!base.includes('none') && !base.includes('f-4'), base.join());

@@ -1,4 +1,4 @@
-/** Uninstalling where pools that are gone left something behind. The verb's own words: verbs-install.test.ts. */
+/** Uninstalling where pools that are gone left something behind. The verb's own words: command-install.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -7,22 +7,22 @@ import type { Answer } from '../../src/operations/consent.ts';
 import { uninstall } from '../../src/operations/uninstall.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
-import { verbsOf } from './verbs.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { refused, unchanged } = verbsOf(world.cluster);
+const testEnv = useTestEnv();
+const { refused, unchanged } = commandsOf(testEnv.cluster);
 
 const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
 
 /** Pool a is gone without its finalizer, and nodes m and n keep what it applied; pool b is there. */
 async function orphans(): Promise<void> {
-  await world.nodes({ name: 'm', labels: role('a') }, { name: 'n', labels: role('a') });
-  await world.pool('a', { labels: { p: 'a' }, taints: [{ key: 'd', effect: 'NoSchedule' }] });
-  await world.reconcile();
-  await world.edit('a', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/a');
+  await testEnv.nodes({ name: 'm', labels: role('a') }, { name: 'n', labels: role('a') });
+  await testEnv.pool('a', { labels: { p: 'a' }, taints: [{ key: 'd', effect: 'NoSchedule' }] });
+  await testEnv.reconcile();
+  await testEnv.edit('a', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/a');
 }
 
 test('nodes of pools that are gone: refused, with their number and the way out', async () => {
@@ -33,7 +33,7 @@ test('nodes of pools that are gone: refused, with their number and the way out',
     1,
     `error: ${nodes}; next: release them with \`kubectl nodepool reconcile\`, or add --cascade, which does so`,
   );
-  await world.pool('b');
+  await testEnv.pool('b');
   await refused(
     ['uninstall', '--yes'],
     1,
@@ -45,14 +45,14 @@ test('nodes of pools that are gone: refused, with their number and the way out',
 
 test('a taint with NoExecute that a pool displaced, and comes back, is told before', async t => {
   const noExecute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
-  await world.nodes(...['m', 'n'].map(name => ({ name, labels: role(name), taints: [noExecute('theirs')] })));
-  for (const name of ['m', 'n']) await world.pool(name, { taints: [noExecute('ours')] });
-  await world.reconcile();
-  await world.edit('m', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/m');
-  t.after(() => deletePods(world.cluster()));
+  await testEnv.nodes(...['m', 'n'].map(name => ({ name, labels: role(name), taints: [noExecute('theirs')] })));
+  for (const name of ['m', 'n']) await testEnv.pool(name, { taints: [noExecute('ours')] });
+  await testEnv.reconcile();
+  await testEnv.edit('m', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/m');
+  t.after(() => deletePods(testEnv.cluster()));
   const spec = { containers: [container('c', {})], tolerations: [{ key: 'd', value: 'ours' }] };
-  for (const name of ['m', 'n']) await createPods(world.cluster(), name, [{ name: 'web', spec }]);
+  for (const name of ['m', 'n']) await createPods(testEnv.cluster(), name, [{ name: 'web', spec }]);
   const told = /^taints with the effect NoExecute evict 2 pods at once, from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
   const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.equal(dry.code, 0);
@@ -62,7 +62,7 @@ test('a taint with NoExecute that a pool displaced, and comes back, is told befo
 
 test('a definition that was installed anew after it was read is not deleted', async () => {
   const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
-  const connection = await world.connection();
+  const connection = await testEnv.connection();
   const { crd } = connection;
   const releasing = () => assert.fail('there is nothing to release');
   const stoppable = (work: (signal: AbortSignal) => Promise<void>) => work(new AbortController().signal);
@@ -86,12 +86,12 @@ test('a definition that was installed anew after it was read is not deleted', as
 
 test('--cascade releases the nodes of pools that are gone, too', async () => {
   await orphans();
-  await world.pool('b');
-  const { code, stdout, stderr } = await cli(world.cluster(), ['uninstall', '--cascade', '--yes']);
+  await testEnv.pool('b');
+  const { code, stdout, stderr } = await cli(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);
   const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${DEFINITION} deleted\n`;
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: said, stderr: '' });
   for (const name of ['m', 'n']) {
-    const node = await world.node(name);
+    const node = await testEnv.node(name);
     assert.deepEqual(['p' in node.metadata.labels, taintsOf(node)], [false, []]);
     assert.equal(node.metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
   }

@@ -8,11 +8,11 @@ import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
 interface Entry {
   level: string;
@@ -75,8 +75,8 @@ test('--log-format json: no definition', async t => {
 });
 
 test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { tier: 'one' } });
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { tier: 'one' } });
   const { dir, server, ca, admin } = cluster();
   const [plugin, ran] = [join(dir, 'hanging-login'), join(dir, 'hanging-login.ran')];
   const status = {
@@ -108,7 +108,7 @@ test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, as
     if (pid > 0) process.kill(pid, 'SIGKILL');
   });
   await new Promise(resolve => setTimeout(resolve, Date.parse(status.expirationTimestamp) - Date.now() + 100));
-  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   const [told, late] = [
     `waiting for the plugin ${plugin} to log in user "robot", for 10 s so far`,
     `the plugin ${plugin} has not logged in user "robot" within 60 s`,

@@ -3,7 +3,7 @@
  * set for themselves is remembered in the model, and has to be there in the end.
  */
 import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
-import { role } from '../e2e/world.ts';
+import { role } from '../e2e/test-env.ts';
 import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
 import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
 import { pick, type Random, weighted } from './random.ts';

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chaos } from './chaos.ts';
 import { nextCommand } from './chaos-commands.ts';
+import { useFaultEnv } from './fault-env.ts';
 import { seeded } from './random.ts';
-import { useFaults } from './world.ts';
 
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 const SEED = 14;
 
 test('commands and watches that are killed, rivals and others end where they should', { timeout: 300_000 }, async t => {
   const tell = (line: string) => t.diagnostic(line);
-  const counts = await chaos(world.cluster(), { seconds: 60, seed: SEED, nodes: 10, tell });
+  const counts = await chaos(testEnv.cluster(), { seconds: 60, seed: SEED, nodes: 10, tell });
   assert.ok(counts.commands > 5 && counts.kills > 5, JSON.stringify(counts));
 });
 

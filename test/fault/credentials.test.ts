@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serverCertificate } from '../cluster/certificates.ts';
 import { raw } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { type Asked, isList, isWatch } from './asked.ts';
+import { converged, type Test, useFaultEnv } from './fault-env.ts';
 import type { Model } from './model.ts';
 import { writes } from './oracle.ts';
 import { kubeconfigOf, startProxy } from './proxy.ts';
@@ -19,7 +20,6 @@ import { row } from './row.ts';
 import { begin, judge, type Run } from './runs.ts';
 import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
-import { converged, type Test, useFaults } from './world.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const SECRETS = '/api/v1/namespaces/default/secrets';
@@ -32,8 +32,8 @@ const BAD_MS = 6_000;
 /** client-go, too, logs in once more for each request that is refused; the requests are spaced by their back-offs. */
 const MOST_LOGINS = 20;
 
-const world = useFaults();
-const admin = () => raw(world.cluster());
+const testEnv = useFaultEnv();
+const admin = () => raw(testEnv.cluster());
 
 interface Token {
   text: string;
@@ -43,7 +43,7 @@ interface Token {
 
 /** A service account that may do everything, its proxy, and a plugin that gives what give() was last told. */
 async function login(t: Test) {
-  const { server, ca, dir, authority } = world.cluster();
+  const { server, ca, dir, authority } = testEnv.cluster();
   const proxy = await startProxy({ server, ca }, dir, serverCertificate(authority, ['127.0.0.1']));
   t.after(() => proxy.stop());
   const name = `robot-${randomUUID()}`;
@@ -89,7 +89,7 @@ async function newToken(account: string): Promise<Token> {
     text: status.token,
     async revoke() {
       await admin().expect('DELETE', `${SECRETS}/${name}`);
-      const { server, ca } = world.cluster();
+      const { server, ca } = testEnv.cluster();
       const options = { ca, headers: { authorization: `Bearer ${status.token}` } };
       const isRefused = async () => {
         const [answer] = (await once(get(new URL('/api', server), options), 'response')) as [IncomingMessage];
@@ -111,7 +111,7 @@ async function running(t: Test) {
   const robot = await login(t);
   const [first, second] = [await robot.newToken(), await robot.newToken()];
   await robot.give(first.text);
-  const run = await begin(world, t, { also: addMany, through: robot });
+  const run = await begin(testEnv, t, { also: addMany, through: robot });
   await first.revoke();
   const asked = run.proxy.requests.length;
   return { ...robot, ...run, second, since: () => run.proxy.requests.slice(asked) };
@@ -126,7 +126,7 @@ async function assertOneLogin({ since, runs }: Awaited<ReturnType<typeof running
 /** The changes, with the credentials of now, and what they end in. */
 async function assertGoesOn(run: Run): Promise<void> {
   await change(run.model);
-  await judge(world, run);
+  await judge(testEnv, run);
   assert.equal(await run.child.end(), 0);
 }
 
@@ -150,7 +150,7 @@ row(
     // As many as were sent before the first refusal came back; the others wait for the login.
     assert.ok(facts.refused > 0);
     const once = Object.fromEntries(MANY.map(name => [`patch nodes ${name}`, 1]));
-    assert.deepEqual(await writes(world.cluster(), mark), once);
+    assert.deepEqual(await writes(testEnv.cluster(), mark), once);
     assert.deepEqual(child.lines(/ (warning|error) /), []);
     await assertGoesOn(run);
   },

@@ -1,12 +1,12 @@
 /** Connections that were idle are dead when they are needed, and nobody has said so. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { converged, useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { converged, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 /** A write's deadline, and what follows. */
 const MOST_S = 30 + 15;
 /** As with client-go, whose ping ends all streams of a dead connection after 45 s. */
@@ -21,11 +21,11 @@ row(
     timeout: 200_000,
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, model } = run;
     // Leaves a handful of connections behind.
     await change(model);
-    await judge(world, run);
+    await judge(testEnv, run);
     proxy.silenceIdle();
     const since = performance.now();
     // A RuntimeClass, nodes and a status, one after the other.
@@ -46,10 +46,10 @@ row(
     timeout: 200_000,
   },
   async (t, facts) => {
-    const run = await begin(world, t, { flags: ['--leader-elect', '--leader-elect-namespace', 'default'] });
+    const run = await begin(testEnv, t, { flags: ['--leader-elect', '--leader-elect-namespace', 'default'] });
     const { proxy, model, child } = run;
     await change(model);
-    await judge(world, run);
+    await judge(testEnv, run);
     const speak = proxy.silence();
     const since = performance.now();
     await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { cli } from '../cluster/harness.ts';
 import { eventually } from '../e2e/watching.ts';
 import { isList, isWatch } from './asked.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import type { Treatment } from './proxy.ts';
 import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
-const world = useFaults();
+const testEnv = useFaultEnv();
 
 /** A page of the server's, in JSON, that says there is another one. */
 const samePage: Treatment = ({ client }) => {
@@ -25,11 +25,11 @@ row(
     holds: 'an error that says so, after three pages; the watch asks again until the list has an end',
   },
   async t => {
-    const [proxy, other, model] = [await world.proxy(t), await world.proxy(t), world.model()];
+    const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
     await model.addNodes({ name: 'a', labels: { 'node-role.kubernetes.io/one': '' } });
     await model.createPool('one', { labels: { tier: 'one' } });
     other.onRequest(({ path }) => (path === NODES ? samePage : undefined));
-    const { code, stderr } = await cli({ ...world.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    const { code, stderr } = await cli({ ...testEnv.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
     assert.equal(code, 1);
     assert.match(stderr, /cannot list nodes: .* gave the same continue token twice, so the list does not end; next: /);
     assert.ok(other.requests.filter(({ path }) => path === NODES).length <= 3);

@@ -10,11 +10,11 @@ import { listWatch } from '../../src/kube/resources/watch.ts';
 import type { Node, Taint } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport, until } from '../e2e/controller-world.ts';
+import { openTransport, until } from '../e2e/admin-transport.ts';
 import { isList, isWatch } from './asked.ts';
+import type { Test } from './fault-env.ts';
 import { assertNeverBack } from './oracle.ts';
 import { startProxy } from './proxy.ts';
-import type { Test } from './world.ts';
 
 export type Following = Awaited<ReturnType<typeof follow>>;
 

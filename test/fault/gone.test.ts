@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
 import { isList } from './asked.ts';
+import { useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
-import { useFaults } from './world.ts';
 
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 
 row(
   {
@@ -18,17 +18,17 @@ row(
     holds: 'exactly one relist of each resource; missed deletes noticed; same end state, no extra create or delete',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, model } = run;
     const hold = holdWatches(proxy);
     await change(model);
     await eventually('something was held', () => hold.held() >= 10);
-    await world.cluster().stopApiserver();
+    await testEnv.cluster().stopApiserver();
     proxy.cut();
     hold.release();
     const before = proxy.requests.length;
-    await world.cluster().startApiserver();
-    await judge(world, run, 60_000);
+    await testEnv.cluster().startApiserver();
+    await judge(testEnv, run, 60_000);
     const lists = proxy.requests.slice(before).filter(isList);
     const paths = lists.map(({ path }) => path.split('/').at(-1)).sort();
     assert.deepEqual(paths, ['nodepools', 'nodes', 'runtimeclasses']);

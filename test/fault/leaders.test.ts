@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { auditLines } from '../cluster/audit.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { raw } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { type Asked, isReconcileWrite, isWrite } from './asked.ts';
+import { converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import { type FaultProxy, startProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
 const MANY = 300;
@@ -21,24 +21,24 @@ const NAMES = Array.from({ length: MANY }, (_, at) => `n${at}`);
 const LATE_MS = 500;
 const LONGER_THAN_A_LEASE_MS = 16_000;
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 const isWork = (asked: Asked) => isWrite(asked) && asked.path !== LEASE;
 const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && /\/nodes\//.test(asked.path);
 
 async function holder(): Promise<string> {
-  const { body } = await raw(world.cluster()).request('GET', LEASE);
+  const { body } = await raw(testEnv.cluster()).request('GET', LEASE);
   return (body as { spec?: { holderIdentity?: string } }).spec?.holderIdentity ?? '';
 }
 
 async function labelled(): Promise<number> {
   const path = '/api/v1/nodes?labelSelector=tier%3Dgold';
-  const { items } = (await raw(world.cluster()).expect('GET', path)) as { items: object[] };
+  const { items } = (await raw(testEnv.cluster()).expect('GET', path)) as { items: object[] };
   return items.length;
 }
 
 /** Writes that the user asked the server for after a moment of the time of day. Leases are left out. */
 async function writesAfter(user: string, moment: number): Promise<string[]> {
-  const lines = await auditLines(world.cluster());
+  const lines = await auditLines(testEnv.cluster());
   return lines
     .map(line => JSON.parse(line))
     .filter(event => event.user.username === user && !/^(get|list|watch)$/.test(event.verb))
@@ -48,7 +48,7 @@ async function writesAfter(user: string, moment: number): Promise<string[]> {
 
 /** As an administrator of that name. */
 async function proxyAs(t: Test, user: string): Promise<FaultProxy> {
-  const { server, ca, authority, dir } = world.cluster();
+  const { server, ca, authority, dir } = testEnv.cluster();
   const proxy = await startProxy({ server, ca, admin: clientCertificate(authority, user, ['system:masters']) }, dir);
   t.after(() => proxy.stop());
   return proxy;
@@ -76,7 +76,7 @@ row(
     holds: 'by the audit log, from the halt on it writes nothing; same end state, nothing is created twice',
   },
   async (t, facts) => {
-    const model = world.model();
+    const model = testEnv.model();
     await model.addNodes(...NAMES.map(name => ({ name, labels: role('one') })));
     const [first, second] = [await proxyAs(t, 'first'), await proxyAs(t, 'second')];
     const halted = startChild(t, first, '--leader-elect', '--concurrency=1');
@@ -84,7 +84,7 @@ row(
     const leader = await holder();
     const other = startChild(t, second, '--leader-elect');
     await other.synced();
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const amid = holdAnswer(first, 20);
     await model.createPool('one', { labels: { tier: 'gold' }, handler: 'runc' });
     const answer = await amid;
@@ -115,7 +115,7 @@ row(
 
 /** Nothing was created twice, whoever led, and no process went back. */
 async function assertOnce(mark: number, ...proxies: FaultProxy[]): Promise<void> {
-  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
+  assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
   for (const { requests } of proxies) assertNeverBack(requests);
 }
 
@@ -127,8 +127,8 @@ row(
     holds: 'it renews its lease all the same; after expiry, what was put off does not come again',
   },
   async (t, facts) => {
-    const [proxy, second, model] = [await world.proxy(t), await world.proxy(t), world.model()];
-    const mark = await auditMark(world.cluster());
+    const [proxy, second, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
+    const mark = await auditMark(testEnv.cluster());
     // More than a process has requests under way at a time.
     const names = NAMES.slice(0, 40);
     await model.addNodes(...names.map(name => ({ name, labels: role('one') })));

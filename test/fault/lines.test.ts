@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
 import { type Cut, Cutter, ENDS, type End, PLACES } from './cutter.ts';
+import { converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { CLASSES, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import type { FaultProxy, Treatment } from './proxy.ts';
@@ -11,14 +12,13 @@ import { begin, judge, type Run } from './runs.ts';
 import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { forgeNextLine } from './streams.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const RESOURCES = ['/api/v1/nodes', POOLS, CLASSES];
 const HTML = '<!DOCTYPE html>\n<html>\n<body>Please log in</body>\n</html>\n';
 
 const cutters = new WeakMap<FaultProxy, Cutter>();
-const plain = useFaults();
-const world = {
+const plain = useFaultEnv();
+const testEnv = {
   ...plain,
   async proxy(t: Test) {
     const proxy = await plain.proxy(t);
@@ -49,7 +49,7 @@ for (const end of Object.keys(ENDS) as End[]) {
       holds: 'resumes at the last resourceVersion; no relist',
     },
     async (t, facts) => {
-      const run = await begin(world, t);
+      const run = await begin(testEnv, t);
       const { proxy, child, model } = run;
       const cutter = cutters.get(proxy);
       assert.ok(cutter);
@@ -62,7 +62,7 @@ for (const end of Object.keys(ENDS) as End[]) {
       const cutting = Promise.all(RESOURCES.map(cutAll));
       await change(model);
       const cuts = (await cutting).flat();
-      await judge(world, run);
+      await judge(testEnv, run);
       await goOn(
         run,
         cuts.map(({ asked }) => asked),
@@ -108,13 +108,13 @@ row(
     holds: 'each is logged and skipped; the watch goes on; no change is lost',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, child, model } = run;
     const begun = proxy.requests.length;
     const forging = Promise.all(RESOURCES.map(path => forgeNextLine(proxy, JSON_LINES, isWatchOf(path))));
     await change(model);
     await forging;
-    await judge(world, run);
+    await judge(testEnv, run);
     assert.equal(child.lines(/a line of the watch is no event; skipped/).length, NO_EVENTS.length * 3, child.log());
     assert.equal(child.lines(/an event is skipped: it has no name/).length, 3);
     assert.equal(child.lines(/an event is skipped: (stays|joins) has no UID or resourceVersion/).length, 6);
@@ -133,7 +133,7 @@ row(
     holds: 'logged; resumes at the last resourceVersion; no change is lost',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, child, model } = run;
     const begun = proxy.requests.length;
     const texts = ['{"type":"MODIFIED","object":\n', HTML, '\u0000\u0001\n'];
@@ -146,7 +146,7 @@ row(
     const forging = Promise.all(RESOURCES.map(forgeAll));
     await change(model);
     const broken = (await forging).flat();
-    await judge(world, run);
+    await judge(testEnv, run);
     await goOn(run, broken);
     assertNeverBack(proxy.requests);
     for (const name of ['nodes', 'nodepools', 'runtimeclasses']) {
@@ -174,9 +174,9 @@ row(
     holds: 'logged, tried again; nothing is done twice',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const [noPages, noAnswers] = [
       [HTML, 'null', '{"hello":"world"}', '{"metadata":{"resourceVersion":"1"},"items":{"a":1}}'],
       [HTML, 'null', '{}', '{"kind":"Node","metadata":{"na'],
@@ -205,7 +205,7 @@ row(
     await forging;
     await child.synced(60_000);
     await converged(model, proxy, 60_000);
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(child.lines(/nodes: .*JSON.*next attempt in/).length, 1, child.log());
     assert.equal(child.lines(/runtimeclasses: .*next attempt in/).length, noPages.length, child.log());
     assert.equal(child.lines(/a line of the list is no event; skipped/).length, NO_EVENTS.length * 2);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, deleteNodes, labelNode } from '../cluster/nodes.ts';
-import { until } from '../e2e/controller-world.ts';
+import { until } from '../e2e/admin-transport.ts';
 import { isList, isWatch } from './asked.ts';
 import { type Following, follow, judge } from './following.ts';
 import { row } from './row.ts';

@@ -2,7 +2,7 @@
  * The series of changes that runs with and without a fault are compared by: nodes join, move, leave, drift, come and go,
  * pools are made, edited and deleted. Its end does not depend on what of it is seen together.
  */
-import { role } from '../e2e/world.ts';
+import { role } from '../e2e/test-env.ts';
 import type { Model } from './model.ts';
 
 const roleOff = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: null });

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { type Asked, isList, isWatch } from './asked.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import { CLASSES, type Model, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import type { FaultProxy, Treatment } from './proxy.ts';
@@ -12,14 +13,13 @@ import { row } from './row.ts';
 import { watched } from './runs.ts';
 import { CREATES_AND_DELETES, CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, hang, hangAnswer } from './treatments.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
 /** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
 const [DEADLINE_S, MARGIN_S] = [30, 10];
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 
 /** The answer begins and stops inside a line. */
 const hangInside: Treatment = async ({ forward, client }) => {
@@ -90,7 +90,7 @@ row(
     holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
   },
   async (t, facts) => {
-    const { proxy, model, child, mark } = await watched(world, t, { also: ofOneThing });
+    const { proxy, model, child, mark } = await watched(testEnv, t, { also: ofOneThing });
     const begun = proxy.requests.length;
 
     const hung = hangFirst(proxy, WRITES);
@@ -116,7 +116,7 @@ row(
     const unsent = [...hung].flatMap(([name, asked]) => (WRITES[name] === hang ? [asked] : []));
     const again = unsent.map(asked => sentAgainAfter(proxy, asked));
     assert.equal(proxy.requests.slice(begun).filter(isList).length, 0, 'no list');
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), {
       ...CREATES_AND_DELETES,
       'create runtimeclasses node-pool-class-only': 1,
       'create runtimeclasses node-pool-late': 1,
@@ -135,9 +135,9 @@ row(
     holds: 'a list ends after 30 s; the watch asks again, the command fails and says why',
   },
   async (t, facts) => {
-    const [proxy, other, model] = [await world.proxy(t), await world.proxy(t), world.model()];
+    const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     proxy.onRequest(asked =>
       nameOf(asked) === `WATCH ${CLASSES}` && isList(asked)
         ? answerWith(422, 'sendInitialEvents is forbidden')
@@ -146,7 +146,7 @@ row(
     const hung = hangFirst(proxy, LISTS);
     other.onRequest(({ path }) => (path === NODES ? hang : undefined));
 
-    const command = cli({ ...world.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    const command = cli({ ...testEnv.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
     const child = startChild(t, proxy);
     await eventually('all the lists hang', () => hung.size === Object.keys(LISTS).length);
     const { code, stderr } = await command;
@@ -163,7 +163,7 @@ row(
       const why = new RegExp(` ${name}: the list did not get on.*next attempt in`);
       assert.equal(child.lines(why).length, 1, child.log());
     }
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
   },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
+import { type Child, converged, startChild, useFaultEnv } from './fault-env.ts';
 import { type Model, POOLS } from './model.ts';
 import { auditMark, createsAndDeletes } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
@@ -10,7 +11,6 @@ import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, throttle } from './treatments.ts';
-import { type Child, converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const slow = throttle(1_000);
@@ -21,7 +21,7 @@ const [DEADLINE_S, MARGIN_S] = [30, 10];
 /** Megabytes that a process may grow by meanwhile: it has just started, and its heap is not at its usual size. */
 const MOST_GROWTH = 40;
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 
 async function makeBig({ client }: Model, path: string): Promise<void> {
   await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': noise(BIG) } } });
@@ -60,12 +60,12 @@ row(
     holds: 'bounded memory; 30 s without a whole object or page end a list; it is whole once the speed is back',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
     // The first by name: the others would come one by one, and a list that gets on is left in peace.
     await makeBig(model, `${NODES}/bystander`);
     await makeBig(model, `${POOLS}/one`);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const slowed = new Map<string, Asked>();
     let hasStreams = true;
     proxy.onRequest(asked => {
@@ -94,7 +94,7 @@ row(
     });
     assert.equal(again.length, 2);
     assert.equal(child.lines(/next attempt in/).length, again.length, child.log());
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
   },
@@ -108,7 +108,7 @@ row(
     holds: 'bounded memory; a write ends after 30 s, a watch after 45 s, and both go on once the speed is back',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, model, child } = run;
     // The line of the one keeps the watch busy; the answer to the other's write is as long.
     await makeBig(model, `${NODES}/joins`);
@@ -131,7 +131,7 @@ row(
     await eventually('the nodes are watched slowly', () => watches.length === 1);
     const before = await child.memory();
     await change(model);
-    await judge(world, run, 90_000);
+    await judge(testEnv, run, 90_000);
     facts.megabytesMore = await growth(child, before);
 
     const [givenUpWrite] = again;

@@ -1,6 +1,6 @@
 /** Random changes of nodes and pools, made and remembered through the model. */
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
-import { role } from '../e2e/world.ts';
+import { role } from '../e2e/test-env.ts';
 import { type Model, taintId } from './model.ts';
 import type { Random } from './random.ts';
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
+import { converged } from './fault-env.ts';
 import { Model } from './model.ts';
 import { createsAndDeletes } from './oracle.ts';
 import { startProxy } from './proxy.ts';
@@ -11,7 +12,6 @@ import { Candidates } from './soak-candidates.ts';
 import { Churn } from './soak-churn.ts';
 import { listenToClasses } from './soak-classes.ts';
 import { FAULTS, type FaultDeps, grant, KILLS, USER } from './soak-faults.ts';
-import { converged } from './world.ts';
 
 export interface SoakOptions {
   seconds: number;

@@ -7,26 +7,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { linkToEtcd } from '../cluster/frozen-etcd.ts';
 import { rawClient } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { isList, isWatch } from './asked.ts';
+import { type Child, converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { type Model, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, writes } from './oracle.ts';
 import type { FaultProxy, Upstream } from './proxy.ts';
 import { row } from './row.ts';
 import { watched } from './runs.ts';
 import { answerWith } from './treatments.ts';
-import { type Child, converged, startChild, type Test, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 /** Time for the product to do what it must not do. What it does, it does within a second. */
 const TEMPTATION_MS = 6_000;
 
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 
 /** The second API server, which has heard of all that the model has. Its cache of `what` is frozen with the link. */
 async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {
-  const { etcdUrl, startAnother, ca, admin } = world.cluster();
+  const { etcdUrl, startAnother, ca, admin } = testEnv.cluster();
   const link = await linkToEtcd(etcdUrl);
   t.after(() => link.close());
   const server =
@@ -70,7 +70,7 @@ row(
     holds: 'the pools that it knows stay, no node is cleaned, drift is repaired as the newest spec says',
   },
   async (t, facts) => {
-    const { proxy, model, child } = await watched(world, t);
+    const { proxy, model, child } = await watched(testEnv, t);
     const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
     await model.createPool('new', { labels: { tier: 'new' } });
@@ -79,7 +79,7 @@ row(
     await converged(model, proxy);
     assert.deepEqual(await cached(), known);
 
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const isPools = ({ path }: { path: string }) => path === POOLS;
     const asked = proxy.requests.length;
     const undo = proxy.onRequest(request => {
@@ -97,7 +97,7 @@ row(
     await sleep(TEMPTATION_MS);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
     await converged(model, proxy);
-    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
+    assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
 
     link.thaw();
     await model.editPool('one', { labels: { tier: 'first' } });
@@ -115,7 +115,7 @@ row(
     holds: 'it writes nothing until that server has caught up',
   },
   async (t, facts) => {
-    const { proxy, model, child: before } = await watched(world, t);
+    const { proxy, model, child: before } = await watched(testEnv, t);
     const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
     // On the second server this pool does not exist: its nodes carry the record of a pool that is gone.
@@ -123,16 +123,16 @@ row(
     await converged(model, proxy);
     assert.equal(await before.end(), 0);
 
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const child = await startThere(t, proxy, upstream);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
-    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
     const thawed = performance.now();
     link.thaw();
     await child.synced(60_000);
     await converged(model, proxy);
     facts.secondsToSync = Math.round((performance.now() - thawed) / 1000);
-    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
   },
 );
 
@@ -145,7 +145,7 @@ row(
   },
   async t => {
     const also = (model: Model) => model.createPool('empty', { labels: { tier: 'empty' }, handler: 'runc' });
-    const { proxy, model, child: before } = await watched(world, t, { also });
+    const { proxy, model, child: before } = await watched(testEnv, t, { also });
     const { link, cached, known, upstream } = await startSecond(t, 'nodes', model);
     link.freeze();
     // On the second server the pool has no node: nothing would be left to release.
@@ -154,14 +154,14 @@ row(
     assert.equal(await before.end(), 0);
     await model.deletePool('empty');
 
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const child = await startThere(t, proxy, upstream);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
-    assert.deepEqual(await writes(world.cluster(), mark), {});
-    assert.ok(await world.getPool('empty'));
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
+    assert.ok(await testEnv.getPool('empty'));
     link.thaw();
     await child.synced(60_000);
     await converged(model, proxy);
-    assert.equal((await world.node('unheard')).metadata.labels.tier, undefined);
+    assert.equal((await testEnv.node('unheard')).metadata.labels.tier, undefined);
   },
 );

@@ -1,4 +1,4 @@
-/** What needs the server's answers at a moment's choice; the rest is tried on a real one (test/e2e/verbs-move.test.ts). */
+/** What needs the server's answers at a moment's choice; the rest is tried on a real one (test/e2e/command-move.test.ts). */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
