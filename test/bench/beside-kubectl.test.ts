@@ -32,7 +32,7 @@ before(
   { timeout: BUILD_MS },
 );
 
-test('the table of pools', async () => {
+test('prints the table of pools within the limits beside kubectl', async () => {
   env = await measuredEnvironment(cluster());
   const [program] = programs.executable;
   assert.equal((await run(program, ['install'], { env })).code, 0);
@@ -42,11 +42,11 @@ test('the table of pools', async () => {
   await race(readPools(programs, env, false), 1.6);
 });
 
-test('start-up: less CPU than kubectl', async () => {
+test('starts with less CPU than kubectl', async () => {
   await race(startUp(programs, env), 1);
 });
 
-test('nothing to do: nothing is written, and memory is bounded', async () => {
+test('writes nothing and bounds memory when nothing is to do', async () => {
   const start = await countWrites(cluster());
   const others = await race(readNodes(programs, env, false), 3);
   assert.equal((await countWrites(cluster())) - start, 0);

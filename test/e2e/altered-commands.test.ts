@@ -30,7 +30,7 @@ function keeping(prefix: string, unschedulable: boolean) {
   });
 }
 
-test('cordon, uncordon and drain name the field that a policy changes back, and nothing is evicted', async t => {
+test('cordon, uncordon and drain name the field that a policy reverts, and evict nothing', async t => {
   await testEnv.nodes(
     { name: 'open-a', labels: role('open') },
     { name: 'closed-a', labels: role('closed'), unschedulable: true },
@@ -87,7 +87,7 @@ function stripping() {
   });
 }
 
-test('create and edit name what a policy changes of the pool, and neither labels nor reconciles nodes', {
+test('create and edit name the pool field that a policy changed, and write no node', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: role('z') });

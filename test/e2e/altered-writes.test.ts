@@ -18,7 +18,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const RULE = { apiGroups: ['nodes.lailin.xyz'], apiVersions: ['v1'] };
 
-test('create --reconcile that is declined says that the pool was created, and how to go on', {
+test('declining create --reconcile reports the created pool and the next command', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: { ...role('script'), ...role('person') } });
@@ -63,7 +63,7 @@ test('create --reconcile that is declined says that the pool was created, and ho
   assert.ok(await testEnv.getPool('person'));
 });
 
-test('add says that a policy took the label off again, and not that the node was released', async t => {
+test('add reports that a policy removed the membership label, not that the node was released', async t => {
   await testEnv.nodes({ name: 'stripped-a' });
   await testEnv.pool('p', { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' }] });
   const label = 'node-role.kubernetes.io/p';
@@ -95,7 +95,7 @@ test('add says that a policy took the label off again, and not that the node was
   assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), []);
 });
 
-test('a policy that changes the status is named with field and values, and the status is written with a back-off', {
+test('reports field and values when a policy changes the status, and backs off from writing it', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('counted') });
@@ -140,7 +140,7 @@ test('a policy that changes the status is named with field and values, and the s
   assert.equal(await watching.end(), 0);
 });
 
-test('a policy that gives a node to another pool at each write is named with the label, and met with a back-off', {
+test('reports the label when a policy moves a node to another pool at each write, and backs off', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'moved-a', labels: { team: 'p' } });

@@ -43,7 +43,9 @@ async function pools(): Promise<void> {
   for (const at of [0, 1, 2, 50, 51]) await pods.pod({ name: `p${at}`, node: `n${at}` });
 }
 
-test('300 nodes: every list once, and pods of the nodes that are meant alone', { timeout: 300_000 }, async () => {
+test('sends each list request once, and lists pods of the affected nodes only, of 300', {
+  timeout: 300_000,
+}, async () => {
   await pools();
   // The metrics API's nodes are not there, and asked for once.
   const base = ['nodepools', 'nodes', 'nodes'];
@@ -78,7 +80,7 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
   assert.deepEqual(again, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
 });
 
-test('of few nodes the pods of those that are meant are read, whatever their share', async () => {
+test('lists pods node by node when few nodes are affected, whatever their share', async () => {
   await testEnv.nodes(
     ...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })),
   );
@@ -90,7 +92,7 @@ test('of few nodes the pods of those that are meant are read, whatever their sha
   assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
 });
 
-test('a label selector is read here as the server reads it', async () => {
+test('parses a label selector as the server does', async () => {
   const labels = {
     a: { tier: 'gold', n: '5' },
     b: { tier: 'silver', n: 'x' },

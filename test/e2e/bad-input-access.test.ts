@@ -21,7 +21,7 @@ async function kubeconfig(change: (text: string) => string): Promise<string> {
   return path;
 }
 
-test('no kubeconfig', async () => {
+test('reports a missing kubeconfig', async () => {
   const home = join(cluster().dir, 'home');
   const next = 'next: name one with --kubeconfig FILE or the variable KUBECONFIG';
   await refused(
@@ -45,7 +45,7 @@ test('no kubeconfig', async () => {
   );
 });
 
-test('a server that is not there, and one that never answers', async t => {
+test('reports a server that refuses connections, and one that never answers', async t => {
   const sockets: Socket[] = [];
   const silent = createServer(socket => void sockets.push(socket)).listen(0, '127.0.0.1');
   t.after(() => {
@@ -71,7 +71,7 @@ test('a server that is not there, and one that never answers', async t => {
   );
 });
 
-test('an expired certificate, and a bad token', async () => {
+test('reports an expired certificate and a bad token', async () => {
   const expired = await kubeconfigFor(cluster(), 'eve', { notAfter: new Date('2024-05-06T07:08:09Z') });
   await refused(
     ['get', '--kubeconfig', expired],
@@ -86,7 +86,7 @@ test('an expired certificate, and a bad token', async () => {
   assert.doesNotMatch(stderr, /not-one/);
 });
 
-test('403: every verb names what is missing', async () => {
+test('names the missing permission in every command on a 403', async () => {
   const bob = await kubeconfigFor(cluster(), 'bob');
   const pools = 'nodepools.nodes.lailin.xyz';
   const definition = 'customresourcedefinitions.apiextensions.k8s.io';
@@ -130,7 +130,7 @@ async function userWith(user: string, rules: object[]): Promise<string> {
   return kubeconfigFor(cluster(), user);
 }
 
-test('403 half-way: reconcile says which pool and why; create --nodes makes no pool that would have no nodes', async () => {
+test('names the pool when reconcile is forbidden half-way; create --nodes creates no pool without its nodes', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const rules = [
@@ -160,7 +160,7 @@ test('403 half-way: reconcile says which pool and why; create --nodes makes no p
   );
 });
 
-test('403 of every node: reconcile and delete say it once, with what to ask for', async () => {
+test('reports a 403 of all nodes once, with the permission to ask for', async () => {
   await testEnv.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -180,7 +180,7 @@ test('403 of every node: reconcile and delete say it once, with what to ask for'
   );
 });
 
-test('wrong command lines: exit 2, and where to look', async () => {
+test('exits with 2 on a wrong command line, and points to the help', async () => {
   const cases: [args: string[], error: string, verb?: string][] = [
     [['creat'], 'unknown verb "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],

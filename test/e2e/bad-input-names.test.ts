@@ -21,7 +21,7 @@ const VERBS: [before: string[], after: string[]][] = [
   [['create', 'other', '--nodes'], []],
 ];
 
-test('are refused by every verb, in one line, and nothing is written', async () => {
+test('every command refuses invalid names in one line and writes nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -41,7 +41,7 @@ test('are refused by every verb, in one line, and nothing is written', async () 
   assert.equal(await testEnv.getPool('other'), undefined);
 });
 
-test('an empty one is a variable that is not set, and not all', async () => {
+test('an empty name is refused, as an unset variable, and does not select all', async () => {
   await testEnv.pool('worker');
   for (const words of [
     ['get'],

@@ -86,14 +86,14 @@ for (const [what, text, error] of FILES) {
   });
 }
 
-test('create -f: of several documents one is invalid, and none is created', async () => {
+test('create -f creates no pool when one of several documents is invalid', async () => {
   const file = join(cluster().dir, 'three.yaml');
   await writeFile(file, [poolYaml('a'), poolYaml('b', '{handler: A_b}'), poolYaml('c')].join('---\n'));
   await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must be /);
   await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file; next: check the path');
 });
 
-test('flags and names', async () => {
+test('create and edit refuse invalid flags and names', async () => {
   await testEnv.nodes({ name: 'a' });
   const effects = 'NoSchedule, PreferNoSchedule, NoExecute';
   const cases: [args: string[], code: number, error: string | RegExp][] = [
@@ -152,7 +152,7 @@ test('flags and names', async () => {
   for (const [args, code, error] of cases) await refused(['create', ...args], code, error);
 });
 
-test('-v 9 shows where an error comes from; without it no stack is shown', async () => {
+test('shows the stack of an error with -v 9 only', async () => {
   const args = ['create', 'x', '--label', 'tier'];
   const plain = await cli(cluster(), [...args, '-v', '8']);
   assert.doesNotMatch(plain.stderr, /^ {4}at /m);

@@ -49,7 +49,7 @@ async function marks() {
   return nodes.map(node => ({ labels: node.metadata.labels, taints: taintsOf(node) }));
 }
 
-test('the pools that labels show, in a table', async () => {
+test('lists the pools that labels suggest in a table', async () => {
   await cloud();
   const { code, stdout, stderr } = await unchanged(['adopt']);
   assert.equal(code, 0);
@@ -65,7 +65,7 @@ edge       new     1       1       role       node-role.kubernetes.io/edge   "" 
   );
 });
 
-test('adopted pools change nothing on the nodes, by diff, reconcile and diff again', async () => {
+test('creates pools that change no node in diff or reconcile', async () => {
   await cloud();
   const before = await marks();
   assert.equal(
@@ -90,7 +90,7 @@ test('adopted pools change nothing on the nodes, by diff, reconcile and diff aga
   assert.deepEqual(await marks(), before);
 });
 
-test('-o yaml is what kubectl applies; -o json and dry runs write nothing', async () => {
+test('prints with -o yaml what kubectl applies; -o json and dry runs write nothing', async () => {
   await cloud();
   const { items } = JSON.parse((await unchanged(['adopt', '-o', 'json'])).stdout);
   assert.deepEqual(
@@ -120,7 +120,7 @@ test('-o yaml is what kubectl applies; -o json and dry runs write nothing', asyn
   assert.equal(JSON.parse(await ok(['adopt', 'late', '-o', 'json', '--create'])).metadata.name, 'late');
 });
 
-test('--label stands in place of the known ones, and may name the control plane', async () => {
+test('--label replaces the known labels, and may name the control plane', async () => {
   await cloud();
   const table = await ok(['adopt', '--label', 'rack', '--label', 'node-role.kubernetes.io/control-plane']);
   const rows = table.split('\n').map(line => line.split(/ +/).slice(0, 5).join(' '));
@@ -133,12 +133,12 @@ test('--label stands in place of the known ones, and may name the control plane'
   await refused(['adopt', '--label', 'nobody/has-it'], 0, 'No node has the label nobody/has-it.');
 });
 
-test('nodes without a label that is known', async () => {
+test('reports nodes that have no known label', async () => {
   await testEnv.nodes({ name: 'plain' });
   await refused(['adopt'], 0, 'No labels of pools found on the nodes. Name one with --label KEY.');
 });
 
-test('nodes of two roles: neither is created unless one is chosen', async () => {
+test('creates no pool for nodes with two roles unless one is chosen', async () => {
   await testEnv.nodes(
     { name: 'a', labels: { ...role('worker'), ...role('infra') } },
     { name: 'b', labels: role('worker') },
@@ -172,7 +172,7 @@ Nothing to adopt.
   );
 });
 
-test('a name that is taken, and one that is unknown', async () => {
+test('reports an existing pool and an unknown name', async () => {
   await cloud();
   await testEnv.pool('system', { nodeSelector: { nobody: 'has-it' } });
   assert.equal(await ok(['adopt', 'system-2', '--create']), 'nodepool.nodes.lailin.xyz/system-2 created\n');
@@ -184,7 +184,7 @@ test('a name that is taken, and one that is unknown', async () => {
   await refused(['adopt', '--dry-run'], 2, /^error: --dry-run is for --create; next: /);
 });
 
-test('a terminal is asked before several are created', { skip: NO_TERMINAL ?? false }, async () => {
+test('asks on a terminal before creating several pools', { skip: NO_TERMINAL ?? false }, async () => {
   await cloud();
   const no = await inTerminal(cluster(), ['adopt', '--create'], 'n\n');
   assert.equal(no.code, 1);
@@ -196,7 +196,7 @@ test('a terminal is asked before several are created', { skip: NO_TERMINAL ?? fa
   assert.match(yes.shown, /system created/);
 });
 
-test('who may not', async () => {
+test('reports missing permissions', async () => {
   const bob = await kubeconfigFor(cluster(), 'bob');
   const { code, stdout, stderr } = await cli(cluster(), ['adopt', '--kubeconfig', bob]);
   assert.deepEqual([code, stdout], [1, '']);

@@ -44,7 +44,7 @@ async function objects(): Promise<void> {
   await testEnv.pool('worker');
 }
 
-test('pools, nodes and label keys are those of the cluster', async () => {
+test('completes pools, nodes and label keys of the cluster', async () => {
   await objects();
   assert.equal(await complete(['get', '']), 'gpu\nworker\n:4\n');
   assert.equal(await complete(['delete', 'gpu', '']), 'worker\n:4\n');
@@ -53,7 +53,7 @@ test('pools, nodes and label keys are those of the cluster', async () => {
   assert.equal(await complete(['get', '-l', '']), 'team=\n:6\n');
 });
 
-test('nodes are those of the pool that is named, by role before it was reconciled, by record afterwards', async () => {
+test('completes the nodes of the named pool, by role before its first reconcile and by record afterwards', async () => {
   await objects();
   await testEnv.nodes({ name: 'node-c', labels: { tier: 'iron' }, allocatable: { 'nvidia.com/gpu': '2' } });
   await testEnv.pool('tiered', { nodeSelector: { tier: 'iron' } });
@@ -68,7 +68,7 @@ test('nodes are those of the pool that is named, by role before it was reconcile
   assert.deepEqual(await offered(), ['node-a\n:4\n', 'node-c\n:4\n', 'node-b\n:4\n', 'nvidia.com/gpu\n:4\n']);
 });
 
-test('for some seconds they come from a file that nobody else can read', async () => {
+test('caches names for some seconds in a file of mode 0600', async () => {
   await objects();
   assert.equal(await complete(['get', 'g']), 'gpu\n:4\n');
   await testEnv.pool('green');
@@ -76,7 +76,7 @@ test('for some seconds they come from a file that nobody else can read', async (
   assert.equal(await complete(['get', 'g']), 'gpu\ngreen\n:4\n');
 });
 
-test('kubectl completes the plugin', async () => {
+test('completes through kubectl', async () => {
   await objects();
   const folder = await pluginFolder(cluster());
   const asked = join(folder, 'kubectl_complete-nodepool');
@@ -89,7 +89,7 @@ test('kubectl completes the plugin', async () => {
   await rm(asked);
 });
 
-test('a server that does not answer is not waited for, and nothing is said', async t => {
+test('prints nothing when the server does not answer in time', async t => {
   const sockets: Socket[] = [];
   const held: number[] = [];
   const server = createServer(socket => {
@@ -112,7 +112,7 @@ test('a server that does not answer is not waited for, and nothing is said', asy
   assert.ok(held.length === 1 && held.every(ms => ms < 2_500), `the deadline is 0.8 s: ${held}`);
 });
 
-test('who may not list, and a kubeconfig that is wrong, get no names', async () => {
+test('completes no names without permission to list or with a broken kubeconfig', async () => {
   await objects();
   assert.equal(await complete(['get', ''], { kubeconfig: await kubeconfigOf('stranger', { token: 'wrong' }) }), ':4\n');
   assert.equal(await complete(['get', ''], { kubeconfig: join(cluster().dir, 'nowhere') }), ':4\n');
@@ -121,7 +121,7 @@ test('who may not list, and a kubeconfig that is wrong, get no names', async () 
   assert.equal(await complete(['get', '--context', ''], { kubeconfig: broken }), ':4\n');
 });
 
-test('a plugin that may ask a person is not run, one that never does is', async () => {
+test('runs exec plugins only with interactiveMode Never', async () => {
   await objects();
   const script = join(cluster().dir, 'credentials');
   const credential = {

@@ -28,7 +28,7 @@ const closed = async () => {
   return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
 };
 
-test('in kubectl’s words, and only where it differs', async () => {
+test('prints what kubectl prints, also for nodes that are cordoned already', async () => {
   await pools();
   const first = await kubectl(cluster(), ['nodepool', 'cordon', 'alpha', 'beta']);
   const said = 'node/a-1 cordoned\nnode/a-2 already cordoned\nnode/b-1 cordoned\n';
@@ -42,7 +42,7 @@ test('in kubectl’s words, and only where it differs', async () => {
   assert.deepEqual(await closed(), ['b-1', 'other']);
 });
 
-test('one write a node, and none where it is so', async () => {
+test('sends one write per node, and none for nodes that need no change', async () => {
   await pools();
   const before = (await readAudit(cluster())).length;
   await ok(['cordon', 'alpha']);
@@ -54,7 +54,7 @@ test('one write a node, and none where it is so', async () => {
   );
 });
 
-test('--node takes members alone', async () => {
+test('--node accepts members only', async () => {
   await pools();
   assert.equal(await ok(['cordon', 'alpha', '--node', 'a-1']), 'node/a-1 cordoned\n');
   await refused(
@@ -64,7 +64,7 @@ test('--node takes members alone', async () => {
   );
 });
 
-test('dry runs say what they would do', async () => {
+test('dry runs print what they would do', async () => {
   await pools();
   for (const [flag, suffix] of [
     ['--dry-run', ' (dry run)'],
@@ -76,7 +76,7 @@ test('dry runs say what they would do', async () => {
   }
 });
 
-test('what is wrong', async () => {
+test('reports missing pools, arguments and permissions', async () => {
   await pools();
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['cordon', 'alpha', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
@@ -88,7 +88,7 @@ test('what is wrong', async () => {
   assert.match(forbidden.stderr, /user "nobody" lacks the permission; next: ask for a role with verb list on/);
 });
 
-test('a record, labels and taints of others stay as they are', async () => {
+test('keeps records, and labels and taints of others', async () => {
   await pools();
   await testEnv.edit('alpha', { spec: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] } });
   await testEnv.reconcile();

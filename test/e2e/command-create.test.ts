@@ -15,7 +15,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 const created = (...names: string[]) => names.map(name => `nodepool.nodes.lailin.xyz/${name} created\n`).join('');
 const specOf = async (name: string) => (await testEnv.getPool(name))?.spec;
 
-test('every flag, members included, applied at once', async () => {
+test('sets every field by flags, labels the members and reconciles them', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'b' }, { name: 'c' });
   const flags = [
     '--label',
@@ -53,7 +53,7 @@ test('every flag, members included, applied at once', async () => {
   assert.deepEqual(['tier' in c.metadata.labels, taintsOf(c)], [false, []]);
 });
 
-test('--nodes gives the labels of the selector, and needs nodes that exist and are free', async () => {
+test('--nodes sets the labels of the selector on nodes that exist and have no pool', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'held', labels: role('worker') });
   await testEnv.pool('worker');
   await refused(
@@ -70,7 +70,7 @@ test('--nodes gives the labels of the selector, and needs nodes that exist and a
   assert.equal((await testEnv.node('a')).metadata.labels.accel, 'nv');
 });
 
-test('dry runs print what would be, and write nothing', async () => {
+test('dry runs print the pool and write nothing', async () => {
   await testEnv.nodes({ name: 'a' });
   const flags = ['create', 'gpu', '--label', 'tier=gold', '--nodes', 'a', '--reconcile'];
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
@@ -90,7 +90,7 @@ test('dry runs print what would be, and write nothing', async () => {
   assert.deepEqual([made.code, made.stdout], [0, created('gpu')]);
 });
 
-test('-f: files, directories, URLs and stdin; YAML and JSON; several documents, and lists', async () => {
+test('-f reads files, directories, URLs and stdin; YAML and JSON; several documents, and lists', async () => {
   const json = JSON.stringify({ apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'json' } });
   const file = join(cluster().dir, 'pools.yaml');
   await writeFile(file, `# two\n${poolYaml('one')}---\n---\n${poolYaml('two', '{handler: runc}')}`);
@@ -107,7 +107,7 @@ test('-f: files, directories, URLs and stdin; YAML and JSON; several documents, 
   }
 });
 
-test('a pool that was read from a cluster can be created again', async () => {
+test('creates a pool again from what get -o yaml printed', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
   const yaml = await ok(['get', 'gpu', '-o', 'yaml']);
@@ -116,7 +116,7 @@ test('a pool that was read from a cluster can be created again', async () => {
   assert.deepEqual(await specOf('gpu'), { labels: { tier: 'gold' } });
 });
 
-test('names that are taken: the error says which pools were created and which not', async () => {
+test('names the pools that were created and those that were not when a name exists', async () => {
   await testEnv.pool('taken');
   const edit = 'change it with `kubectl nodepool edit taken`';
   for (const more of [[], ['--nodes', 'nope']]) {
@@ -135,7 +135,7 @@ test('names that are taken: the error says which pools were created and which no
   assert.deepEqual([await specOf('first'), await specOf('last')], [{}, undefined]);
 });
 
-test('a pool that a kubelet could join for labels out of its reach warns, from flags and from a file', async () => {
+test('warns when a kubelet could join the pool to get restricted labels, from flags and from a file', async () => {
   const label = 'node-restriction.kubernetes.io/x';
   const says = new RegExp(
     `^warning: pool p selects by a, which a kubelet may set on its own node: a compromised one can join the pool and so get ${label}; next: .*\\n$`,
@@ -153,20 +153,20 @@ test('a pool that a kubelet could join for labels out of its reach warns, from f
   assert.equal((await cli(cluster(), ['create', '-f', '-'], { stdin: meant })).stderr, '');
 });
 
-test('unmanaged: Remove warns when it is created', async () => {
+test('warns about unmanaged: Remove', async () => {
   const { code, stdout, stderr } = await cli(cluster(), ['create', 'bare', '--unmanaged', 'Remove']);
   assert.deepEqual([code, stdout], [0, created('bare')]);
   assert.match(stderr, /^warning: pool bare has unmanaged: Remove: .*those of cloud, CNI and GPU software too\n$/);
 });
 
-test('--reconcile with -o: stdout is the pool alone', async () => {
+test('--reconcile with -o prints only the pool to stdout', async () => {
   const { code, stdout, stderr } = await cli(cluster(), ['create', 'alone', '--reconcile', '-o', 'json']);
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(stdout).metadata.name, 'alone');
   assert.match(stderr, /^alone +200 /);
 });
 
-test('--reconcile ends with 3 when a pool is not 200', async () => {
+test('--reconcile exits with 3 when the status of a pool is not 200', async () => {
   await testEnv.nodes({ name: 'a', ready: false, labels: role('worker') });
   const { code, stdout } = await cli(cluster(), ['create', 'worker', '--reconcile']);
   assert.equal(code, 3);

@@ -26,7 +26,7 @@ async function gpu(): Promise<void> {
   await testEnv.reconcile();
 }
 
-test('releases the nodes, restores what was displaced, removes the RuntimeClass; no controller is needed', async () => {
+test('releases the nodes, restores displaced values and deletes the RuntimeClass without a controller', async () => {
   await gpu();
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'delete', 'gpu']);
   assert.deepEqual(
@@ -40,7 +40,7 @@ test('releases the nodes, restores what was displaced, removes the RuntimeClass;
   assert.deepEqual([await testEnv.getPool('gpu'), await testEnv.runtimeClass('gpu')], [undefined, undefined]);
 });
 
-test('--detach-nodes also takes the membership labels, of the own nodes alone', async () => {
+test("--detach-nodes also removes the membership labels, of the pool's own nodes only", async () => {
   await gpu();
   await testEnv.pool('other', { nodeSelector: role('gpu') }, { younger: true });
   await testEnv.patchNode('b', { metadata: { labels: { 'node-role.kubernetes.io/late': '' } } });
@@ -52,7 +52,7 @@ test('--detach-nodes also takes the membership labels, of the own nodes alone', 
   for (const name of ['a', 'b']) assert.equal(ROLE in (await testEnv.node(name)).metadata.labels, false);
 });
 
-test('names that do not exist: nothing is deleted, unless --ignore-not-found', async () => {
+test('deletes nothing when a name does not exist, unless --ignore-not-found is set', async () => {
   await testEnv.pool('one');
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['delete', 'one', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
@@ -62,7 +62,7 @@ test('names that do not exist: nothing is deleted, unless --ignore-not-found', a
   assert.equal(out, `${id('one')} deleted (0 nodes released)\n`);
 });
 
-test('dry runs of both kinds write nothing', async () => {
+test('client and server dry runs write nothing', async () => {
   await gpu();
   const client = await unchanged(['delete', 'gpu', '--detach-nodes', '--dry-run']);
   assert.deepEqual(client, { code: 0, stdout: `${id('gpu')} deleted (dry run)\n`, stderr: '' });
@@ -71,7 +71,7 @@ test('dry runs of both kinds write nothing', async () => {
   assert.deepEqual(server, { code: 0, stdout: said, stderr: '' });
 });
 
-test('a pool without our finalizer is released all the same', async () => {
+test('releases a pool that lacks our finalizer', async () => {
   await gpu();
   await testEnv.edit('gpu', { metadata: { finalizers: null } });
   assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (2 nodes released)\n`);
@@ -79,7 +79,7 @@ test('a pool without our finalizer is released all the same', async () => {
   assert.equal(await testEnv.runtimeClass('gpu'), undefined);
 });
 
-test("somebody else's finalizer is named, not waited for and not removed", async () => {
+test('names the finalizer of somebody else, and neither waits for it nor removes it', async () => {
   await gpu();
   await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup', OURS] } });
   const waits = `${id('gpu')} is released and waits for finalizers of others: example.com/backup\n`;
@@ -93,7 +93,7 @@ test("somebody else's finalizer is named, not waited for and not removed", async
   assert.match(await ok(['get', 'gpu']), /^gpu +200,Deleting /m);
 });
 
-test('a delete by kubectl waits for the release, which delete and reconcile both do', async () => {
+test('completes a deletion that kubectl began, in delete and in reconcile', async () => {
   await gpu();
   const waiting = kubectl(cluster(), ['delete', 'nodepool', 'gpu']);
   while ((await testEnv.getPool('gpu'))?.metadata.deletionTimestamp === undefined);
@@ -101,7 +101,7 @@ test('a delete by kubectl waits for the release, which delete and reconcile both
   assert.equal((await waiting).code, 0);
 });
 
-test('a node that cannot be written keeps the pool, and the next delete finishes', async () => {
+test('keeps the pool when a node cannot be written, and the next delete finishes', async () => {
   await gpu();
   const path = '/apis/admissionregistration.k8s.io/v1';
   const body = {
@@ -136,7 +136,7 @@ test('a node that cannot be written keeps the pool, and the next delete finishes
   assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (1 node released)\n`);
 });
 
-test('a taint with NoExecute that comes back is told before, and needs --yes', async t => {
+test('warns about a NoExecute taint that would be restored, and needs --yes', async t => {
   const noExecute = (value: string) => ({ key: 'draining', value, effect: 'NoExecute' as const });
   await testEnv.nodes({ name: 'a', labels: role('p'), taints: [noExecute('theirs')] });
   await testEnv.pool('p', { taints: [noExecute('ours')] });
@@ -166,7 +166,7 @@ test('a taint with NoExecute that comes back is told before, and needs --yes', a
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=theirs:NoExecute']);
 });
 
-test('on a terminal it asks, unless --yes', { skip: NO_TERMINAL ?? false }, async () => {
+test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, async () => {
   await gpu();
   for (const typed of ['n\n', '\n', 'yess\n']) {
     const { code, shown } = await inTerminal(cluster(), ['delete', 'gpu'], typed);

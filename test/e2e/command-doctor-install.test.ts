@@ -20,7 +20,7 @@ describe('before and after install', () => {
   const { ok } = commandsOf(cluster);
   const STATE = ['overlaps', 'orphans', 'pools', 'specs', 'membership', 'handlers', 'quantities'];
 
-  test('no kubeconfig, a broken one, a server that is gone: the rest is skipped', async () => {
+  test('skips further checks without a usable kubeconfig or server', async () => {
     const others = CHECKS.slice(1).map(id => `${id} skipped`);
     const none = await doctor('--kubeconfig', '/no/such');
     assert.deepEqual(none.troubles, ['kubeconfig error', ...others]);
@@ -49,7 +49,7 @@ describe('before and after install', () => {
     assert.match(unknown.find('server').message, /refused the credentials of user "nodepool-demo" \(401\)$/);
   });
 
-  test('no definition', async () => {
+  test('reports a missing CRD', async () => {
     const { find, troubles } = await doctor();
     const skipped = STATE.map(id => `${id} skipped`);
     assert.deepEqual(troubles, ['definition error', 'controller-permissions skipped', ...skipped]);
@@ -66,7 +66,7 @@ describe('before and after install', () => {
     assert.equal(bobs('definition').remedy, 'ask for a role with verb list on nodepools.nodes.lailin.xyz');
   });
 
-  test('an old definition, its pools, and this one', async () => {
+  test('reports an outdated CRD and its pools, and accepts the current one', async () => {
     await ok(['install']);
     const installed = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
     const schema = installed.spec.versions[0].schema.openAPIV3Schema;

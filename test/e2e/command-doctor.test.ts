@@ -16,7 +16,7 @@ import { eventually, startWatching } from './watching.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
 
-describe('a cluster at work', () => {
+describe('in a reconciled cluster', () => {
   const testEnv = useTestEnv();
   const { cluster } = testEnv;
   const doctor = doctorOf(cluster);
@@ -29,7 +29,7 @@ describe('a cluster at work', () => {
       status: { runtimeHandlers: handlers.map(name => ({ name })) },
     });
 
-  test('all is well', async () => {
+  test('reports no problem in a healthy cluster', async () => {
     await testEnv.nodes({ name: 'a', labels: role('gpu') });
     await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'nvidia' });
     await offer('a', '', 'runc', 'nvidia');
@@ -43,7 +43,7 @@ describe('a cluster at work', () => {
     assert.match(text, /\n\n16 checks: 15 ok, 1 skipped\n$/);
   });
 
-  test('overlaps, pools that are not 200 or that nobody reconciled', async () => {
+  test('reports overlapping pools, pools whose status is not 200 and pools never reconciled', async () => {
     await testEnv.nodes({ name: 'a', labels: { ...role('one'), ...role('two') } });
     await testEnv.pool('one', { labels: { tier: 'gold' } });
     await testEnv.pool('two', {}, { younger: true });
@@ -59,7 +59,7 @@ describe('a cluster at work', () => {
     ]);
   });
 
-  test('records of pools that are gone', async () => {
+  test('reports records of deleted pools', async () => {
     await testEnv.nodes({ name: 'a', labels: role('one') });
     await testEnv.pool('one', { labels: { tier: 'gold' } });
     await testEnv.reconcile();
@@ -72,7 +72,7 @@ describe('a cluster at work', () => {
     assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
   });
 
-  test('a handler that members do not offer', async () => {
+  test('reports a handler that members do not support', async () => {
     await testEnv.nodes(
       { name: 'a', labels: role('gpu') },
       { name: 'b', labels: role('gpu') },
@@ -87,7 +87,7 @@ describe('a cluster at work', () => {
     assert.deepEqual(find('handlers').details, ['gpu: 1 member of 3 without nvidia: a']);
   });
 
-  test('users who may do little, and nothing', async () => {
+  test('reports what a user with few permissions, or none, may not do', async () => {
     await testEnv.nodes({ name: 'a', labels: role('gpu') });
     await testEnv.pool('gpu');
     await testEnv.reconcile();
@@ -120,7 +120,7 @@ describe('a cluster at work', () => {
     assert.equal(nobody.find('overlaps').status, 'skipped');
   });
 
-  test('a controller that is at work, and one that died', async t => {
+  test('reports a running controller and a dead one', async t => {
     t.after(() => api().request('DELETE', `${LEASES}/kubectl-nodepool`));
     const watching = await startWatching(t, cluster(), '--leader-elect');
     await eventually('it leads', async () => (await api().request('GET', `${LEASES}/kubectl-nodepool`)).status === 200);
@@ -143,7 +143,7 @@ describe('a cluster at work', () => {
     assert.match(find('controller').details[0] ?? '', /held by dead, renewed \d+ seconds ago; it lasts 15$/);
   });
 
-  test('the controller in the cluster: at work, and with the permissions of its manifest', async () => {
+  test('reports the controller in the cluster and permissions that its manifest lacks', async () => {
     await ok(['install', '--controller', '--image', 'registry.example.com/kubectl-nodepool:0.1.0']);
     const { find, troubles } = await doctor();
     assert.deepEqual(troubles, ['controller error']);
@@ -175,7 +175,7 @@ describe('a cluster at work', () => {
     assert.deepEqual([none('policies').status, none('membership').status], ['ok', 'warning']);
   });
 
-  describe('behind a relay', () => {
+  describe('through a relay', () => {
     /** A kubeconfig of a server that is this one but for its clock and its version. */
     async function relayed(t: TestContext, { aheadMs = 0, version }: { aheadMs?: number; version?: string }) {
       const { server, ca, admin, dir } = cluster();
@@ -208,7 +208,7 @@ describe('a cluster at work', () => {
       return path;
     }
 
-    test('clocks that differ', async t => {
+    test('reports clock skew', async t => {
       const late = await doctor('--kubeconfig', await relayed(t, { aheadMs: 60_000 }));
       assert.deepEqual(late.troubles, ['kubeconfig warning', 'controller-permissions skipped', 'clock warning']);
       assert.match(late.find('clock').message, /^this machine's clock is (59|60|61) s behind the server's$/);
@@ -216,7 +216,7 @@ describe('a cluster at work', () => {
       assert.equal(far.find('clock').status, 'error');
     });
 
-    test('a server that is too old', async t => {
+    test('reports a server version that is too old', async t => {
       const { find } = await doctor('--kubeconfig', await relayed(t, { version: 'v1.29.9' }));
       assert.deepEqual([find('version').status, find('version').message], ['error', 'Kubernetes v1.29.9 is too old']);
     });

@@ -13,7 +13,7 @@ const { worker, drain, closed, pod, daemonSet, budget, names } = poolsWithPods(t
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
 
-test('cordons all, evicts what has a controller, and touches no other node', async () => {
+test('cordons all members, evicts pods that have a controller, and writes no other node', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   await pod({ name: 'q', node: 'w-2' });
@@ -37,7 +37,7 @@ test('cordons all, evicts what has a controller, and touches no other node', asy
   assert.deepEqual([await names(), await closed()], [['elsewhere'], ['w-1', 'w-2']]);
 });
 
-test('what needs a flag is refused before anything is written', async () => {
+test('refuses pods that need a flag before it writes anything', async () => {
   await worker();
   await daemonSet('agent');
   const agent = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' };
@@ -70,7 +70,7 @@ next: use the flags that are named, or take care of these pods first`,
   assert.deepEqual(await names(), ['agent-1', 'elsewhere', 'static']);
 });
 
-test('--pod-selector', async () => {
+test('--pod-selector limits the pods that are evicted', async () => {
   await worker();
   await pod({ name: 'a', node: 'w-1', labels: WEB });
   await pod({ name: 'b', node: 'w-1', owner: null });
@@ -83,7 +83,7 @@ test('--pod-selector', async () => {
   );
 });
 
-test('dry runs: of the client what would go, of the server what would wait', async () => {
+test('a client dry run lists the pods, a server dry run also reports the budgets that block', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await pod({ name: 'q', node: 'w-2' });
@@ -102,7 +102,7 @@ test('dry runs: of the client what would go, of the server what would wait', asy
   assert.deepEqual(await names(), ['elsewhere', 'p', 'q']);
 });
 
-test('--skip-wait-for-delete-timeout', async () => {
+test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
   await worker();
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
   const { code, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
@@ -110,7 +110,7 @@ test('--skip-wait-for-delete-timeout', async () => {
   assert.match(stderr, /^pod default\/stays has been terminating for too long, skipping$/m);
 });
 
-test('a pod that was made anew under its name stays', async () => {
+test('does not evict a pod that was recreated under the same name', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   const { drain: port } = await testEnv.connection();
@@ -127,7 +127,7 @@ test('a pod that was made anew under its name stays', async () => {
   assert.deepEqual(await (await port()).evict(after, removal), { kind: 'gone' });
 });
 
-test('what is wrong with the command', async () => {
+test('refuses wrong command lines', async () => {
   await worker();
   const see = "See 'kubectl nodepool drain --help'.";
   const next = 'next: list the pools with `kubectl nodepool get`';
@@ -143,7 +143,7 @@ test('what is wrong with the command', async () => {
   await refused(['drain', 'empty'], 0, 'No nodes found in nodepool empty.');
 });
 
-test('on a terminal it asks, and shows how far it is in a line', { skip: NO_TERMINAL }, async () => {
+test('asks on a terminal and shows progress in one line', { skip: NO_TERMINAL }, async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   const no = await inTerminal(cluster(), ['drain', 'worker', NOW], 'n\n');

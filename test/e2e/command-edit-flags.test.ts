@@ -10,7 +10,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok, refused, unchanged } = commandsOf(cluster);
 
-test('every flag sets or removes its part and leaves the rest', async () => {
+test('each flag sets or removes its field and keeps the others', async () => {
   await testEnv.pool('gpu', {
     labels: { keep: '1', change: 'old', drop: 'x' },
     taints: [
@@ -49,7 +49,7 @@ test('every flag sets or removes its part and leaves the rest', async () => {
   });
 });
 
-test('what is so already is not written, and removing what is not there warns', async () => {
+test('writes nothing without a change, and warns when what is removed does not exist', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const { code, stdout, stderr } = await unchanged([
     'edit',
@@ -97,7 +97,7 @@ test('an invalid result is refused before it is sent', async () => {
   );
 });
 
-test('edits at the same time are all kept', async () => {
+test('keeps all concurrent edits', async () => {
   await testEnv.pool('gpu');
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
   const results = await Promise.all(keys.map(key => cli(cluster(), ['edit', 'gpu', '--label', `${key}=1`])));

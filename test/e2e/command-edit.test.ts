@@ -48,7 +48,7 @@ async function keeps({ code, stdout, stderr }: RunResult, reason: string, text: 
 
 const labelsOf = async () => (await testEnv.getPool('gpu'))?.spec.labels;
 
-test('a valid edit, through kubectl', async () => {
+test('saves a valid edit, run through kubectl', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const editor = await scriptedEditor(cluster(), 'valid', 'sed -i s/gold/silver/ "$f"');
   const result = await kubectl(cluster(), ['nodepool', 'edit', 'gpu'], { env: { KUBE_EDITOR: editor } });
@@ -57,7 +57,7 @@ test('a valid edit, through kubectl', async () => {
   assert.deepEqual(await labelsOf(), { tier: 'silver' });
 });
 
-test('nothing changed, or nothing left: nothing is written and no file stays', async () => {
+test('writes nothing and leaves no file when the text is unchanged or empty', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const before = await stateOf(cluster());
   const cases = [
@@ -76,7 +76,7 @@ test('nothing changed, or nothing left: nothing is written and no file stays', a
   assert.deepEqual(await stateOf(cluster()), before);
 });
 
-test('an invalid edit opens again with the reason at its head, until it is valid', async () => {
+test('reopens an invalid edit with the reason on top until it is valid', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const { seen, ...result } = await edit(
     'sed -i "s/gold/a b/" "$f"',
@@ -97,7 +97,7 @@ test('an invalid edit opens again with the reason at its head, until it is valid
   assert.equal(seen[1], `${seen[1]?.slice(0, seen[1].indexOf('apiVersion'))}${BODY.replace('gold', 'a b')}`);
 });
 
-test('an invalid edit that is given up keeps the text', async () => {
+test('keeps the text of an invalid edit in a file when the user gives up', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const renamed = await edit('sed -i "s/name: gpu/name: other/" "$f"', 'true');
   const reason = 'no valid changes were saved: metadata.name: "other" is another pool; next: find your text';
@@ -112,7 +112,7 @@ test('an invalid edit that is given up keeps the text', async () => {
   assert.deepEqual(await labelsOf(), { tier: 'gold' });
 });
 
-test('what the server refuses opens again too', async () => {
+test('reopens an edit that the server refuses', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   // Our own checks pass finalizers that the server's do not.
   const { seen, code } = await edit('sed -i "s/  name: gpu/  name: gpu\\n  finalizers: [a b]/" "$f"', ': > "$f"');
@@ -120,7 +120,7 @@ test('what the server refuses opens again too', async () => {
   assert.match(seen[1] ?? '', /^# error: cannot patch NodePool "gpu": invalid: metadata\.finalizers/m);
 });
 
-test('a pool that changed or went meanwhile is not overwritten', async () => {
+test('does not overwrite a pool that was changed or deleted meanwhile', async () => {
   const { kubectl: path } = await ensureBinaries(['kubectl']);
   const pool = await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"theirs"}}}' > /dev/null`;
@@ -137,7 +137,7 @@ test('a pool that changed or went meanwhile is not overwritten', async () => {
   assert.equal(await testEnv.getPool('gpu'), undefined);
 });
 
-test('a status, a finalizer that somebody wrote meanwhile is no reason to refuse the edit', async () => {
+test('saves the edit when only the status or finalizers changed meanwhile', async () => {
   const { kubectl: path } = await ensureBinaries(['kubectl']);
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const status = `'${path}' patch nodepool gpu --subresource=status --type=merge -p '{"status":{"status":200,"nodeCount":0}}' > /dev/null`;
@@ -148,7 +148,7 @@ test('a status, a finalizer that somebody wrote meanwhile is no reason to refuse
   assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/x']);
 });
 
-test('finalizers that both write are not overwritten: a list is sent whole', async () => {
+test('refuses an edit of finalizers that somebody else changed meanwhile', async () => {
   const { kubectl: path } = await ensureBinaries(['kubectl']);
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"metadata":{"finalizers":["example.com/theirs"]}}' > /dev/null`;
@@ -158,14 +158,14 @@ test('finalizers that both write are not overwritten: a list is sent whole', asy
   assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/theirs']);
 });
 
-test('an editor that removes the file is the user’s affair, not a bug', async () => {
+test('reports an editor that removed the file as a user error', async () => {
   await testEnv.pool('gpu');
   const { code, stderr } = await cli(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'rm' } });
   assert.equal(code, 1);
   assert.match(stderr, /^error: the editor left no file at .*; next: edit again\n$/);
 });
 
-test('no pool, no editor', async () => {
+test('opens no editor for a pool that does not exist', async () => {
   const missing = 'error: nodepool "gpu" not found; next: list the pools with `kubectl nodepool get`';
   await refused(['edit', 'gpu'], 1, missing, { env: { KUBE_EDITOR: 'false' } });
   await testEnv.pool('gpu');

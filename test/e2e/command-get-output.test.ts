@@ -66,7 +66,7 @@ async function same(lines: string[][]): Promise<void> {
   }
 }
 
-test('jsonpath: one, several, none, and the list of all', async () => {
+test('jsonpath prints what kubectl prints for one pool, several, none and the list', async () => {
   await pools();
   assert.ok(LIST_TEMPLATES.length + OBJECT_TEMPLATES.length >= 60);
   const some = ['{.kind}', '{range .items[*]}{.metadata.name}{"\\n"}{end}', '{.items[0].metadata.name}'];
@@ -84,7 +84,7 @@ test('jsonpath: one, several, none, and the list of all', async () => {
   ]);
 });
 
-test('jsonpath-as-json and jsonpath-file', async () => {
+test('jsonpath-as-json and jsonpath-file print what kubectl prints', async () => {
   await pools();
   const file = join(cluster().dir, 'template');
   await writeFile(file, '{range .items[*]}{.metadata.name}{"\\n"}{end}\nas it stands\n');
@@ -97,12 +97,12 @@ test('jsonpath-as-json and jsonpath-file', async () => {
   ]);
 });
 
-test('json, yaml and name in any case', async () => {
+test('accepts json, yaml and name in any case', async () => {
   await pools();
   await same([['-o', 'JSON'], ['gpu', '-oYaml'], ['--output=Name'], ['gpu', '--output', 'YAML']]);
 });
 
-test('custom-columns and custom-columns-file', async () => {
+test('custom-columns and custom-columns-file print what kubectl prints', async () => {
   await pools();
   const file = join(cluster().dir, 'columns');
   await writeFile(file, 'NAME           STATUS\nmetadata.name  {.status.status}\n');
@@ -120,7 +120,7 @@ test('custom-columns and custom-columns-file', async () => {
   ]);
 });
 
-test('--sort-by, in every format', async () => {
+test('--sort-by sorts every format as kubectl does', async () => {
   await pools();
   await same(
     SORTS.flatMap(path => [
@@ -141,7 +141,7 @@ test('--sort-by, in every format', async () => {
   assert.deepEqual(names(rows), names(table.stdout.trimEnd().split('\n')));
 });
 
-test('--field-selector: what the server has for the resource', async () => {
+test('--field-selector accepts what the server accepts for the resource', async () => {
   await pools();
   await same([
     ['--field-selector', 'metadata.name=gpu', '-o', 'json'],
@@ -159,7 +159,7 @@ test('--field-selector: what the server has for the resource', async () => {
   );
 });
 
-test('--ignore-not-found', async () => {
+test('--ignore-not-found ignores missing pools as kubectl does', async () => {
   await pools();
   await same(
     [['missing'], ['gpu', 'missing'], ['missing', 'nobody'], ['-l', 'team=none']].flatMap(shape =>
@@ -176,7 +176,7 @@ test('--ignore-not-found', async () => {
   assert.equal(await ok(['get', 'missing', '--ignore-not-found', '-w']), '');
 });
 
-test('tables: extended resources, chosen resources, labels', async () => {
+test('shows extended resources, chosen resources and labels in tables', async () => {
   await pools();
   const table = async (...args: string[]) =>
     (await ok(['get', ...args]))
@@ -209,7 +209,7 @@ test('tables: extended resources, chosen resources, labels', async () => {
   );
 });
 
-test('flags that do not go together, and formats that are not there', async () => {
+test('refuses flags that exclude each other and unknown formats', async () => {
   await refused(
     ['get', '-o', 'go-template={{.}}'],
     2,

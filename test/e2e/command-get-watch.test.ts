@@ -18,7 +18,7 @@ const label = (name: string, labels: object) => testEnv.edit(name, { metadata: {
 const told = ({ lines }: Following) => lines().filter(line => !/^(object:|---| )/.test(line)).length;
 const remove = (name: string) => raw(cluster()).expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${name}`);
 
-test('templates, selectors and events: what kubectl prints, to the byte', async t => {
+test('prints templates, selectors and watch events byte for byte as kubectl does', async t => {
   await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await testEnv.pool('other');
   const { kubectl } = await ensureBinaries(['kubectl']);
@@ -69,7 +69,7 @@ test('templates, selectors and events: what kubectl prints, to the byte', async 
   }
 });
 
-test('events in the table, as JSON and as YAML', async t => {
+test('shows watch events in the table, as JSON and as YAML', async t => {
   await testEnv.pool('gpu');
   const watches = [[], ['-o', 'json'], ['-o', 'yaml']].map(flags => follow(t, '-w', '--output-watch-events', ...flags));
   const [table, json, yaml] = watches;
@@ -101,7 +101,7 @@ test('events in the table, as JSON and as YAML', async t => {
   ]);
 });
 
-test('--sort-by orders what there is at first, and says that it is all it does', async t => {
+test('--sort-by sorts the first list only, and warns about it', async t => {
   await testEnv.pool('a', {}, { metadata: { labels: { order: '2' } } });
   await testEnv.pool('b', {}, { metadata: { labels: { order: '1' } } });
   const watching = follow(t, '-w', '-o', 'name', '--sort-by', '.metadata.labels.order');
@@ -114,7 +114,7 @@ test('--sort-by orders what there is at first, and says that it is all it does',
   assert.equal(await watching.end(), 0);
 });
 
-test('a template that fails on a pool ends the watch with what is wrong', async () => {
+test('a template that fails on a pool ends the watch with its error', async () => {
   await testEnv.pool('a', { taints: [] });
   const { code, stdout, stderr } = await cli(cluster(), ['get', '-w', '-o', 'jsonpath={.spec.taints[0]}']);
   assert.deepEqual([code, stdout], [1, '']);

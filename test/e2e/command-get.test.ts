@@ -26,7 +26,7 @@ async function pools(): Promise<void> {
 
 const ages = (text: string) => text.replace(/\b\d+s\b/g, '9s');
 
-test('columns, as kubectl lays them out', async () => {
+test('lays out columns as kubectl does', async () => {
   await pools();
   const header = 'NAME   STATUS   NODES    READY    CPU      MEMORY   PODS     TAINTS                     AGE\n';
   const rows = `gpu    200      2        2        8        5.8Gi    220      dedicated=gpu:NoSchedule   9s
@@ -76,7 +76,7 @@ new    <none>   <none>   <none>   <none>   <none>   <none>   <none>             
   ]);
 });
 
-test('a row is a line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
+test('prints each row on one line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
   const taints = [
     { key: `dedicated.example.com/${'x'.repeat(60)}`, value: 'y'.repeat(63), effect: 'NoSchedule' as const },
   ];
@@ -91,7 +91,7 @@ test('a row is a line, however narrow the terminal', { skip: NO_TERMINAL ?? fals
   }
 });
 
-test('-o json, yaml and name print what kubectl prints, to the byte', async () => {
+test('-o json, yaml and name print byte for byte what kubectl prints', async () => {
   await pools();
   const shapes = [[], ['gpu'], ['gpu', 'new'], ['-l', 'team=b'], ['-l', 'team=none'], ['new', 'missing']];
   for (const format of ['json', 'yaml', 'name']) {
@@ -103,7 +103,7 @@ test('-o json, yaml and name print what kubectl prints, to the byte', async () =
   }
 });
 
-test('several names, one of them missing: the others show, the error follows, exit 1', async () => {
+test('shows the pools that exist, reports the missing one and exits with 1', async () => {
   await testEnv.pool('gpu');
   const missing = (name: string) =>
     `error: nodepool "${name}" not found; next: list the pools with \`kubectl nodepool get\``;
@@ -113,7 +113,7 @@ test('several names, one of them missing: the others show, the error follows, ex
   await refused(['get', 'nope', '-o', 'yaml'], 1, missing('nope'));
 });
 
-test('-l chooses; nothing found is no error', async () => {
+test('-l selects pools; no match is no error', async () => {
   await pools();
   assert.equal(await ok(['get', '-l', 'team!=a,team', '-o', 'name']), 'nodepool.nodes.lailin.xyz/new\n');
   await refused(['get', '-l', 'team=c'], 0, 'No pools found.');

@@ -20,7 +20,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 
 const poolNames = async () => (await ok(['get', '-o', 'name'])).split('\n').filter(line => line !== '');
 
-test('before install, every verb that needs the resource says what to do', async () => {
+test('every command that needs the CRD names install when it is missing', async () => {
   const needing = [
     ['get'],
     ['get', 'worker'],
@@ -47,7 +47,7 @@ test('before install, every verb that needs the resource says what to do', async
   assert.deepEqual(uninstalled, { code: 0, stdout: `${CRD}/${NAME} is not installed\n`, stderr: '' });
 });
 
-test('install: dry runs write nothing, the first creates, the second changes nothing', async () => {
+test('install creates the CRD once; dry runs and a second run write nothing', async () => {
   const text = await readFile(MANIFEST, 'utf8');
   const printed = await unchanged(['install', '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });
   assert.deepEqual(printed, { code: 0, stdout: text, stderr: '' });
@@ -63,7 +63,7 @@ test('install: dry runs write nothing, the first creates, the second changes not
   assert.deepEqual(JSON.parse(await ok(['install', '-o', 'json'])).metadata.name, NAME);
 });
 
-test('install repairs a definition of somebody else, and its pools without a spec work meanwhile', async () => {
+test('install repairs a foreign CRD, whose pools without a spec work before that', async () => {
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${NAME}`;
   const installed = (await raw(cluster()).expect('GET', path)) as { spec: { versions: { schema: object }[] } };
   for (const version of installed.spec.versions) {
@@ -106,7 +106,7 @@ test('uninstall refuses while pools exist; --cascade releases their nodes first'
   assert.deepEqual((await stateOf(cluster()))['/apis/apiextensions.k8s.io/v1/customresourcedefinitions'], []);
 });
 
-test('on a terminal uninstall asks first', { skip: NO_TERMINAL ?? false }, async () => {
+test('uninstall asks first on a terminal', { skip: NO_TERMINAL ?? false }, async () => {
   await ok(['install']);
   await ok(['create', 'a']);
   const refusal = await inTerminal(cluster(), ['uninstall', '--cascade'], '\n');
@@ -121,7 +121,7 @@ test('on a terminal uninstall asks first', { skip: NO_TERMINAL ?? false }, async
   assert.ok(agreed.shown.includes(`${CRD} "${NAME}" deleted`), agreed.shown);
 });
 
-test('version', async () => {
+test('version prints client and server versions', async () => {
   const both = `Client Version: ${pjson.version}\nServer Version: v1.36.3\n`;
   assert.equal((await kubectl(cluster(), ['nodepool', 'version'])).stdout, both);
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
@@ -135,7 +135,7 @@ test('version', async () => {
   assert.match(stderr, /^error: no kubeconfig found \(looked at \/nowhere;/);
 });
 
-test('help, of the program and of a verb, needs no cluster', async () => {
+test('help of the program and of a command needs no cluster', async () => {
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool'], nowhere);
   assert.deepEqual([code, stderr], [0, '']);
@@ -146,7 +146,7 @@ test('help, of the program and of a verb, needs no cluster', async () => {
 });
 
 // The last one: no controller of the cluster is there to end the namespace.
-test('dry runs of a controller say of each object what would become of it, as the server does', async () => {
+test('dry runs of install --controller report each object as the server would', async () => {
   const command = (image: number) => ['install', '--controller', '--image', `r.example.com/c:${image}`];
   const said = async (flag: string, image = 1) => (await unchanged([...command(image), flag])).stdout;
   const before = await said('--dry-run');

@@ -95,7 +95,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('an expired id-token is renewed, written back, and used again by us and by kubectl', async () => {
+test('renews an expired id-token and writes it back, for later runs and for kubectl', async () => {
   assert.ok(cluster);
   const started = cluster;
   for (const args of [

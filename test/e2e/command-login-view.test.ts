@@ -13,7 +13,7 @@ const cluster = useCluster({ crd: true }, async started => {
   assert.equal(code, 0, stderr);
 });
 
-test('it gets no keys, and what it says does not tear the screen', async t => {
+test('an exec plugin under view reads no keys, and its output does not disturb the screen', async t => {
   const { cert, key } = cluster().admin;
   const status = { clientCertificateData: cert, clientKeyData: key, expirationTimestamp: '2001-01-01T00:00:00Z' };
   const command = await writePlugin(

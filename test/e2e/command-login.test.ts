@@ -35,7 +35,7 @@ describe('logins', () => {
   const good = ({ code, stderr }: RunResult) => assert.equal(code, 0, stderr);
 
   describe('an exec plugin', () => {
-    test('gives a client certificate; what it says on stderr is seen', async () => {
+    test('gives a client certificate, and its stderr is shown', async () => {
       const command = await writePlugin(
         cluster(),
         `echo 'Opening the browser' >&2; ${await answering(cluster(), admin())}`,
@@ -54,14 +54,14 @@ describe('logins', () => {
       assert.match(denied.stderr, /system:serviceaccount:default:robot/);
     });
 
-    test('that fails: its exit code, after what it said', async () => {
+    test('that fails is reported with its exit code after its own stderr', async () => {
       const command = await writePlugin(cluster(), 'echo "session expired" >&2; exit 7');
       const { code, stdout, stderr } = await ask(await writeKubeconfig(cluster(), user(command)));
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, /^session expired\n.*gave no credentials for user "u": it failed with exit code 7/);
     });
 
-    test('that is not installed: how to get it', async () => {
+    test('that is not installed is reported with its installHint', async () => {
       const kubeconfig = await writeKubeconfig(cluster(), user('no-such-plugin', { installHint: 'Get it from x.y' }));
       const { code, stderr } = await ask(kubeconfig);
       assert.equal(code, 1);
@@ -75,7 +75,7 @@ describe('logins', () => {
       good(await ask(await writeKubeconfig(cluster(), user('tools/login'))));
     });
 
-    test('is not run from the current folder, by kubectl or by us', async () => {
+    test('is run from the current folder neither by kubectl nor by the product', async () => {
       const answer = await answering(cluster(), admin());
       const folder = join(cluster().dir, 'current');
       await mkdir(folder, { recursive: true });
@@ -111,7 +111,7 @@ describe('logins', () => {
         { provideClusterInfo: true, args: ['a', 'b c'], env: [{ name: 'LOGIN_X', value: 'y' }] },
       ],
     ] as const) {
-      test(`is told the same by kubectl and by us: ${name}`, async () => {
+      test(`gets the same input from kubectl and the product: ${name}`, async () => {
         const apiVersion = 'apiVersion' in more ? more.apiVersion : EXEC_V1;
         const answer = await answering(cluster(), admin(), apiVersion);
         const command = await writePlugin(
@@ -133,7 +133,7 @@ describe('logins', () => {
       });
     }
 
-    test('that hangs, and does not heed Ctrl-C: ends with us', async () => {
+    test('that hangs and ignores SIGINT is killed when the product ends', async () => {
       const command = await writePlugin(
         cluster(),
         `trap '' INT; echo $$ > "$0.tmp"; mv "$0.tmp" "$0.pid"; while :; do sleep 0.2; done`,
@@ -184,7 +184,7 @@ describe('logins', () => {
       ['an unknown policy', { credentialPluginPolicy: 'Sometimes' }, false],
       ['not a preference', { kind: 'Other' }, false],
     ];
-    test('kubectl and we agree on a policy whose neighbour cannot be read', async () => {
+    test('is read as by kubectl when another document of the file is invalid', async () => {
       const command = await writePlugin(cluster(), await answering(cluster(), admin()));
       const kubeconfig = await writeKubeconfig(cluster(), user(command));
       const head = 'apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference';
@@ -202,7 +202,7 @@ describe('logins', () => {
     });
 
     for (const [name, spec, allowed] of table) {
-      test(`kubectl and we agree on ${name}`, async () => {
+      test(`is applied as by kubectl: ${name}`, async () => {
         const command = await writePlugin(cluster(), await answering(cluster(), admin()));
         const kubeconfig = await writeKubeconfig(cluster(), user(command));
         const head = { apiVersion: 'kubectl.config.k8s.io/v1beta1', kind: 'Preference' };
@@ -234,7 +234,7 @@ describe('logins', () => {
       ['socks5', socksProxy],
     ];
     for (const [scheme, make] of kinds) {
-      test(`${scheme}: HTTPS_PROXY and proxy-url, with a login`, async t => {
+      test(`uses HTTPS_PROXY and proxy-url with a login: ${scheme}`, async t => {
         const proxy = await make(t, { port: port(cluster()), login: 'me:p@ss' });
         const url = `${scheme}://me:p%40ss@${proxy.address}`;
         good(await ask(await writeKubeconfig(cluster(), asAdmin(), FAR), { HTTPS_PROXY: url }));
@@ -244,7 +244,7 @@ describe('logins', () => {
       });
     }
 
-    test('none for NO_PROXY, and none of the environment for this machine; proxy-url holds for it', async t => {
+    test('NO_PROXY and loopback addresses bypass HTTPS_PROXY, but not proxy-url', async t => {
       const proxy = await httpProxy(t, { port: port(cluster()) });
       const url = `http://${proxy.address}`;
       const far = await ask(await writeKubeconfig(cluster(), asAdmin(), FAR), {
@@ -258,7 +258,7 @@ describe('logins', () => {
       assert.ok(proxy.asked.length > 0);
     });
 
-    test('that refuses is named, with its answer', async t => {
+    test('a proxy that refuses is reported with its answer', async t => {
       const proxy = await httpProxy(t, { port: port(cluster()), login: 'me:right' });
       const kubeconfig = await writeKubeconfig(cluster(), asAdmin(), {
         ...FAR,
@@ -273,7 +273,7 @@ describe('logins', () => {
     });
   });
 
-  test('a server whose authority the machine knows: no certificate-authority is needed', async () => {
+  test('a server with a CA that the system trusts needs no certificate-authority', async () => {
     const command = await writePlugin(cluster(), await answering(cluster(), admin()));
     const kubeconfig = await writeKubeconfig(cluster(), user(command), { 'certificate-authority-data': undefined });
     const ca = join(cluster().dir, 'known.crt');
@@ -284,7 +284,7 @@ describe('logins', () => {
     assert.match(stderr, /is signed by an unknown authority/);
   });
 
-  test('tls-server-name may be an address, for kubectl and for us', async () => {
+  test('tls-server-name may be an IP address, as for kubectl', async () => {
     const command = await writePlugin(cluster(), await answering(cluster(), admin()));
     const server = cluster().server.replace('127.0.0.1', 'localhost');
     for (const [name, isRight] of [
@@ -300,7 +300,7 @@ describe('logins', () => {
     }
   });
 
-  test('impersonation: user, UID, groups and extras get to the server, as of kubectl', async () => {
+  test('impersonation sends user, UID, groups and extras as kubectl does', async () => {
     const flags = [
       '--as=aliçe-群',
       '--as-uid=u-7',

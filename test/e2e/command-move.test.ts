@@ -39,7 +39,7 @@ async function ends(pool: string) {
   return [status?.status, status?.nodeCount];
 }
 
-test('add: one patch a node brings the label and all that follows; status and events tell it', async () => {
+test('add labels and reconciles a node in one patch, and updates status and events', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { tier: 'mine' } }, { name: 'c' });
   await testEnv.pool('gpu', { ...GPU, handler: 'nvidia' });
   const since = await auditLength();
@@ -67,7 +67,7 @@ test('add: one patch a node brings the label and all that follows; status and ev
   assert.deepEqual(off, { code: 0, stdout: 'node/b is not in pool gpu\n', stderr: '' });
 });
 
-test('move: from one pool to the other in one write; by labels, by pool; both pools know', async () => {
+test('move changes the pool of a node in one write, selected by labels or by pool, and updates both pools', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { zone: 'z' } }, { name: 'c', labels: { zone: 'z' } });
   await testEnv.pool('old', { nodeSelector: { env: 'old' }, labels: { tier: 'brass', own: '1' } });
   await testEnv.pool('new', { nodeSelector: { env: 'new' }, ...GPU });
@@ -110,7 +110,7 @@ test('move: from one pool to the other in one write; by labels, by pool; both po
   assert.match((await unchanged(['move', 'a', '--from', 'new', '--to', 'old', '--dry-run'])).stdout, /\(dry run\)\n$/);
 });
 
-test('a dry run shows the change of each node, and writes nothing', async () => {
+test('a dry run shows the change of each node and writes nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('old') });
   await testEnv.pool('old', { labels: { own: '1' } });
   await testEnv.pool('gpu', GPU);
@@ -138,7 +138,7 @@ node/a moved from pool old to pool gpu ${suffix}
   }
 });
 
-test('everything is checked before anything is written', async () => {
+test('all arguments are checked before anything is written', async () => {
   await testEnv.nodes(
     { name: 'a' },
     { name: 'b', labels: role('old') },
@@ -173,7 +173,7 @@ test('everything is checked before anything is written', async () => {
   assert.equal((await testEnv.node('c')).metadata.labels['kubernetes.io/arch'], 'amd64');
 });
 
-test('what a pool gives back is no way around a removal', async () => {
+test('remove refuses a label that the release would restore', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('giver'), env: 'x' } });
   await testEnv.pool('giver', { labels: { grade: 'y' } });
   await testEnv.pool('taker', { nodeSelector: { grade: 'y' } }, { younger: true });
@@ -187,7 +187,7 @@ test('what a pool gives back is no way around a removal', async () => {
   assert.equal(await ok(['remove', 'giver', 'a']), 'node/a removed from pool giver\n');
 });
 
-test('a node that two pools match goes to the other', async () => {
+test('remove hands a node that two pools match to the other pool', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('first'), ...role('second') } });
   await testEnv.pool('first', { labels: { tier: '1' } });
   await testEnv.pool('second', { labels: { tier: '2' } }, { younger: true });
@@ -203,7 +203,7 @@ test('a node that two pools match goes to the other', async () => {
   assert.deepEqual([await ends('first'), await ends('second'), (await ours('a')).tier], [[200, 0], [200, 1], '2']);
 });
 
-test('no other node is written; a pool with more to do says so', async () => {
+test('writes no other node, and reports a pool that has more to do', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: role('gpu') });
   await testEnv.pool('gpu', GPU);
   await testEnv.reconcile();
@@ -219,7 +219,7 @@ test('no other node is written; a pool with more to do says so', async () => {
   assert.deepEqual((await testEnv.getPool('gpu'))?.status, before);
 });
 
-test('labels and taints that others set at the same time are kept', async () => {
+test('keeps labels and taints that others set at the same time', async () => {
   const names = Array.from({ length: 12 }, (_, index) => `n${index}`);
   await testEnv.nodes(...names.map(name => ({ name })));
   await testEnv.pool('gpu', GPU);
@@ -240,7 +240,7 @@ test('labels and taints that others set at the same time are kept', async () => 
   }
 });
 
-test('kubectl finds the verbs', async () => {
+test('kubectl runs add, remove and move', async () => {
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('gpu', GPU);
   const { code, stdout } = await kubectl(cluster(), ['nodepool', 'add', 'gpu', 'a']);

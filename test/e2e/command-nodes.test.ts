@@ -27,7 +27,7 @@ async function fill(): Promise<void> {
   await labelNode(cluster(), 'c', { 'node-role.kubernetes.io/gpu': null });
 }
 
-test('nodes: members with state, taints, what the pool applied and drift; nobody else', async () => {
+test('shows members only, with state, taints, applied values and drift', async () => {
   await refused(['nodes'], 0, 'No nodes found.');
   await fill();
   const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DRIFT
@@ -48,7 +48,7 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   assert.match(await ok(['nodes', '-o', 'wide']), /^NAME .* ALSO-MATCHED-BY\na .* 4 +2\.9Gi +110 +late\n/);
 });
 
-test('nodes: of no pool, by labels, as JSON', async () => {
+test('shows nodes of no pool, nodes by labels, and JSON', async () => {
   await fill();
   assert.equal(await ok(['nodes', '--unassigned', '-o', 'name']), 'node/d\n');
   assert.equal(await ok(['nodes', '-l', 'tier in (brass)', '-o', 'name']), 'node/b\n');
@@ -70,7 +70,7 @@ test('nodes: of no pool, by labels, as JSON', async () => {
   assert.match(await ok(['nodes', '--unassigned', '-o', 'yaml']), /^items:\n- .*\n(.*\n)* {2}pool: null\n/);
 });
 
-test('nodes: what is wrong is said', async () => {
+test('refuses wrong command lines', async () => {
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['nodes', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
   await refused(['nodes', '-l', '!!'], 2, /^error: -l "!!": .*; next: write it like a=b,c!=d,e\nSee /);
@@ -83,7 +83,7 @@ test('nodes: what is wrong is said', async () => {
   await refused(['nodes', '--why', 'a', '-o', 'name'], 2, /^error: --why explains one node; /);
 });
 
-test('nodes --why: pool by pool', async () => {
+test('--why explains the membership for each pool', async () => {
   await fill();
   assert.equal(
     await ok(['nodes', '--why', 'a']),
@@ -112,7 +112,7 @@ pool late: it does not match
   assert.deepEqual([explained.owner, explained.pools.length], ['gpu', 2]);
 });
 
-test('nodes: text of the cluster does not reach the terminal as it is', async () => {
+test('escapes text of the cluster', async () => {
   const taints = [{ key: 'x', effect: 'NoSchedule' as const }];
   await testEnv.nodes({ name: 'a', labels: role('gpu'), taints });
   await testEnv.pool('gpu');

@@ -12,7 +12,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 
 const MISSING = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
 
-test('diff: each change with its reason, exit 1; none, exit 0', async () => {
+test('diff shows each change with its reason and exits with 1; without changes it exits with 0', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('gpu') },
     { name: 'b', labels: { ...role('gpu'), tier: 'mine' } },
@@ -64,7 +64,7 @@ node d (joins pool gpu)
   await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");
 });
 
-test('diff: unmanaged: Remove warns, and names what it takes', async () => {
+test('diff warns about unmanaged: Remove and names what it removes', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
   await testEnv.pool('gpu', { unmanaged: 'Remove' });
   const { code, stdout, stderr } = await unchanged(['diff', 'gpu']);
@@ -75,7 +75,7 @@ test('diff: unmanaged: Remove warns, and names what it takes', async () => {
   );
 });
 
-test('reconcile: one line a pool, exit 0; names choose; a second run changes nothing', async () => {
+test('reconcile prints one line per pool, takes names, and changes nothing in a second run', async () => {
   await refused(['reconcile'], 0, 'No pools found. Create one with `kubectl nodepool create`.');
   await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('worker') });
   await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'nvidia' });
@@ -101,14 +101,14 @@ worker  200  1 node (1 joined)                         cpu 4  memory 2.9Gi
   assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
 });
 
-test('reconcile: flags of a process that stays are refused without --watch', async () => {
+test('reconcile refuses flags of the controller without --watch', async () => {
   for (const [flag, ...value] of [['--leader-elect'], ['--resync', '5m'], ['--log-format', 'text']] as const) {
     const text = `error: ${flag} is for --watch; next: add --watch, or leave it out`;
     await refused(['reconcile', flag, ...value], 2, `${text}\nSee 'kubectl nodepool reconcile --help'.`);
   }
 });
 
-test('reconcile --dry-run tells the same and writes nothing', async () => {
+test('reconcile --dry-run reports the same and writes nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
   const { code, stdout, stderr } = await unchanged(['reconcile', '--dry-run']);
@@ -117,7 +117,7 @@ test('reconcile --dry-run tells the same and writes nothing', async () => {
   assert.deepEqual([taintsOf(await testEnv.node('a')), await testEnv.events('gpu')], [[], []]);
 });
 
-test('reconcile: exit 3 when a pool is not 200, with the reason', async () => {
+test('reconcile exits with 3 and the reason when the status of a pool is not 200', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), ...role('late') } });
   await testEnv.pool('gpu');
   await testEnv.pool('late', { labels: { q: 'r' } }, { younger: true });
@@ -131,7 +131,7 @@ late  409,Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to 
   );
 });
 
-test('a terminal without a width gets the lines and no spinner; one with it gets both', {
+test('a terminal without a width gets the lines but no spinner; one with a width gets both', {
   skip: NO_TERMINAL ?? false,
 }, async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });

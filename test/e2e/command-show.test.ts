@@ -39,7 +39,7 @@ async function foreignEvent(pool: string, uid: string | undefined): Promise<void
   assert.equal(code, 0, stderr);
 }
 
-test('describe: spec, members with their state, resources, RuntimeClass, conditions, events', async () => {
+test('describe shows spec, members with their state, resources, RuntimeClass, conditions and events', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('gpu') },
     { name: 'b', labels: role('gpu'), ready: false },
@@ -95,7 +95,7 @@ Spec:
   for (const part of parts) assert.ok(text.includes(part), `${part}\nis not in\n${text}`);
 });
 
-test('describe: all pools, those not reconciled yet, none, and missing ones', async () => {
+test('describe shows all pools, also unreconciled ones, and reports none and missing ones', async () => {
   await refused(['describe'], 0, 'No pools found.');
   await testEnv.pool('one');
   await testEnv.pool('two', { handler: 'runc' });
@@ -110,7 +110,7 @@ test('describe: all pools, those not reconciled yet, none, and missing ones', as
   await refused(['describe', 'one', 'nope'], 1, missing);
 });
 
-test('describe: a pool that is gone is not found, even if a node still carries its record', async () => {
+test('describe does not find a deleted pool whose record is still on a node', async () => {
   await testEnv.nodes({ name: 'a' });
   await testEnv.patchNode('a', { metadata: { annotations: { 'nodes.lailin.xyz/applied': '{"pool":"ghost"}' } } });
   await refused(
@@ -120,7 +120,7 @@ test('describe: a pool that is gone is not found, even if a node still carries i
   );
 });
 
-test('events: of all pools or one, whoever made them, oldest first', async () => {
+test('events lists events of all pools or one, of any controller, oldest first', async () => {
   await refused(['events'], 0, 'No events found.');
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   const pool = await testEnv.pool('gpu');
@@ -145,7 +145,7 @@ test('events: of all pools or one, whoever made them, oldest first', async () =>
   await refused(['events', 'nope'], 0, 'No events found for pool nope.');
 });
 
-test("an event's text cannot drive the terminal", async () => {
+test('events escapes control characters in notes', async () => {
   const pool = await testEnv.pool('gpu');
   const body = {
     metadata: { name: 'gpu.escape', namespace: 'default' },

@@ -27,12 +27,12 @@ async function twoNodes(): Promise<void> {
   await testEnv.pool('worker');
 }
 
-test('without it there is no column and no word', async () => {
+test('omits usage columns without metrics-server', async () => {
   await twoNodes();
   assert.doesNotMatch(await ok(['top']), /USED/);
 });
 
-test('used, as kubectl top has it', async () => {
+test('shows the usage that kubectl top shows', async () => {
   await twoNodes();
   await served();
   assert.equal(
@@ -63,7 +63,7 @@ worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi
   );
 });
 
-test('a metrics API that fails or hangs is told, and the rest is there', { timeout: 60_000 }, async () => {
+test('warns when the metrics API fails or hangs, and shows the rest', { timeout: 60_000 }, async () => {
   await twoNodes();
   const server = await served();
   server.mood = 'fails';

@@ -56,7 +56,7 @@ function allocated(described: string): Record<string, { requests: string; limits
   return Object.fromEntries(rows);
 }
 
-test('the figures of each node are those of kubectl describe node', async () => {
+test('shows for each node the figures of kubectl describe node', async () => {
   await fresh();
   await testEnv.nodes(
     { name: 'a', labels: role('gpu'), allocatable: GPU_NODE },
@@ -92,7 +92,7 @@ test('the figures of each node are those of kubectl describe node', async () => 
   assert.ok(compared >= 14, `${compared} resources compared`);
 });
 
-test('pods in a resize count as in the lines of kubectl describe node, and as for the scheduler', async () => {
+test('counts pods in a resize as kubectl describe node and the scheduler do', async () => {
   await fresh();
   await testEnv.nodes({ name: 'a', allocatable: GPU_NODE });
   for (const pod of RESIZED) {
@@ -110,7 +110,7 @@ test('pods in a resize count as in the lines of kubectl describe node, and as fo
   }
 });
 
-test('pods in protobuf and in JSON give the same sums', async () => {
+test('computes the same sums from protobuf and JSON', async () => {
   await fresh();
   await testEnv.nodes({ name: 'a' }, { name: 'b' });
   await createPods(cluster(), 'a', [...STEADY, ...RESIZED]);
@@ -145,7 +145,7 @@ async function createSmallCluster(): Promise<void> {
   await createPods(cluster(), 'g1', [{ name: 'p', spec: { containers: [container('a', gpus, gpus)] } }]);
 }
 
-test('pools, as a table; without pods; each node; chosen and sorted', async () => {
+test('shows pools in a table, without pods, by node, selected and sorted', async () => {
   await createSmallCluster();
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'top']);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
@@ -190,14 +190,14 @@ TOTAL  <none>  2/3                       cpu       12     4          33%   0    
   );
 });
 
-test('without pods none is read, nor usage', async () => {
+test('reads neither pods nor usage with --no-pods', async () => {
   await createSmallCluster();
   const { stderr } = await unchanged(['top', '--no-pods', '-v', '6']);
   assert.match(stderr, /GET .*\/api\/v1\/nodes\?/);
   assert.doesNotMatch(stderr, /pods|metrics/);
 });
 
-test('what is wrong is said, and how to get on', async () => {
+test('refuses wrong command lines with the next step', async () => {
   await createSmallCluster();
   const see = "See 'kubectl nodepool top --help'.";
   await refused(
@@ -228,7 +228,7 @@ test('what is wrong is said, and how to get on', async () => {
   await refused(['top'], 0, 'No pools found.');
 });
 
-test('who may not read pods is told so, and gets on without', async () => {
+test('names the missing permission for pods and the flag that does without them', async () => {
   await createSmallCluster();
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const rules = [
@@ -249,7 +249,7 @@ test('who may not read pods is told so, and gets on without', async () => {
   assert.match(await ok(['top', '--no-pods'], { env }), /^gpu +1\/1 +cpu +16$/m);
 });
 
-test('bars in a terminal', { skip: NO_TERMINAL }, async () => {
+test('shows bars on a terminal', { skip: NO_TERMINAL }, async () => {
   await createSmallCluster();
   const { code, shown } = await inTerminal(cluster(), ['top', 'gpu'], '', 90);
   assert.equal(code, 0);

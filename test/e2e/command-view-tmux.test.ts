@@ -16,7 +16,7 @@ const skip = existsSync(TMUX) ? false : 'needs tmux';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
-test('pools, a small terminal, help, and the shell again', { skip }, async t => {
+test('shows pools and help, follows resizes, and restores the shell', { skip }, async t => {
   await createSmallCluster(testEnv);
   const { dir, kubeconfig } = cluster();
   const env = { PATH: process.env.PATH, HOME: dir, KUBECONFIG: kubeconfig, NO_COLOR: '1', LANG: 'C.UTF-8' };

@@ -15,7 +15,7 @@ const testEnv = useTestEnv({ own: true });
 const { cluster } = testEnv;
 const { refused } = commandsOf(cluster);
 
-test('pools, a pool, a node, its events, and the way back', async t => {
+test('opens a pool, a node and its events, and goes back', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   assertScreen('pools', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m));
@@ -35,7 +35,7 @@ test('pools, a pool, a node, its events, and the way back', async t => {
   await terminal.shows(/^>gpu .*\n/m);
 });
 
-test('filter, sorting and help', async t => {
+test('filters, sorts and shows help', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
@@ -55,7 +55,7 @@ test('filter, sorting and help', async t => {
   await terminal.shows(/^>worker-1 /m);
 });
 
-test('a terminal that becomes small, and large again: lines are never broken', async t => {
+test('follows terminal resizes without breaking lines', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   const before = await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m);
@@ -77,7 +77,7 @@ test('a terminal that becomes small, and large again: lines are never broken', a
   assert.deepEqual(withoutAges(after), withoutAges(before));
 });
 
-test('live: what others do is there without a key', async t => {
+test('shows changes of others without a key press', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^ worker .* 2\/3 /m);
@@ -90,7 +90,7 @@ test('live: what others do is there without a key', async t => {
   await terminal.shows(/^ worker .* 3\/3 /m);
 });
 
-test('cordon and uncordon: asks, names the node, and writes that field alone', async t => {
+test('cordon and uncordon ask with the name of the node and write only spec.unschedulable', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
@@ -123,7 +123,7 @@ test('cordon and uncordon: asks, names the node, and writes that field alone', a
   assert.deepEqual(still(after), still(before));
 });
 
-test('without permission to write it says which, as a whole', async t => {
+test('shows the whole error when the permission to write is missing', async t => {
   await createSmallCluster(testEnv);
   const verbs = ['get', 'list', 'watch'];
   const rules = [
@@ -152,7 +152,7 @@ test('without permission to write it says which, as a whole', async t => {
   await terminal.shows(/^events: .*forbidden/m);
 });
 
-test("a cluster's text cannot drive the terminal", async t => {
+test('escapes control characters of the cluster', async t => {
   await createSmallCluster(testEnv);
   const uid = (await testEnv.getPool('gpu'))?.metadata.uid;
   await raw(cluster()).expect('POST', '/api/v1/namespaces/default/events', {
@@ -174,7 +174,7 @@ test("a cluster's text cannot drive the terminal", async t => {
   }
 });
 
-test('colour: where the terminal takes it, and none with NO_COLOR', async t => {
+test('uses colour where the terminal supports it, and none with NO_COLOR', async t => {
   await createSmallCluster(testEnv);
   const colored = openTerminal(t, cluster(), ['view']);
   await colored.shows(/^>gpu .*\n[\s\S]*q quit/m);
@@ -184,7 +184,7 @@ test('colour: where the terminal takes it, and none with NO_COLOR', async t => {
   assert.doesNotMatch(plain.written(), /\u001b\[[\d;]*m/);
 });
 
-test('the terminal is as it was after q, Ctrl-C and signals', async t => {
+test('restores the terminal after q, Ctrl-C and signals', async t => {
   await createSmallCluster(testEnv);
   const line = [...productCommand(), 'view'].map(word => JSON.stringify(word)).join(' ');
   const ends: [string, (terminal: ReturnType<typeof openCommand>) => void][] = [
@@ -211,7 +211,7 @@ test('the terminal is as it was after q, Ctrl-C and signals', async t => {
   }
 });
 
-test('a server that goes away, and comes back', async t => {
+test('reconnects when the server comes back', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { columns: 120, env: { NO_COLOR: '1' } });
   await terminal.shows(/ live$/m);
@@ -227,7 +227,7 @@ test('a server that goes away, and comes back', async t => {
   await terminal.shows(/^ gpu-3 /m);
 });
 
-test('without a terminal, a pool or permission it says what to do', async t => {
+test('reports the next step without a terminal, a pool or permission', async t => {
   const refusal = 'error: view needs a terminal; next: use `kubectl nodepool get --watch` without one';
   await refused(['view'], 2, `${refusal}\nSee 'kubectl nodepool view --help'.`);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { TERM: 'dumb' } });

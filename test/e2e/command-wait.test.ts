@@ -28,7 +28,7 @@ async function ended(waiting: Following): Promise<{ code: number | null; stdout:
   return { code, stdout: waiting.stdout() };
 }
 
-test('what is met already', async () => {
+test('returns at once when the condition is met', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu'), ready: false });
   await testEnv.pool('gpu');
   await testEnv.pool('cpu');
@@ -42,7 +42,7 @@ test('what is met already', async () => {
   assert.equal(theirs.stdout, met('gpu'));
 });
 
-test('what comes to be met, of several pools', async t => {
+test('waits until several pools meet the condition', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.pool('cpu');
@@ -54,7 +54,7 @@ test('what comes to be met, of several pools', async t => {
   assert.deepEqual(await ended(waiting), { code: 0, stdout: met('cpu') + met('gpu') });
 });
 
-test('a status about an older spec does not count', async t => {
+test('ignores a status of an older generation', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.reconcile();
@@ -66,7 +66,7 @@ test('a status about an older spec does not count', async t => {
   assert.equal((await ended(waiting)).stdout, met('gpu'));
 });
 
-test('the time is up, or there is none', async () => {
+test('times out, and with --timeout=0 checks once', async () => {
   await testEnv.pool('gpu');
   const late = 'error: timed out waiting for the condition on nodepools/gpu';
   await refused(['wait', 'gpu', '--for=ready=1', '--timeout', '500ms'], 1, late);
@@ -76,14 +76,14 @@ test('the time is up, or there is none', async () => {
   await refused(['wait', 'gpu', '--for=ready=1', '--timeout=0'], 1, 'error: condition not met for nodepools/gpu');
 });
 
-test('a pool that does not exist', async () => {
+test('reports a pool that does not exist, except for --for=delete', async () => {
   await testEnv.pool('gpu');
   const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
   await refused(['wait', 'nope', '--for=status=200'], 1, missing);
   await refused(['wait', 'nope', '--for=delete'], 0, '');
 });
 
-test('the end of a pool', async t => {
+test('--for=delete waits until the pool is deleted', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.reconcile();
@@ -95,7 +95,7 @@ test('the end of a pool', async t => {
   assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu') });
 });
 
-test('a pool that goes while something else is waited for', async t => {
+test('reports a pool that is deleted while waiting for another condition', async t => {
   await testEnv.pool('gpu');
   const waiting = await wait(t, 'gpu', '--for=status=200');
   await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);
@@ -103,7 +103,7 @@ test('a pool that goes while something else is waited for', async t => {
   assert.match(waiting.stderr(), /^error: nodepool "gpu" not found;/m);
 });
 
-test('what is wrong with the command', async () => {
+test('refuses wrong command lines', async () => {
   const see = "See 'kubectl nodepool wait --help'.";
   const how = 'next: write it like status=200, nodes=3, ready=3 or delete';
   await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);

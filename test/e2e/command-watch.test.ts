@@ -24,7 +24,7 @@ const remove = (name: string) => raw(cluster()).expect('DELETE', `${POOLS}/${nam
 /** What a line begins with: name, status, nodes. */
 const words = (line: string) => line.split(/ +/, 3).join(' ');
 
-test('get: the table, then a row for each change, under the columns of the first', async t => {
+test('get --watch prints the table, then a row for each change under the same columns', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.pool('worker-of-the-day');
@@ -57,7 +57,7 @@ test('get: the table, then a row for each change, under the columns of the first
   assert.equal(watching.stderr(), '');
 });
 
-test('get: what it prints for scripts is what kubectl prints, to the byte', async t => {
+test('get --watch -o prints byte for byte what kubectl prints', async t => {
   await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await testEnv.pool('other');
   const { kubectl } = await ensureBinaries(['kubectl']);
@@ -89,7 +89,7 @@ test('get: what it prints for scripts is what kubectl prints, to the byte', asyn
   }
 });
 
-test('get: several names, in the order asked for; the others are not shown', async t => {
+test('get --watch shows the named pools only, in the given order', async t => {
   for (const name of ['a', 'b', 'c']) await testEnv.pool(name);
   const watching = follow(t, 'get', 'c', 'a', '-w', '--no-headers');
   await watching.has(2);
@@ -105,7 +105,7 @@ test('get: several names, in the order asked for; the others are not shown', asy
   assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
 });
 
-test('get: no pools yet: it waits for the first', async t => {
+test('get --watch waits for the first pool', async t => {
   const watching = follow(t, 'get', '-w');
   await eventually('it says so', () => watching.stderr() === 'No pools found; waiting for one.\n');
   await testEnv.pool('first');
@@ -117,7 +117,7 @@ test('get: no pools yet: it waits for the first', async t => {
   assert.equal(await watching.end('SIGTERM'), 0);
 });
 
-test('get: an API server that restarts costs warnings; nothing is told twice, and nothing missed', async t => {
+test('get --watch survives a restart of the API server without repeated or missed rows', async t => {
   for (const name of ['a', 'b', 'c']) await testEnv.pool(name);
   const watching = follow(t, 'get', '-w', '-o', 'name', '-v', '4');
   await watching.has(3);
@@ -135,7 +135,7 @@ test('get: an API server that restarts costs warnings; nothing is told twice, an
   assert.equal(await watching.end(), 0);
 });
 
-test('get: it ends quietly when nobody reads any more', async t => {
+test('get --watch ends quietly when its reader closes the pipe', async t => {
   await testEnv.pool('a');
   const quoted = productCommand()
     .map(word => `'${word}'`)
@@ -149,7 +149,7 @@ test('get: it ends quietly when nobody reads any more', async t => {
   assert.equal(piped.stderr(), 'exit 0\n');
 });
 
-test('events: those there are, then new ones, and repeated ones with their count', async t => {
+test('events --watch shows existing events, new ones, and repeated ones with their count', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.pool('other', { handler: 'runc' });
@@ -199,7 +199,7 @@ test('events: those there are, then new ones, and repeated ones with their count
   assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 0, 0]);
 });
 
-test('without the permission to watch it ends, and says what to ask for; one pool is enough for one', async t => {
+test('--watch names a missing permission; the permission for one pool is enough to watch it', async t => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const rules = [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },

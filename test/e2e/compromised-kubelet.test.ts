@@ -49,7 +49,7 @@ const enforced = async (node: string) => {
 };
 const message = ({ body }: { body: unknown }) => (body as { message: string }).message;
 
-test('the labels that NodeRestriction lets a kubelet set are those that count as such', async () => {
+test('NodeRestriction lets a kubelet set exactly the labels that the product assumes', async () => {
   await testEnv.nodes({ name: 'a' });
   const keys = [
     ...[
@@ -85,7 +85,7 @@ test('the labels that NodeRestriction lets a kubelet set are those that count as
   }
 });
 
-test('60,000 resource names, and names that are none, neither grow the status nor reach the outputs', async () => {
+test('60,000 resource names and invalid ones neither grow the status nor reach any output', async () => {
   await testEnv.nodes(...['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ name, labels: role('one') })));
   await testEnv.pool('one');
   const gpu = { 'nvidia.com/gpu': '2' };
@@ -130,7 +130,7 @@ test('60,000 resource names, and names that are none, neither grow the status no
   assert.equal(find('quantities').details[0], `one: ${odd}`);
 });
 
-test('a quantity that is too long neither makes its pool abnormal nor is written or printed whole', async () => {
+test('an overlong quantity neither changes the status number nor is written or printed whole', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
   await testEnv.pool('one');
   const huge = '9'.repeat(509);
@@ -173,7 +173,7 @@ test('a forged record changes nothing on other nodes', async () => {
   assert.equal((await kubelet('a').labelOf('b')).status, 403);
 });
 
-test('without the policy a kubelet gets restricted labels by joining a pool, and loses taints by leaving', async () => {
+test('without the policy a kubelet gains restricted labels by joining a pool and loses taints by leaving', async () => {
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' }, taints: [TAINT] });
   assert.equal((await kubelet('a').label({ [SECRET]: 'yes' })).status, 403, 'NodeRestriction is on');
@@ -185,7 +185,7 @@ test('without the policy a kubelet gets restricted labels by joining a pool, and
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);
 });
 
-test('with the policy it can neither join nor leave, on the node or through its status; all else it still can', async () => {
+test('with the policy a kubelet can neither join nor leave a pool, but can write its other labels', async () => {
   await apply();
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { [GROUP]: 'pci' } });
   await testEnv.pool('pci', {
@@ -252,7 +252,7 @@ test('a new node may register with the labels of a pool, unless the pool gives r
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
 });
 
-test('the annotation exempts one pool, not the others', async () => {
+test('the annotation exempts one pool only', async () => {
   await apply();
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('strict', { nodeSelector: { [GROUP]: 'strict' } });
@@ -261,7 +261,7 @@ test('the annotation exempts one pool, not the others', async () => {
   assert.equal((await kubelet('a').label({ loose: 'yes' })).status, 200);
 });
 
-test('without the NodePool resource nodes can be written; when it is back the policy holds, beside a pool that is broken', {
+test('the policy allows node writes without the CRD and applies again after install, also beside a broken pool', {
   timeout: 120_000,
 }, async () => {
   await apply();

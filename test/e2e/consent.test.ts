@@ -101,7 +101,7 @@ const rows: Row[] = [
     },
   },
   {
-    title: 'add asks again when a pod has come to the node',
+    title: 'add asks again when a pod was added to the node',
     args: ['add', 'p', 'a'],
     prepare: async () => {
       await busy('a');
@@ -111,7 +111,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'add goes on when a pod was replaced by another of its controller',
+    title: 'add continues when a pod was replaced by another of its controller',
     args: ['add', 'p', 'a'],
     prepare: async () => {
       await testEnv.nodes({ name: 'a' });
@@ -143,7 +143,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'add asks again when the pool has begun to remove what it does not set',
+    title: 'add asks again when the pool was changed to unmanaged: Remove',
     args: ['add', 'p', 'a'],
     prepare: async () => {
       await busy('a', { mine: '1' });
@@ -153,7 +153,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'reconcile asks again when a node has got a label that the pool would remove',
+    title: 'reconcile asks again when a node gained a label that the pool would remove',
     args: ['reconcile'],
     prepare: async () => {
       await busy('a', { ...role('p'), mine: '1' });
@@ -174,7 +174,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'remove asks again when another pool has got a taint that the node would get',
+    title: 'remove asks again when the next owner gained a taint that the node would get',
     args: ['remove', 'p', 'a'],
     prepare: async () => {
       await busy('a', { ...role('p'), kind: 'big' });
@@ -186,7 +186,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'edit asks again when nodes have joined and the pool was written by somebody else',
+    title: 'edit asks again when nodes joined and somebody else wrote the pool',
     args: ['edit', 'p', '--taint', 'strict:NoExecute'],
     prepare: async () => {
       await busy('a', role('p'));
@@ -200,7 +200,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'edit changes no pool that was made anew under the name',
+    title: 'edit does not change a pool that was recreated under the same name',
     args: ['edit', 'p', '--taint', 'strict:NoExecute'],
     prepare: async () => {
       await busy('a', role('p'));
@@ -217,7 +217,7 @@ const rows: Row[] = [
     },
   },
   {
-    title: 'edit in the editor asks again when nodes have joined',
+    title: 'edit in the editor asks again when nodes joined',
     args: ['edit', 'p'],
     editor: `printf 'apiVersion: nodes.lailin.xyz/v1\\nkind: NodePool\\nmetadata:\\n  name: p\\nspec:\\n  taints:\\n  - {key: strict, effect: NoExecute}\\n' > $f`,
     prepare: async () => {
@@ -229,14 +229,14 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'create asks again when a pod has come to a node that is to be a member',
+    title: 'create asks again when a pod was added to a future member',
     args: ['create', 'fresh', '--taint', 'strict:NoExecute', '--nodes', 'a', '--reconcile'],
     prepare: () => busy('a'),
     meanwhile: () => pod('late', 'a'),
     isAskedAgain: true,
   },
   {
-    title: "create asks about another pool's taint that its labels bring to a node, and again when a pod has come",
+    title: 'create asks about a taint of another pool that its labels lead to, and again when a pod was added',
     args: ['create', 'fresh', '--node-selector', 'team=a', '--node-selector', 'extra=1', '--nodes', 'a'],
     prepare: async () => {
       await busy('a');
@@ -253,7 +253,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'delete asks again when a node has joined',
+    title: 'delete asks again when a node joined',
     args: ['delete', 'p'],
     prepare: async () => {
       await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b' });
@@ -277,7 +277,7 @@ const rows: Row[] = [
     ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [[]]) },
   },
   {
-    title: 'delete goes on when a node has left',
+    title: 'delete continues when a node left',
     args: ['delete', 'p'],
     prepare: async () => {
       await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p') });
@@ -288,7 +288,7 @@ const rows: Row[] = [
     ends: { code: 0, check: async () => assert.equal(await testEnv.getPool('p'), undefined) },
   },
   {
-    title: 'drain asks again when a pod has come',
+    title: 'drain asks again when a pod was added',
     args: ['drain', 'p', '--force'],
     prepare: async () => {
       await busy('a', role('p'));
@@ -298,7 +298,7 @@ const rows: Row[] = [
     isAskedAgain: true,
   },
   {
-    title: 'uninstall --cascade asks again when there is another pool',
+    title: 'uninstall --cascade asks again when a pool was added',
     args: ['uninstall', '--cascade'],
     prepare: () => testEnv.pool('p'),
     meanwhile: () => testEnv.pool('q'),
@@ -334,7 +334,7 @@ for (const { title, args, prepare, meanwhile, isAskedAgain, ends, editor } of ro
   });
 }
 
-test('a node that changes between the plan and its write gets no taint that nobody was asked about', async () => {
+test('a node that changes between plan and write gets no taint without consent', async () => {
   await testEnv.nodes({ name: 'a', labels: role('p') });
   await testEnv.pool('p', { labels: { tier: 'p' } });
   await testEnv.pool('strict', { nodeSelector: { kind: 'strict' }, taints: STRICT });

@@ -28,7 +28,7 @@ const casesOn = (open: Open) => () => {
   const cluster = useCluster({ own: true });
   afterEach(() => deleteNodes(cluster()));
 
-  test('sees what is there, added, changed and deleted, and keeps what the transform keeps', async t => {
+  test('reports existing, added, changed and deleted objects, and stores what the transform returns', async t => {
     await createNodes(cluster(), [{ name: 'old', labels: { color: 'red' } }]);
     const run = await start(t, cluster());
     await run.reflector.synced();
@@ -47,7 +47,7 @@ const casesOn = (open: Open) => () => {
     assert.equal(JSON.stringify(node).length < 1500, true);
   });
 
-  test('WatchList gives the list where the server has it; pages where it does not, with the same result', async t => {
+  test('reads the list by WatchList or in pages, with the same result', async t => {
     await createNodes(
       cluster(),
       Array.from({ length: 620 }, (_, index) => ({ name: `page-${index}` })),
@@ -75,7 +75,7 @@ const casesOn = (open: Open) => () => {
     assert.deepEqual([...paged.reflector.store.keys()].sort(), [...streamed.reflector.store.keys()].sort());
   });
 
-  test('a quiet watch ends after its time, with a bookmark just before, and goes on from there', async t => {
+  test('a quiet watch ends at its timeout and resumes from the last bookmark', async t => {
     await createNodes(cluster(), [{ name: 'quiet' }, { name: 'busy' }]);
     const lines: string[] = [];
     const count = (source: Source): Source => ({
@@ -101,7 +101,7 @@ const casesOn = (open: Open) => () => {
     assert.deepEqual(run.problems, []);
   });
 
-  test('the API server goes away and comes back: what happened meanwhile is told', async t => {
+  test('reports what happened during an outage of the API server', async t => {
     await createNodes(cluster(), [{ name: 'stays' }, { name: 'goes' }]);
     const run = await start(t, cluster());
     await run.reflector.synced();
@@ -117,7 +117,7 @@ const casesOn = (open: Open) => () => {
     assert.deepEqual(told, ['added comes', 'deleted goes']);
   });
 
-  test('410: one list, and an object that was deleted and made again is told as such', async t => {
+  test('relists once after a 410 and reports a recreated object as deleted and added', async t => {
     await createNodes(cluster(), [{ name: 'reborn' }, { name: 'goes' }]);
     // The first watch is held back until all has happened, then asks for a version that is not kept any more.
     const held = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ const casesOn = (open: Open) => () => {
     assert.equal(run.lines.filter(line => line.includes('expired')).length, 1);
   });
 
-  test('a change comes through on its own, not with the next', async t => {
+  test('reports each change without waiting for the next', async t => {
     await createNodes(cluster(), [{ name: 'fast' }]);
     const run = await start(t, cluster());
     await run.reflector.synced();
@@ -157,7 +157,7 @@ const casesOn = (open: Open) => () => {
     }
   });
 
-  test('stop() ends it at once, and the store stays as it is', async t => {
+  test('stop() ends it at once and keeps the store', async t => {
     const run = await start(t, cluster());
     await run.reflector.synced();
     const since = performance.now();

@@ -31,7 +31,7 @@ interface Status {
 const cluster = useCluster();
 const client = () => raw(cluster());
 
-describe('the rules', () => {
+describe('the rules of the CRD', () => {
   before(async () => {
     await client().expect('POST', DEFINITIONS, definition);
     await untilServed(client());
@@ -69,7 +69,7 @@ describe('the rules', () => {
     });
   }
 
-  test('a pool without spec gets an empty one, as decoding gives it', async () => {
+  test('default a missing spec to an empty one, as decoding does', async () => {
     const pool = { ...HEAD, metadata: { name: 'gpu' } };
     const created = (await client().expect('POST', `${POOLS}?dryRun=All`, pool)) as NodePool;
     assert.deepEqual(created.spec, {});
@@ -79,7 +79,7 @@ describe('the rules', () => {
     assert.deepEqual(decodePool(nulls, 'pool').spec, {});
   });
 
-  test('hold for changes too', async () => {
+  test('apply to updates too', async () => {
     await client().expect('POST', POOLS, {
       ...HEAD,
       metadata: { name: 'changed' },
@@ -95,7 +95,7 @@ describe('the rules', () => {
     for (const name of ['changed', 'master']) await client().expect('DELETE', `${POOLS}/${name}`);
   });
 
-  test('take the objects of the operator before as it is, status and all', async () => {
+  test('accept the objects of the earlier operator unchanged, with their status', async () => {
     const status = {
       allocatable: {
         cpu: '8',
@@ -123,7 +123,7 @@ describe('the rules', () => {
     await client().expect('DELETE', `${POOLS}/seed`);
   });
 
-  test('kubectl prints the columns of the operator before, and more', async () => {
+  test('kubectl prints the columns of the earlier operator, and more', async () => {
     await client().expect('POST', POOLS, { ...HEAD, metadata: { name: 'worker' }, spec: { handler: 'runc' } });
     const allocatable = { cpu: '8', memory: '6129040Ki' };
     const conditions = [{ type: 'Conflict', status: 'False' }];
@@ -162,7 +162,7 @@ describe('the rules', () => {
   });
 });
 
-describe('a pool older than the rules', () => {
+describe('a pool created before the rules', () => {
   const old: [name: string, spec: NodePoolSpec][] = [
     ['master', {}],
     ['own-label', { labels: { 'node-role.kubernetes.io/own-label': '' } }],
@@ -189,7 +189,7 @@ describe('a pool older than the rules', () => {
   });
 
   for (const [name, spec] of old) {
-    test(`${name.slice(0, 20)}: is invalid, gets a status, and can be released`, async () => {
+    test(`is invalid, gets a status and can be released: ${name.slice(0, 20)}`, async () => {
       const pool = (await client().expect('GET', `${POOLS}/${name}`)) as NodePool;
       assert.notDeepEqual(validatePool(pool), []);
       assert.deepEqual(pool.spec, spec);

@@ -15,7 +15,7 @@ const { refused } = commandsOf(testEnv.cluster);
 const ZONE = 'topology.kubernetes.io/zone';
 const RACK = 'example.com/rack';
 
-test('a pool that is refused: the error says which were created before it and which were not', async () => {
+test('names the pools created before a refused one and those that were not', async () => {
   const refusal = {
     group: 'nodes.lailin.xyz',
     resource: 'nodepools',
@@ -37,7 +37,7 @@ test('a pool that is refused: the error says which were created before it and wh
   assert.deepEqual([(await testEnv.getPool('one'))?.spec, await testEnv.getPool('three')], [{}, undefined]);
 });
 
-test('--nodes does not overwrite a label that is there with another value', async () => {
+test('--nodes does not overwrite a label that has another value', async () => {
   await testEnv.nodes({ name: 'a', labels: { [RACK]: 'eu-2' } }, { name: 'n', labels: { [RACK]: 'eu-1' } });
   await refused(
     ['create', 'z', '--node-selector', `${RACK}=eu-2`, '--nodes', 'a,n', '--reconcile'],
@@ -46,7 +46,7 @@ test('--nodes does not overwrite a label that is there with another value', asyn
   );
 });
 
-test('--nodes sets no label that the cluster itself sets', async () => {
+test('--nodes sets no label that the cluster owns', async () => {
   await testEnv.nodes({ name: 'n' });
   await refused(
     ['create', 'z', '--node-selector', `${ZONE}=eu-2`, '--nodes', 'n'],
@@ -55,7 +55,7 @@ test('--nodes sets no label that the cluster itself sets', async () => {
   );
 });
 
-test('--nodes: nor one that is set while the nodes are labelled; the others are, and the pool is there', async () => {
+test('--nodes does not overwrite a label that is set meanwhile, labels the other nodes and keeps the pool', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'n' });
   const connection = await testEnv.connection();
   const cluster = {
@@ -83,7 +83,7 @@ test('--nodes: nor one that is set while the nodes are labelled; the others are,
   assert.notEqual(await testEnv.getPool('z'), undefined);
 });
 
-test('--nodes takes a node that has the label already', async () => {
+test('--nodes accepts a node that has the label already', async () => {
   await testEnv.nodes({ name: 'n', labels: role('w') });
   const { code } = await cli(testEnv.cluster(), ['create', 'w', '--nodes', 'n']);
   assert.equal(code, 0);

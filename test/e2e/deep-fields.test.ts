@@ -42,7 +42,7 @@ async function create(name: string): Promise<void> {
   assert.equal((await kubectl(testEnv.cluster(), ['create', '--raw', POOLS, '-f', file])).code, 0);
 }
 
-test('what would print them says where they are; other output of the same pool is as ever', async () => {
+test('refuses to print deeply nested fields and names their path; other output is unaffected', async () => {
   await create('deep');
   await testEnv.nodes({ name: 'a', labels: role('deep') });
   for (const [args, where] of [
@@ -71,7 +71,7 @@ test('what would print them says where they are; other output of the same pool i
   }
 });
 
-test('a watch goes on', async t => {
+test('a watch continues after a deeply nested object', async t => {
   await testEnv.nodes({ name: 'a', labels: role('deep') });
   const watch = await startWatching(t, testEnv.cluster());
   await create('deep');
@@ -81,7 +81,7 @@ test('a watch goes on', async t => {
   assert.doesNotMatch(watch.log(), /call stack|error/i);
 });
 
-test('a file of -f has at most 100', async () => {
+test('create -f accepts at most 100 levels', async () => {
   const file = await deepFile('file');
   const { code, stdout, stderr } = await run('create', '-f', file);
   assert.deepEqual([code, stdout], [1, '']);

@@ -13,7 +13,7 @@ import { condition, role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('pools that get the nodes, or lost them, are brought up to date, and no other node of theirs is written', async () => {
+test('reconciles the pools that gain or lose the nodes, and writes no other node of theirs', async () => {
   const both = { ...role('old'), kind: 'big' };
   await testEnv.nodes(
     { name: 'a', labels: both },
@@ -46,7 +46,7 @@ test('pools that get the nodes, or lost them, are brought up to date, and no oth
   );
 });
 
-test('so are those of a pool that was never reconciled; a pool that has more to do than that is named', async () => {
+test('reconciles the next owners of a pool that was never reconciled, and names pools with more to do', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
   await testEnv.pool('old', { labels: { tier: 'gold' } });
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
@@ -59,7 +59,7 @@ test('so are those of a pool that was never reconciled; a pool that has more to 
   assert.equal('size' in (await testEnv.node('b')).metadata.labels, false);
 });
 
-test('of a node that old never wrote to the label goes, too, and an heir that strips says so first', async () => {
+test('removes the label of a node without a record, and warns when a next owner has unmanaged: Remove', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big', vendor: 'x' } });
   await testEnv.pool('old');
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, unmanaged: 'Remove' }, { younger: true });
@@ -102,18 +102,18 @@ async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers'
   return result?.error?.message ?? result?.outcome?.failures[0]?.message ?? result?.outcome?.kind;
 }
 
-test('a status of theirs that cannot be written is told of, and the pool is deleted all the same', async () => {
+test('warns when the status of a next owner cannot be written, and deletes the pool', async () => {
   assert.equal(await deleteFailing('patchStatus'), 'released');
   assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
 });
 
-test('a node of theirs that cannot be written: their status does not say that it was', async () => {
+test('does not report a failed node write as done in the status of a next owner', async () => {
   assert.equal(await deleteFailing('patchNode'), 'released');
   assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
   assert.equal((await testEnv.getPool('big'))?.status, undefined);
 });
 
-test('a delete that fails after it gave them the nodes has brought them up to date, and can be repeated', async () => {
+test('updates the next owners when the delete fails afterwards, and can be repeated', async () => {
   assert.equal(await deleteFailing('setFinalizers'), 'not today');
   assert.equal((await testEnv.getPool('big'))?.status?.nodeCount, 1);
   const [again] = await testEnv.delete(['old']);

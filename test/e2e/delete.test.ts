@@ -44,7 +44,7 @@ async function deleteWith(
   ]);
 }
 
-test('--detach-nodes of a pool of the earlier operator leaves nothing of it on the nodes', async () => {
+test('--detach-nodes removes everything that the earlier operator set for the pool', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('worker'), tier: 'gold', foreign: 'stays' }, taints: [TAINT] });
   await testEnv.pool(
     'worker',
@@ -67,7 +67,7 @@ test('--detach-nodes of a pool of the earlier operator leaves nothing of it on t
   assert.equal(node.metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
 });
 
-test('--detach-nodes takes the label of a node that goes to another pool which matches it', async () => {
+test('--detach-nodes removes the label of a node that another pool takes over', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('worker'), kind: 'big' } }, { name: 'b', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
@@ -81,7 +81,7 @@ test('--detach-nodes takes the label of a node that goes to another pool which m
   assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');
 });
 
-test('a pool that was replaced before it could be deleted: its successor is neither deleted nor applied', async () => {
+test('neither deletes nor reconciles a pool that was recreated before the delete', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' } });
   const { pools } = await testEnv.connection();
@@ -103,7 +103,7 @@ test('a pool that was replaced before it could be deleted: its successor is neit
   assert.equal('tier' in (await testEnv.node('a')).metadata.labels, false);
 });
 
-test('nor one that came while a person was asked', async () => {
+test('does not delete a pool that was recreated during the prompt', async () => {
   await testEnv.pool('w');
   const meanwhile = async () => {
     await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
@@ -114,7 +114,7 @@ test('nor one that came while a person was asked', async () => {
   assert.deepEqual((await testEnv.getPool('w'))?.spec.labels, { tier: 'new' });
 });
 
-test('a dry run is of the pool as it is then, whoever wrote it meanwhile', async () => {
+test('a dry run uses the pool as it is, whoever wrote it meanwhile', async () => {
   await testEnv.pool('w');
   const meanwhile = async () => {
     await raw(testEnv.cluster()).expect('PATCH', `${POOLS}/w`, { spec: { labels: { tier: 'new' } } });
@@ -123,7 +123,7 @@ test('a dry run is of the pool as it is then, whoever wrote it meanwhile', async
   assert.deepEqual((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
 
-test('nor is a successor released that somebody else has marked for deletion', async () => {
+test('does not release a recreated pool that somebody else marked for deletion', async () => {
   await testEnv.pool('w');
   const { pools } = await testEnv.connection();
   const results = await deleteWith(['w'], {
@@ -142,7 +142,7 @@ test('nor is a successor released that somebody else has marked for deletion', a
   assert.deepEqual((await testEnv.getPool('w'))?.metadata.finalizers, [FINALIZER]);
 });
 
-test('a pool that somebody else deletes for good meanwhile is released all the same', async () => {
+test('releases the nodes of a pool that somebody else removes meanwhile', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -161,7 +161,7 @@ test('a pool that somebody else deletes for good meanwhile is released all the s
   assert.equal('tier' in (await testEnv.node('a')).metadata.labels, false);
 });
 
-test('of several pools one may not be deleted: the others are, wholly, and each is told of', async () => {
+test('deletes the other pools when one is forbidden, and reports each', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('two') });
   await testEnv.pool('one', { labels: { tier: 'gold' } });
   await testEnv.pool('two', { labels: { tier: 'gold' } });
@@ -186,7 +186,7 @@ test('of several pools one may not be deleted: the others are, wholly, and each 
   assert.equal('tier' in (await testEnv.node('b')).metadata.labels, false);
 });
 
-test('a node that cannot be detached keeps its pool for the next run, and no other', async () => {
+test('keeps only the pool whose node cannot be detached', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('two') });
   await testEnv.pool('one');
   await testEnv.pool('two');
@@ -215,7 +215,7 @@ test('a node that cannot be detached keeps its pool for the next run, and no oth
   assert.equal('node-role.kubernetes.io/one' in (await testEnv.node('a')).metadata.labels, false);
 });
 
-test('--detach-nodes keeps its hands off the labels of a selector, and says so before anything is deleted', async () => {
+test('--detach-nodes refuses a pool with its own nodeSelector before it deletes anything', async () => {
   await testEnv.nodes({ name: 'a', labels: { 'topology.kubernetes.io/zone': 'eu-1' } });
   await testEnv.pool('fine');
   await testEnv.pool('z', { nodeSelector: { 'topology.kubernetes.io/zone': 'eu-1' }, labels: { tier: 'gold' } });

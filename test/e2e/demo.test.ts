@@ -33,7 +33,7 @@ async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { le
   return { ...result, left };
 }
 
-test('the main job: every command is echoed before what it really printed, and nothing is left', async t => {
+test('echoes every command before its real output, and leaves nothing behind', async t => {
   const { code, stdout, stderr, left } = await demo(t);
   assert.deepEqual([code, left], [0, []], stderr.slice(-1000));
   const echoed = stdout.split('\n').filter(line => line.startsWith('$ kubectl'));
@@ -53,7 +53,7 @@ test('the main job: every command is echoed before what it really printed, and n
   assert.match(stderr, /^starting etcd and kube-apiserver: done, [\d.]+ s$/m);
 });
 
-test('wrong arguments: one line and how it is used', async t => {
+test('reports wrong arguments in one line with the usage', async t => {
   const { code, stderr } = await demo(t, '--node');
   assert.equal(code, 2);
   assert.match(stderr, /^Unknown option '--node'.*\nusage: npm run demo \[-- \[--nodes N \| --full\] \[--keep\]\]\n$/);

@@ -9,7 +9,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('a deleted pool is shown as it will be released, whether its spec is valid or not', async () => {
+test('shows the release of a deleted pool, whether its spec is valid or not', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.reconcile();
@@ -31,7 +31,7 @@ test('a deleted pool is shown as it will be released, whether its spec is valid 
   }
 });
 
-test('a node that joins without a change of labels or taints is no difference, and reconcile takes it over', async () => {
+test('shows no difference for a node that needs only a record, which reconcile writes', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w');
   assert.deepEqual(await cli(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: '' });
@@ -39,7 +39,7 @@ test('a node that joins without a change of labels or taints is no difference, a
   assert.equal(summary?.joined, 1);
 });
 
-test('reconcile ends with 1 when a write failed, also when some pool is not 200', async () => {
+test('reconcile exits with 1 when a write failed, also when the status of a pool is not 200', async () => {
   await testEnv.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
   await testEnv.pool('held', { labels: { tier: 'gold' } });
   await testEnv.pool('idle');

@@ -62,7 +62,7 @@ describe('drain on a full cluster', () => {
   const begin = (t: { after(fn: () => unknown): void }, ...args: string[]) =>
     start(t, testEnv.cluster(), [...productCommand(), 'drain', ...args]);
 
-  test('a budget blocks, is freed, and the drain ends; what was evicted runs elsewhere', {
+  test('waits for a disruption budget, then finishes; evicted pods run elsewhere', {
     timeout: TEST_MS,
   }, async t => {
     await testEnv.nodes({ name: 'w-1', labels: role('worker') }, { name: 'w-2', labels: role('worker') });
@@ -95,7 +95,7 @@ describe('drain on a full cluster', () => {
     assert.match(draining.stdout(), /worker drained \(2 nodes, 4 pods\)$/m);
   });
 
-  test('Ctrl-C, and again: it goes on; --max-unavailable; uncordoned nodes get pods again', {
+  test('continues after Ctrl-C, respects --max-unavailable, and uncordoned nodes get pods again', {
     timeout: TEST_MS,
   }, async t => {
     await testEnv.nodes(...['r-1', 'r-2', 'r-3'].map(name => ({ name, labels: role('red') })));

@@ -23,7 +23,7 @@ async function prepare(): Promise<void> {
 
 const taints = async () => [taintsOf(await testEnv.node('a')), taintsOf(await testEnv.node('b'))];
 
-test('no node and no pool is written while the CRD drops a field, and install brings it back', async t => {
+test('writes neither nodes nor pools while the CRD drops a field, and install restores it', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
@@ -49,7 +49,7 @@ test('no node and no pool is written while the CRD drops a field, and install br
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });
 
-test('a watch that starts then leaves nodes and pool alone, and goes on after install', {
+test('a watch that starts under such a CRD writes nothing, and continues after install', {
   timeout: 120_000,
 }, async t => {
   await prepare();
@@ -67,7 +67,7 @@ test('a watch that starts then leaves nodes and pool alone, and goes on after in
   assert.equal(await watching.end(), 0);
 });
 
-test('a watch that is running leaves nodes and pool alone as soon as the CRD is replaced, and goes on after install', {
+test('a running watch stops writing when the CRD is replaced, and continues after install', {
   timeout: 120_000,
 }, async t => {
   await prepare();
@@ -87,7 +87,7 @@ test('a watch that is running leaves nodes and pool alone as soon as the CRD is 
   assert.equal(await watching.end(), 0);
 });
 
-test('create and edit with a field that the CRD lacks say install, and work after it', async t => {
+test('create and edit name install for a field that the CRD lacks, and work after it', async t => {
   await testEnv.pool('q');
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
@@ -101,7 +101,7 @@ test('create and edit with a field that the CRD lacks say install, and work afte
   assert.equal((await cli(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
 });
 
-test('a pool is deleted, and its nodes are released, while the CRD drops a field of it', async t => {
+test('deletes a pool and releases its nodes while the CRD drops a field of it', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
@@ -110,7 +110,7 @@ test('a pool is deleted, and its nodes are released, while the CRD drops a field
   assert.deepEqual([await taints(), await testEnv.getPool('p')], [[[], []], undefined]);
 });
 
-test('a field that somebody lost is set again, and the pool is reconciled', async t => {
+test('reconciles the pool after a lost field was set again', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');

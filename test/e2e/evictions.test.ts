@@ -101,7 +101,7 @@ describe('NoExecute', () => {
 
   const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? assert.fail(text));
 
-  test('the preview says how many pods go, and so many go', { timeout: TEST_MS }, async t => {
+  test('the preview counts the pods that the taint then evicts', { timeout: TEST_MS }, async t => {
     await testEnv.nodes({ name: 'a', labels: { work: 'yes' } }, { name: 'b', labels: { work: 'yes' } }, { name: 'c' });
     await testEnv.pool('strict', { taints: [DRAINING] });
     await workload(t, 'a', 'b');
@@ -132,7 +132,7 @@ describe('NoExecute', () => {
     assert.equal(await ok(['add', 'strict', 'c']), 'node/c added to pool strict\n');
   });
 
-  test('reconcile, diff, edit and create say it too, and need --yes', { timeout: TEST_MS }, async t => {
+  test('reconcile, diff, edit and create warn about evictions, and need --yes', { timeout: TEST_MS }, async t => {
     await testEnv.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
     await testEnv.pool('p', { labels: { tier: 'x' } });
     await testEnv.reconcile();
@@ -159,7 +159,7 @@ describe('NoExecute', () => {
     assert.equal(await ok(['reconcile']).then(text => text.split('  ')[1]), '200');
   });
 
-  test('create --nodes --reconcile asks before it creates', { timeout: TEST_MS }, async t => {
+  test('create --nodes --reconcile asks before it creates the pool', { timeout: TEST_MS }, async t => {
     await testEnv.nodes({ name: 'a' });
     t.after(() => api().expect('DELETE', PODS));
     await pod('bare', 'a');
@@ -170,7 +170,7 @@ describe('NoExecute', () => {
     await eventually('it goes', async () => (await pods()).length === 0);
   });
 
-  test('on a terminal it asks', { timeout: TEST_MS, skip: NO_TERMINAL ?? false }, async t => {
+  test('asks on a terminal', { timeout: TEST_MS, skip: NO_TERMINAL ?? false }, async t => {
     await testEnv.nodes({ name: 'a' });
     await testEnv.pool('strict', { taints: [DRAINING] });
     t.after(() => api().expect('DELETE', PODS));

@@ -51,7 +51,9 @@ describe('the example memcached', () => {
   const resize = (size: number) =>
     kubectlOk(cluster(), 'patch', 'memcached', 'memcached-sample', '--type=merge', '-p', `{"spec":{"size":${size}}}`);
 
-  test('owns a Deployment of the wanted size, names its pods, goes with all it has', { timeout: 60_000 }, async t => {
+  test('owns a Deployment of the wanted size, lists its pods, and is deleted with all it owns', {
+    timeout: 60_000,
+  }, async t => {
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'manifests'));
     await kubectlOk(cluster(), 'wait', '--for=condition=Established', 'crd/memcacheds.cache.example.com');
     // After the definition: the garbage collector looks for new kinds every 30 s only.
@@ -104,7 +106,7 @@ describe('the example memcached', () => {
     assert.equal(await example.end(), 0);
   });
 
-  test('a negative size and a name that is no label value are refused', async () => {
+  test('refuses a negative size and a name that is no label value', async () => {
     const refused = async (name: string, size: number) => {
       const object = {
         apiVersion: 'cache.example.com/v1alpha1',
@@ -120,7 +122,7 @@ describe('the example memcached', () => {
     assert.match(await refused('m'.repeat(64), 1), /at most 63 characters/);
   });
 
-  test("a Deployment that is somebody else's is left alone", async t => {
+  test('leaves the Deployment of somebody else alone', async t => {
     const foreign = {
       metadata: { name: 'memcached-sample', labels: { 'app.kubernetes.io/name': 'memcached' } },
       spec: {

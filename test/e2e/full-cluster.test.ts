@@ -81,7 +81,7 @@ describe('a full cluster', () => {
   const tainted = (node: string, taint: string) =>
     eventually(`${node} is tainted`, async () => taintsOf(await testEnv.node(node)).join() === taint);
 
-  test('pods of the RuntimeClass run on the nodes of the pool, others do not', { timeout: TEST_MS }, async t => {
+  test('pods of the RuntimeClass run on nodes of the pool only', { timeout: TEST_MS }, async t => {
     await testEnv.nodes(small('a-1', role('alpha')), small('a-2', role('alpha')), small('a-other'));
     await startWatching(t, testEnv.cluster());
     await testEnv.pool('alpha', {
@@ -103,7 +103,7 @@ describe('a full cluster', () => {
     await runs('batch', 'a-1 a-1 a-2 a-2');
   });
 
-  test('a node moves, and new pods follow', { timeout: TEST_MS }, async t => {
+  test('new pods follow a node that moves to another pool', { timeout: TEST_MS }, async t => {
     await testEnv.nodes(small('b-1', role('blue')), small('r-1', role('red')), small('mover', role('red')));
     await startWatching(t, testEnv.cluster());
     for (const pool of ['red', 'blue']) {
@@ -129,7 +129,7 @@ describe('a full cluster', () => {
     await runs('blue', 'b-1 b-1 mover mover');
   });
 
-  test('a NoExecute taint evicts what does not tolerate it', { timeout: TEST_MS }, async t => {
+  test('a NoExecute taint evicts pods that do not tolerate it', { timeout: TEST_MS }, async t => {
     await testEnv.nodes(small('c-1', role('calm')), small('c-2', role('calm')));
     await startWatching(t, testEnv.cluster());
     await testEnv.pool('calm', { labels: { tier: 'calm' }, handler: 'runc' });
@@ -164,7 +164,7 @@ describe('a full cluster', () => {
     assert.equal(await places('intolerant'), 'none');
   });
 
-  test('the RuntimeClass of a deleted pool goes, and its nodes are free', { timeout: TEST_MS }, async t => {
+  test('deleting a pool deletes its RuntimeClass and frees its nodes', { timeout: TEST_MS }, async t => {
     const taint = { key: 'dedicated', value: 'd', effect: 'NoSchedule' } as const;
     await testEnv.nodes(small('d-1', role('released')), small('d-2', role('forced')));
     const watching = await startWatching(t, testEnv.cluster());

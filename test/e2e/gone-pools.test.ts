@@ -82,7 +82,7 @@ beforeEach(async () => {
   assert.equal(await tierOf('a'), 'gold');
 });
 
-describe('a list has no pool w, and to the GET of it comes', () => {
+describe('when a list lacks pool w, and the GET of it returns', () => {
   const answers: [string, Treatment, RegExp][] = [
     [
       'a 404 of a resource that is not served',
@@ -98,7 +98,7 @@ describe('a list has no pool w, and to the GET of it comes', () => {
     ['a refusal', answerWith(403, 'no'), /cannot get NodePool "w"/],
   ];
   for (const [name, treatment, message] of answers) {
-    test(`${name}: an error, and no node is written`, async t => {
+    test(`${name}, reconcile fails and writes no node`, async t => {
       await startLying(t);
       lists(withoutW);
       proxy.onRequest(asked => (isGet(asked) ? treatment : undefined));
@@ -109,7 +109,7 @@ describe('a list has no pool w, and to the GET of it comes', () => {
     });
   }
 
-  test('the pool: it is reconciled', async t => {
+  test('the pool, reconcile continues with it', async t => {
     await startLying(t);
     lists(withoutW);
     await kept(async () => {
@@ -118,14 +118,14 @@ describe('a list has no pool w, and to the GET of it comes', () => {
     });
   });
 
-  test('the pool, while another pool matches its node: the node is not given to that one', async t => {
+  test('the pool, its node is not handed to another pool that matches', async t => {
     await testEnv.pool('x', { nodeSelector: role('w'), labels: { tier: 'x' } });
     await startLying(t);
     lists(withoutW);
     await kept(() => testEnv.reconcileWith(proxied.cluster, 'x'));
   });
 
-  test('that there is none: its nodes are released, for one GET', async t => {
+  test('NotFound, its nodes are released after one GET', async t => {
     await testEnv.nodes({ name: 'b', labels: role('w') });
     await testEnv.reconcile();
     await testEnv.edit('w', { metadata: { finalizers: [] } });
@@ -138,7 +138,7 @@ describe('a list has no pool w, and to the GET of it comes', () => {
   });
 });
 
-test('a list has the pool as it was marked, and another one was made under the name since: that one keeps the nodes', async t => {
+test('a recreated pool keeps the nodes when a stale list has its predecessor marked for deletion', async t => {
   await startLying(t);
   lists(([pool]) => {
     assert.ok(pool);
@@ -153,7 +153,7 @@ test('a list has the pool as it was marked, and another one was made under the n
   });
 });
 
-test('a list has a pool without nodes as it was marked, and the server has it unmarked: its RuntimeClass stays', async t => {
+test('keeps the RuntimeClass of a pool that only a stale list has marked for deletion', async t => {
   await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/a');
   await testEnv.edit('w', { spec: { handler: 'runc' } });
   await testEnv.reconcile();
@@ -172,7 +172,7 @@ test('a list has a pool without nodes as it was marked, and the server has it un
   assert.equal(proxy.requests.filter(isGet).length, 1);
 });
 
-test('a pool is made anew while nodes are released for want of it: what it has written stays', async () => {
+test('keeps what a recreated pool wrote while the nodes of its predecessor are released', async () => {
   await testEnv.edit('w', { metadata: { finalizers: [] } });
   await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
   const { cluster } = await testEnv.connection();
@@ -189,7 +189,7 @@ test('a pool is made anew while nodes are released for want of it: what it has w
   assert.equal(await tierOf('a'), 'new');
 });
 
-test('the finalizer cannot be set, since the pool is not found: an error, and no node is written', async t => {
+test('fails and writes no node when the pool is not found while its finalizer is set', async t => {
   await testEnv.edit('w', { metadata: { finalizers: [] } });
   await startLying(t);
   proxy.onRequest(({ method, path }) => (method === 'PATCH' && path === `${POOLS}/w` ? notFound(W) : undefined));
@@ -202,7 +202,7 @@ test('the finalizer cannot be set, since the pool is not found: an error, and no
   });
 });
 
-test('delete: the pool is not found by the DELETE, and is there: an error, and no node is written', async t => {
+test('delete fails and writes no node when the DELETE returns NotFound for an existing pool', async t => {
   await startLying(t);
   proxy.onRequest(({ method }) => (method === 'DELETE' ? notFound(W) : undefined));
   await kept(async () => {
@@ -213,7 +213,7 @@ test('delete: the pool is not found by the DELETE, and is there: an error, and n
   assert.equal((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
 
-test('uninstall --cascade: a pool that no list has, and the server has, keeps the resource installed', async t => {
+test('uninstall --cascade keeps the CRD when the server has a pool that no list shows', async t => {
   await startLying(t);
   lists(withoutW);
   await kept(async () => {
@@ -232,7 +232,7 @@ describe('under a watch', () => {
     await eventually('the pool is followed', async () => (await tierOf('a')) === 'silver');
   }
 
-  test('an event says that the pool was deleted, and the server has it', async t => {
+  test('ignores a DELETED event of a pool that the server still has', async t => {
     await testEnv.pool('x');
     await testEnv.reconcile();
     await startLying(t);
@@ -259,7 +259,7 @@ describe('under a watch', () => {
     assert.equal(await child.end(), 0);
   });
 
-  test('the list after a 410 has no pool w, and the server has it', async t => {
+  test('ignores a relist after a 410 that lacks a pool which the server still has', async t => {
     await startLying(t);
     const child = startChild(t, proxy);
     await child.synced();
@@ -286,7 +286,7 @@ describe('under a watch', () => {
     assert.equal(await child.end(), 0);
   });
 
-  test('a node is not found by a PATCH, and is there: the next attempt writes it', async t => {
+  test('retries a PATCH that returns NotFound for an existing node', async t => {
     await startLying(t);
     const child = startChild(t, proxy);
     await child.synced();

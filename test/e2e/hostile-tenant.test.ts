@@ -32,7 +32,7 @@ async function mallory() {
   return pool;
 }
 
-test('the labels and taints that the cluster sets itself are refused by the server, and `Remove` leaves them', async t => {
+test('the server refuses labels and taints that the cluster owns, and `Remove` keeps them', async t => {
   const pool = await mallory();
   for (const spec of [
     { labels: { 'kubernetes.io/hostname': 'x' } },
@@ -61,7 +61,7 @@ test('the labels and taints that the cluster sets itself are refused by the serv
   assert.deepEqual(taintsOf({ metadata, ...node }), ['node.kubernetes.io/unreachable:NoExecute']);
 });
 
-test('a RuntimeClass that is not the pool’s stays as it is, while the pool lives and when it goes', async t => {
+test('keeps a foreign RuntimeClass while the pool exists and when it is deleted', async t => {
   const pool = await mallory();
   const path = '/apis/node.k8s.io/v1/runtimeclasses';
   const foreign = {
@@ -80,7 +80,7 @@ test('a RuntimeClass that is not the pool’s stays as it is, while the pool liv
   assert.deepEqual(await raw(cluster()).expect('GET', `${path}/node-pool-x`), made);
 });
 
-test('pools that would hand nodes to each other for ever do not make the loop spin', { timeout: 120_000 }, async t => {
+test('does not spin on pools that would hand nodes to each other forever', { timeout: 120_000 }, async t => {
   const pool = await mallory();
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: { x: '1' } }, { name: 'c' });
   await startWatching(t, cluster());

@@ -35,12 +35,12 @@ async function each(lines: readonly string[][], look: (args: string[], what: str
 /** Of __complete the last word is the one under the cursor. */
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
-test('every verb is looked at; view has screens of its own, in command-view.test.ts', () => {
+test('covers every command but view, which command-view.test.ts covers', () => {
   const missing = Object.keys(verbs).filter(verb => !LOOKS.some(([first]) => first === verb));
   assert.deepEqual(missing, ['view']);
 });
 
-test('no verb lets through what others wrote, in a pipe with colours', async () => {
+test('every command escapes text of others in a pipe with colours', async () => {
   await seed(testEnv, pods);
   let shown = '';
   await each(LOOKS, async (args, what) => {
@@ -55,7 +55,7 @@ test('no verb lets through what others wrote, in a pipe with colours', async () 
   assert.ok(shown.includes('\\u001b[35m') && shown.includes('\\u202e') && shown.includes('\\u200b'));
 });
 
-test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
+test('every command escapes text of others on a terminal', { skip: NO_TERMINAL }, async () => {
   await seed(testEnv, pods);
   await each([...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])], async (args, what) => {
     // With -v there is no spinner, which is ours and does move the cursor.
@@ -69,7 +69,7 @@ test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
   }
 });
 
-test('JSON and YAML hold the very values, by escapes', async () => {
+test('JSON and YAML keep the exact values by escapes', async () => {
   await seed(testEnv, pods);
   const live = await testEnv.getPool('gpu');
   for (const [format, parse] of [
@@ -87,7 +87,7 @@ test('JSON and YAML hold the very values, by escapes', async () => {
   assert.deepEqual(JSON.parse(stdout), [EVIL]);
 });
 
-test('a refusal in words of a webhook is one line', async () => {
+test('prints the refusal of a webhook in one line', async () => {
   await testEnv.nodes(
     { name: 'locked', labels: role('gpu') },
     { name: 'locked-free', labels: { 'example.com/group': 'locked-group' } },
@@ -129,7 +129,7 @@ test('a refusal in words of a webhook is one line', async () => {
   }
 });
 
-test('nor do names of the kubeconfig', async () => {
+test('escapes names of the kubeconfig', async () => {
   const file = join(cluster().dir, 'evil.config');
   const config = {
     clusters: [{ name: EVIL, cluster: { server: EVIL } }],
@@ -155,7 +155,7 @@ test('nor do names of the kubeconfig', async () => {
   assert.match(doctor.stdout + doctor.stderr, /a\\u001b\[35mb/);
 });
 
-test('nor do the figures of a metrics server', async t => {
+test('escapes the values of a metrics server', async t => {
   await testEnv.nodes({ name: 'node-a', labels: role('gpu') });
   await testEnv.pool('gpu');
   const usage = { 'node-a': { cpu: EVIL, memory: '1Mi' }, [EVIL]: { cpu: '1' } };

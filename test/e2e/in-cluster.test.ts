@@ -78,7 +78,7 @@ async function startController(t: Parameters<typeof startWatching>[0], ...more: 
   return startWatching(t, { ...testEnv.cluster(), kubeconfig }, ...local, ...more);
 }
 
-test('install --controller: dry runs write nothing, the first creates, the second changes nothing', async () => {
+test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
   const { objects, policies } = await manifest();
   const flags = ['install', '--controller', '--image', IMAGE];
   await refused(['install', '--controller'], 2, /--controller needs the image to run; next: build it from/);
@@ -130,7 +130,7 @@ test('install --controller: dry runs write nothing, the first creates, the secon
   assert.equal((await api().request('POST', pods, root)).status, 403, 'the level is enforced');
 });
 
-test('people: who may view the cluster may read pools; to write them takes the role that `admin` is given', async () => {
+test('aggregates reading pools to `view` and writing them to `admin`', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const roles = ['nodepool-view', 'nodepool-edit'];
   const labels = await Promise.all(
@@ -159,7 +159,7 @@ test('people: who may view the cluster may read pools; to write them takes the r
   }
 });
 
-test('a killed leader is replaced within 20 s, half-way, and nothing is written twice', {
+test('replaces a leader that is killed half-way within 20 s, and writes nothing twice', {
   timeout: 90_000,
 }, async t => {
   const names = Array.from({ length: 200 }, (_, at) => `n${at}`);
@@ -215,7 +215,7 @@ test('a killed leader is replaced within 20 s, half-way, and nothing is written 
   assert.deepEqual(counts('patch', 'nodepools/status'), { one: 1 });
 });
 
-test('every permission is used and none is missing', { timeout: 120_000 }, async t => {
+test('uses every permission and lacks none', { timeout: 120_000 }, async t => {
   await api().request('DELETE', LEASE);
   const rounds = Array.from({ length: ROUNDS }, (_, round) => ({ name: `n${round}`, labels: role('one') }));
   await testEnv.nodes({ name: 'a', labels: role('one') }, ...rounds);
@@ -282,7 +282,7 @@ test('every permission is used and none is missing', { timeout: 120_000 }, async
   }
 });
 
-test('with --pod-counts it may read pods, and does', async t => {
+test('may read pods with --pod-counts, and does', async t => {
   await api().request('DELETE', LEASE);
   await ok(['install', '--controller', '--image', IMAGE, '--pod-counts']);
   await testEnv.nodes({ name: 'a', labels: role('one') });
@@ -299,7 +299,7 @@ test('with --pod-counts it may read pods, and does', async t => {
   assert.deepEqual([...new Set(pods)].toSorted(), ['list', 'watch']);
 });
 
-test('uninstall wants the controller gone first; --controller removes it and nothing else', async () => {
+test('uninstall refuses while the controller is installed; --controller deletes only the controller', async () => {
   await testEnv.pool('one');
   const next = 'remove it first: kubectl nodepool uninstall --controller';
   const line = `error: the controller is in the cluster: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;

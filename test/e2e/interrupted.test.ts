@@ -53,7 +53,7 @@ async function reported(pool: string, reason: string): Promise<number> {
   return events.reduce((sum, { note }) => sum + Number(/^(\d+) nodes?/.exec(note)?.[1] ?? 0), 0);
 }
 
-test('reconcile, move and delete stop between two writes, say what is left, and are finished by a rerun', {
+test('reconcile, move and delete stop between two writes, report what is left, and a rerun finishes', {
   timeout: TEST_MS,
 }, async () => {
   await testEnv.nodes(...names.map(name => ({ name, labels: role('p') })));
@@ -87,7 +87,7 @@ test('reconcile, move and delete stop between two writes, say what is left, and 
   assert.equal(await withRecord('q'), 0);
 });
 
-test('create --nodes names the nodes that are left', { timeout: TEST_MS }, async () => {
+test('create --nodes names the nodes that are not labelled yet', { timeout: TEST_MS }, async () => {
   await testEnv.nodes(...names.map(name => ({ name })));
   const labelled = async () => {
     const path = '/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fz';
@@ -124,7 +124,7 @@ test('uninstall --cascade says that the CRD is still being removed', { timeout: 
   assert.match(stderr, /interrupted: all nodes are released, and the server is still removing the CRD; next: /);
 });
 
-test('of many pools, those that are still to get a RuntimeClass get none', { timeout: TEST_MS }, async () => {
+test('reconcile creates no further RuntimeClass after Ctrl-C', { timeout: TEST_MS }, async () => {
   const pools = Array.from({ length: 40 }, (_, at) => `w${at}`);
   await testEnv.nodes(...pools.map(name => ({ name, labels: role(name) })));
   for (const name of pools) await testEnv.pool(name, { handler: 'runc', labels: { tier: 'w' } });

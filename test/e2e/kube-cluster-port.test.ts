@@ -32,7 +32,7 @@ describe('the cluster port', () => {
   }
 
   describe('nodes', () => {
-    test('are read as what is used of them', async () => {
+    test('are decoded to the fields that are used', async () => {
       const taints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' as const }];
       await createNodes(cluster(), [
         { name: 'a', labels: { x: 'y' }, taints },
@@ -52,7 +52,7 @@ describe('the cluster port', () => {
       assert.equal(await connection.cluster.getNode('nowhere'), undefined);
     });
 
-    test('are patched only as they were read', async () => {
+    test('are patched only at the resourceVersion that was read', async () => {
       const before = await node('a');
       const { resourceVersion } = before;
       const taints = [...before.taints, { key: 'mine', value: '', effect: 'NoExecute' as const }];
@@ -80,7 +80,7 @@ describe('the cluster port', () => {
       assert.equal(cleaned.kind === 'written' && cleaned.node.labels.z, '1');
     });
 
-    test('are listed over several pages, none twice', async () => {
+    test('are listed over several pages without duplicates', async () => {
       await createNodes(
         cluster(),
         Array.from({ length: 1100 }, (_, i) => ({ name: `many-${i}` })),
@@ -91,7 +91,7 @@ describe('the cluster port', () => {
     });
   });
 
-  test('RuntimeClasses are created once, patched as read, deleted by UID', async () => {
+  test('creates RuntimeClasses once, patches them at their resourceVersion, deletes them by UID', async () => {
     const scheduling = { nodeSelector: { a: 'b', c: 'd' }, tolerations: [{ key: 'k', operator: 'Exists' }] };
     const wanted: RuntimeClass = { metadata: { name: 'rc' }, handler: 'runc', scheduling };
     const made = await connection.cluster.createRuntimeClass(wanted);
@@ -114,7 +114,7 @@ describe('the cluster port', () => {
     assert.equal(await connection.cluster.getRuntimeClass('rc'), undefined);
   });
 
-  test('events: ours, and those that another operator counted through core/v1', async () => {
+  test('lists our events and those that another operator counted through core/v1', async () => {
     const about = await created(pool('evented'));
     const event = { type: 'Warning', reason: 'NodeConflict', action: 'Reconcile', note: 'ü'.repeat(600) } as const;
     await connection.cluster.createEvent(about, event);
@@ -158,7 +158,7 @@ describe('the cluster port', () => {
     assert.equal((await connection.events.list()).length, 3);
   });
 
-  test('a dry connection writes nothing', async () => {
+  test('a dry-run connection writes nothing', async () => {
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     const dry = await connect({ ...options, dryRun: true });
     const about = await created(pool('untouched'));
@@ -181,7 +181,7 @@ describe('the cluster port', () => {
     assert.deepEqual(await connection.events.list('untouched'), []);
   });
 
-  test('one node patch is one request', async () => {
+  test('patches a node in one request', async () => {
     const patches = (await readAudit(cluster())).filter(
       event => isWrite(event) && event.resource === 'nodes' && event.name === 'a' && event.verb === 'patch',
     );

@@ -77,7 +77,7 @@ describe('errors of a connection', () => {
     });
   }
 
-  test('nobody listens', async () => {
+  test('reports a refused connection', async () => {
     const server = createServer();
     const address = await listening(server);
     await stop(server);
@@ -88,7 +88,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('no such name', async () => {
+  test('reports a name that does not resolve', async () => {
     const path = await kubeconfig('https://no-such-host.invalid:6443');
     assert.equal(
       await told(path),
@@ -96,7 +96,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('a server that never answers', async () => {
+  test('reports a server that never answers', async () => {
     const server = createServer(socket => socket.on('error', () => {}));
     const address = await listening(server);
     const start = performance.now();
@@ -108,7 +108,7 @@ describe('errors of a connection', () => {
     server.close();
   });
 
-  test('a server that stops in the middle of its answer', async () => {
+  test('reports a server that stops in the middle of its response', async () => {
     const server = createServer(socket => {
       socket.on('error', () => {});
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"a');
@@ -121,7 +121,7 @@ describe('errors of a connection', () => {
     server.close();
   });
 
-  test('a server that hangs up', async () => {
+  test('reports a server that closes the connection', async () => {
     const server = createServer(socket => socket.on('error', () => {}).once('data', () => socket.destroy()));
     const address = await listening(server);
     assert.equal(
@@ -131,7 +131,7 @@ describe('errors of a connection', () => {
     server.close();
   });
 
-  test('a login page in front', async () => {
+  test('reports a login page in front of the server', async () => {
     const login = createHttpServer((_request, response) => {
       response.writeHead(302, { location: 'https://login.example.com/' }).end();
     });
@@ -143,7 +143,7 @@ describe('errors of a connection', () => {
     login.close();
   });
 
-  test('http where TLS is spoken, and TLS where http is', async () => {
+  test('reports http to a TLS port and TLS to an http port', async () => {
     const http = createHttpServer();
     const address = await listening(http);
     const path = await kubeconfig(`https://${address}`);
@@ -161,7 +161,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('an unknown authority', async () => {
+  test('reports an unknown certificate authority', async () => {
     const path = await kubeconfig(cluster().server);
     assert.equal(
       await told(path),
@@ -171,7 +171,7 @@ describe('errors of a connection', () => {
     assert.match(await told(careless), /refused the credentials/);
   });
 
-  test('a certificate for another name', async () => {
+  test('reports a certificate for another name', async () => {
     const path = await kubeconfig(cluster().server, '', `${withCa()}, tls-server-name: other.example`);
     assert.equal(
       await told(path),
@@ -179,7 +179,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('a bad token', async () => {
+  test('reports an invalid token', async () => {
     const path = await kubeconfig(cluster().server, 'token: bad', withCa());
     assert.equal(
       await told(path),
@@ -187,7 +187,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('an expired client certificate', async () => {
+  test('reports an expired client certificate', async () => {
     const path = await kubeconfigFor(cluster(), 'eve', { notAfter: new Date('2024-05-06T07:08:09Z') });
     assert.equal(
       await told(path),
@@ -195,7 +195,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('missing permissions, each named', async () => {
+  test('names each missing permission', async () => {
     const bob = await kubeconfigFor(cluster(), 'bob');
     const patch = { resourceVersion: '1', labels: { a: 'b' } };
     const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'p' }, spec: {} };
@@ -227,7 +227,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('impersonation, with groups', async () => {
+  test('names the impersonated user with groups', async () => {
     const admin = cluster().kubeconfig;
     assert.equal(
       await failure(admin, ({ cluster }) => cluster.listNodes(), { as: 'alice', asGroup: ['some'] }),
@@ -239,7 +239,7 @@ describe('errors of a connection', () => {
     connection.close();
   });
 
-  test('a write that lacks what the server wants', async () => {
+  test('reports a write that the server refuses as invalid', async () => {
     await createNodes(cluster(), [{ name: 'a' }]);
     const node = await raw(cluster()).expect('GET', '/api/v1/nodes/a');
     const { resourceVersion } = (node as { metadata: { resourceVersion: string } }).metadata;
@@ -251,7 +251,7 @@ describe('errors of a connection', () => {
     );
   });
 
-  test('the log of requests shows no credential', async () => {
+  test('shows no credentials in the request log', async () => {
     const lines: [number, string][] = [];
     const path = await kubeconfig(cluster().server, 'token: secret-token', withCa());
     await failure(path, ({ serverVersion }) => serverVersion(), { log: (level, text) => lines.push([level, text()]) });
@@ -265,7 +265,7 @@ describe('errors of a connection', () => {
     assert.doesNotMatch(all, /PRIVATE KEY/);
   });
 
-  test('certificates and tokens from files beside the kubeconfig', async () => {
+  test('reads certificates and tokens from files beside the kubeconfig', async () => {
     const { admin, ca, dir } = cluster();
     await writeFile(join(dir, 'ca.pem'), ca);
     await writeFile(join(dir, 'admin.pem'), admin.cert);

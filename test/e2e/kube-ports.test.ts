@@ -22,11 +22,11 @@ describe('the ports of a connection', () => {
 
   const created = (body: RawPool) => createPool(connection, body);
 
-  test('the version of the server', async () => {
+  test('reads the version of the server', async () => {
     assert.match(await connection.serverVersion(), /^v1\.\d+\.\d+/);
   });
 
-  describe('the definition', () => {
+  describe('the CRD', () => {
     test('is missing at first, and so are pools', async () => {
       assert.equal(await connection.crd.get(), undefined);
       assert.equal(await connection.crd.delete(definition, { dryRun: false }), 'gone');
@@ -43,7 +43,7 @@ describe('the ports of a connection', () => {
       await assert.rejects(connection.crd.waitUntilEstablished(120), /is not ready after 0\.12 s: /);
     });
 
-    test('is applied once, then unchanged; a dry run keeps nothing', async () => {
+    test('is applied once, then unchanged; a dry run persists nothing', async () => {
       assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'created');
       assert.equal(await connection.crd.get(), undefined);
       assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'created');
@@ -62,7 +62,7 @@ describe('the ports of a connection', () => {
   });
 
   describe('pools', () => {
-    test('keep fields that this version does not know', async () => {
+    test('keep unknown fields', async () => {
       const made = await created(pool('p1', { spec: { labels: { a: 'b' } } }));
       const [read] = await connection.pools.list();
       assert.deepEqual(read, made);
@@ -72,12 +72,12 @@ describe('the ports of a connection', () => {
       assert.deepEqual(await connection.pools.create(pool('p1'), { dryRun: false }), { kind: 'exists' });
     });
 
-    test('are checked by a dry run and not kept', async () => {
+    test('are validated by a dry run and not persisted', async () => {
       assert.equal((await connection.pools.create(pool('dry'), { dryRun: true })).kind, 'created');
       assert.equal(await connection.pools.get('dry'), undefined);
     });
 
-    test('refuse an unknown field and a bad value, and say which', async () => {
+    test('refuse an unknown field and an invalid value, and name them', async () => {
       const unknown = pool('bad', { spec: { lables: {} } as NodePool['spec'] });
       await assert.rejects(connection.pools.create(unknown, { dryRun: false }), (error: NodepoolError) => {
         assert.equal(error.message, 'cannot create NodePool "bad": unknown field "spec.lables"');
@@ -100,7 +100,7 @@ describe('the ports of a connection', () => {
       });
     });
 
-    test('are patched only as they were read', async () => {
+    test('are patched only at the resourceVersion that was read', async () => {
       const made = await created(pool('p2'));
       const { resourceVersion } = made.metadata;
       const patch = { metadata: { resourceVersion }, spec: { labels: { a: 'b' } } };
@@ -112,7 +112,7 @@ describe('the ports of a connection', () => {
       assert.deepEqual(await connection.pools.patch('nowhere', { spec: {} }, { dryRun: false }), { kind: 'gone' });
     });
 
-    test('have their status replaced whole', async () => {
+    test('have their whole status replaced', async () => {
       const made = await created(pool('p3'));
       const status = { status: 200, nodeCount: 2, allocatable: { cpu: '4', memory: '1Gi' } };
       const first = await connection.cluster.patchStatus(made, status);
@@ -125,7 +125,7 @@ describe('the ports of a connection', () => {
       assert.deepEqual(await connection.cluster.patchStatus(pool('nowhere'), emptied), { kind: 'gone' });
     });
 
-    test('are deleted by UID, and stay marked while they have finalizers', async () => {
+    test('are deleted by UID, and stay marked for deletion while they have finalizers', async () => {
       const made = await created(pool('p4'));
       const held = await connection.cluster.setFinalizers(made, ['example.com/hold']);
       assert.equal(held.kind, 'written');
@@ -155,7 +155,7 @@ describe('the ports of a connection', () => {
     });
   });
 
-  test('the definition goes, and its pools with it', async () => {
+  test('deletes the CRD and its pools', async () => {
     const installed = (await connection.crd.get()) ?? {};
     assert.equal(await connection.crd.delete(installed, { dryRun: true }), 'deleted');
     const kept = (await connection.crd.get()) as { metadata?: { deletionTimestamp?: string } };

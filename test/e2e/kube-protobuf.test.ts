@@ -75,7 +75,7 @@ describe('nodes in protobuf and in JSON', () => {
     return list.items.map(toNode);
   }
 
-  test('a list of several pages, and single nodes', async t => {
+  test('lists of several pages and single nodes are equal', async t => {
     const log: string[] = [];
     const connection = await open(t, cluster().server, { log });
     const expected = await inJson();
@@ -87,7 +87,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.equal(await connection.cluster.getNode('nobody'), undefined);
   });
 
-  test('a list comes compressed, as for kubectl, unless the kubeconfig says otherwise', async t => {
+  test('requests compressed lists, as kubectl does, unless the kubeconfig disables it', async t => {
     const { server } = await relay(t, cluster());
     for (const [plain, encoding] of [
       [false, 'gzip'],
@@ -109,7 +109,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.equal(packed.length, 3, 'pages of nodes');
   });
 
-  test('a list whose token has expired starts over, and has each node once', async t => {
+  test('restarts a list whose continue token expired, and returns each node once', async t => {
     let [refused, ends] = [0, 0];
     const { server, asked } = await relay(t, cluster(), {
       refuse: path => (path.includes('continue=') && refused++ === 0 ? 410 : undefined),
@@ -122,7 +122,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.deepEqual([refused, ends, asked.length], [3, 4, 5]);
   });
 
-  test('one page is asked for while the one before it is read, and no more', async t => {
+  test('prefetches one page', async t => {
     const begun: string[] = [];
     let [ended, most] = [0, 0];
     const { server, asked } = await relay(t, cluster(), {
@@ -145,7 +145,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.deepEqual([asked.length, most], [PAGES, 2]);
   });
 
-  test('the answer to a patch, a conflict, and one that meets nothing', async t => {
+  test('responses to a patch, a conflict and a missing node are equal', async t => {
     const connection = await open(t, cluster().server);
     const node = await connection.cluster.getNode('tainted');
     assert.ok(node);
@@ -159,7 +159,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.deepEqual(await connection.cluster.patchNode('nobody', { resourceVersion: '1' }), { kind: 'gone' });
   });
 
-  test('a watch, from its first event on', async t => {
+  test('watch events are equal', async t => {
     const transport = openTransport(cluster());
     t.after(() => transport.close());
     const lines: string[] = [];
@@ -184,7 +184,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.deepEqual(cached(), new Map((await inJson()).map(node => [node.name, node])));
   });
 
-  test('pods are counted the same', async t => {
+  test('pod counts are equal', async t => {
     const client = raw(cluster());
     const container = { name: 'c', image: 'i' };
     for (const [index, nodeName] of ['plain', 'plain', 'bare', undefined].entries()) {
@@ -199,7 +199,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.deepEqual(list.items.map(toPlace).length, 3);
   });
 
-  test('a refusal in protobuf is told as the one in JSON', async t => {
+  test('reports a protobuf error as the one in JSON', async t => {
     const refusalOf = async (connection: Promise<Connection>, patch = false): Promise<string> => {
       const { cluster: port } = await connection;
       const labels = { team: 'not/a/value' };
@@ -221,7 +221,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.match(await refusalOf(Promise.resolve(stranger)), /user "stranger" may not list nodes|cannot list nodes/i);
   });
 
-  test('a server that has no protobuf is read in JSON, by the same requests', async t => {
+  test('reads JSON from a server without protobuf, by the same requests', async t => {
     const { server, asked } = await relay(t, cluster(), { accept: () => 'application/json' });
     const connection = await open(t, server);
     assert.deepEqual(await connection.cluster.listNodes(), await inJson());
@@ -232,7 +232,7 @@ describe('nodes in protobuf and in JSON', () => {
     assert.equal(write.kind === 'written' && write.node.labels.json, 'yes');
   });
 
-  test('protobuf that is cut off is an error that says so', async t => {
+  test('reports truncated protobuf', async t => {
     const { server } = await relay(t, cluster(), { change: body => body.subarray(0, 20) });
     const connection = await open(t, server);
     const problem = new RegExp(`^NodepoolError: the answer of ${server} cannot be read: `);
@@ -240,7 +240,7 @@ describe('nodes in protobuf and in JSON', () => {
     await assert.rejects(connection.cluster.getNode('plain'), problem);
   });
 
-  test('a field of a taint that we do not know is not lost: such a node is read in JSON', async t => {
+  test('reads a node with an unknown taint field as JSON, and keeps the field', async t => {
     const taint = { key: 'future', value: MARK, effect: 'NoSchedule' };
     await raw(cluster()).expect('PATCH', '/api/v1/nodes/bare', { spec: { taints: [taint] } });
     const { server, asked } = await relay(t, cluster(), { change: renumber });

@@ -63,14 +63,14 @@ describe('the transport', () => {
     return { kubeconfig, cut, opened: () => opened };
   }
 
-  test('connections are kept, and no more are opened than asked for', async t => {
+  test('reuses connections, and opens no more than the limit', async t => {
     const { kubeconfig, opened } = await relay(t);
     const connection = await open(t, kubeconfig, [], 3);
     await Promise.all(Array.from({ length: 50 }, () => connection.cluster.getNode('nowhere')));
     assert.equal(opened(), 3);
   });
 
-  test('the product keeps them too, whatever it runs on', async t => {
+  test('the product reuses connections on every runtime', async t => {
     const { kubeconfig, opened } = await relay(t);
     const nodes = Array.from({ length: 40 }, (_, i) => ({
       name: `many-${i}`,
@@ -86,7 +86,7 @@ describe('the transport', () => {
     assert.equal(opened() - before, 3, stderr);
   });
 
-  test('a kept connection that is cut: guarded requests go again on a new one, a create does not', async t => {
+  test('resends guarded requests after a cut connection, but not a create', async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
     const { kubeconfig, cut, opened } = await relay(t);
     const connection = await open(t, kubeconfig);
@@ -107,7 +107,7 @@ describe('the transport', () => {
     await assert.rejects(connection.pools.create(pool, { dryRun: false }), /closed the connection before it answered/);
   });
 
-  test('429 with Retry-After is waited out', async t => {
+  test('waits out a 429 with Retry-After', async t => {
     await createNodes(
       cluster(),
       Array.from({ length: 100 }, (_, i) => ({ name: `crowded-${i}` })),
@@ -163,7 +163,7 @@ describe('the transport', () => {
     assert.equal(answers(200), 6);
   });
 
-  test('an expired token of a list starts it over, once', { skip: process.platform !== 'linux' }, async t => {
+  test('restarts a list once when its continue token expired', { skip: process.platform !== 'linux' }, async t => {
     // The server keeps no cache of events, so that a forgotten revision shows at once.
     const events = '/apis/events.k8s.io/v1/namespaces/default/events';
     const admin = raw(cluster());
@@ -248,7 +248,7 @@ describe('the transport', () => {
     assert.fail('no process of the control plane names etcd');
   }
 
-  test('a proxy of the kubeconfig is used', async t => {
+  test('uses the proxy-url of the kubeconfig', async t => {
     const target = new URL(cluster().server);
     let tunnels = 0;
     const proxy = createHttpServer();
@@ -271,7 +271,7 @@ describe('the transport', () => {
     assert.equal(tunnels, 1);
   });
 
-  test('a token file that changed is read again on 401', async t => {
+  test('rereads a changed token file on a 401', async t => {
     const kubeconfig = join(cluster().dir, 'token-file.kubeconfig');
     const token = join(cluster().dir, 'token');
     await writeFile(token, 'old\n');

@@ -61,14 +61,14 @@ describe('kubeconfigs as kubectl reads them', () => {
   }
 
   for (const one of REFUSED) {
-    test(`refused: ${one[0]}`, async () => {
+    test(`refuses ${one[0]}`, async () => {
       await assert.rejects(theirs(one));
       assert.throws(() => ours(one), { name: 'NodepoolError' });
     });
   }
 
   for (const [at, [name, user, cluster = '{server: SERVER}']] of USES.entries()) {
-    test(`in use: ${name}`, async () => {
+    test(`uses ${name}`, async () => {
       const file = join(folder, `use-${at}`);
       const text = `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: ${cluster}}], users: [{name: a, user: ${user}}]}`;
       // Nobody listens there.

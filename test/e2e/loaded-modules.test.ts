@@ -72,7 +72,7 @@ async function loadedBy(line: string): Promise<string[]> {
   return [...new Set(paths.map(path => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
 }
 
-test('no command loads what it does not need', async () => {
+test('no command loads modules that it does not need', async () => {
   await testEnv.nodes({ name: 'a', labels: { 'node-role.kubernetes.io/gpu': '' } });
   await testEnv.pool('gpu');
   await testEnv.reconcile('gpu');

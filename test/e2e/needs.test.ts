@@ -97,7 +97,7 @@ const RUNS: Run[] = [
   { verb: 'uninstall', lines: ['uninstall --yes'] },
 ];
 
-test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, async t => {
+test('the permissions in needs.ts are sufficient, and each is used', { timeout: 900_000 }, async t => {
   assert.deepEqual(
     [...needs.keys()].filter(verb => verb !== 'view').toSorted(),
     RUNS.map(({ verb }) => verb).toSorted(),

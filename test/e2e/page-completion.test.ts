@@ -14,7 +14,7 @@ const NODES = [
 ];
 const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
-test('completion.md prints what it says, and kubectl completes as it says', async () => {
+test('the commands of completion.md print what the page shows, and kubectl completes', async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   await allowed(sh, 'mkdir -p ~/.local/bin');
   await allowed(sh, 'kubectl nodepool create gpu && kubectl nodepool create worker');

@@ -28,7 +28,7 @@ describe('drain.md', () => {
     controllers = await startControllers(started);
   });
 
-  test('prints what it says', { timeout: MOST_MS }, async () => {
+  test('has the output of its commands', { timeout: MOST_MS }, async () => {
     await workload(cluster());
     const sh = await pageShell(cluster(), await readPage(PAGE));
     await allowed(sh, 'kubectl nodepool create worker --reconcile');

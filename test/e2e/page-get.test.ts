@@ -44,7 +44,7 @@ async function prepared(): Promise<Shell> {
 }
 
 for (const page of ['docs/commands/get.md', 'docs/commands/output.md']) {
-  test(`what ${page} shows`, async () => {
+  test(`${page} shows what its commands print`, async () => {
     await followPage(page, await prepared(), MEANWHILE);
   });
 }

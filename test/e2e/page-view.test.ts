@@ -8,7 +8,7 @@ import { useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
-test('the screens of the page', async t => {
+test('the page shows the real screens', async t => {
   await createSmallCluster(testEnv);
   // What is due on the nodes of this pool.
   await testEnv.edit('worker', { spec: { labels: { tier: 'silver' } } });

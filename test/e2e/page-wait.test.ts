@@ -13,7 +13,7 @@ const NODES = [
 ];
 const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
-test('wait.md prints what it says', async () => {
+test('wait.md shows what its commands print', async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   for (const pool of ['gpu', 'worker']) await allowed(sh, `kubectl nodepool create ${pool} --reconcile`);
   await followPage(PAGE, sh);

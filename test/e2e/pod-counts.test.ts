@@ -25,7 +25,7 @@ async function ended(name: string, phase: string): Promise<void> {
 const count = async (pool: string) => (await testEnv.getPool(pool))?.status?.podCount;
 const podRequests = async () => (await readAudit(testEnv.cluster())).filter(({ resource }) => resource === 'pods');
 
-test('one shot counts them when asked to, and reads no pod otherwise', async () => {
+test('reconcile counts pods with --pod-counts, and reads no pod otherwise', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') }, { name: 'c' });
   await testEnv.pool('one');
   await testEnv.pool('empty');
@@ -51,7 +51,7 @@ test('one shot counts them when asked to, and reads no pod otherwise', async () 
   assert.equal(await count('one'), undefined);
 });
 
-test('--watch counts anew as they come and go, many at once with one write', { timeout: 90_000 }, async t => {
+test('--watch updates counts as pods come and go, many changes with one write', { timeout: 90_000 }, async t => {
   await api().expect('DELETE', `${PODS}?gracePeriodSeconds=0`);
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one');

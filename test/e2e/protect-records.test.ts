@@ -9,7 +9,7 @@ import { raw, rawClient } from '../cluster/raw.ts';
 const cluster = useCluster();
 const RECORD = 'nodes.lailin.xyz/applied';
 
-test('a kubelet is refused the record, on the node and through its status; the pool’s own write is not', async () => {
+test('refuses a kubelet the record, on the node and through its status, but not the pool’s own write', async () => {
   await createNodes(cluster(), [{ name: 'a' }]);
   const applied = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-records.yaml']);
   assert.equal(applied.code, 0, applied.stderr);

@@ -39,7 +39,7 @@ const TABLE: [env: Record<string, string>, server: string][] = [
   [{ HTTPS_PROXY: 'http://PROXY', NO_PROXY: ':6443' }, 'https://api.invalid:6443'],
 ];
 
-describe('the environment’s proxy', () => {
+describe('the proxy of the environment', () => {
   let kubectl = '';
   before(async () => {
     kubectl = (await ensureBinaries(['kubectl'])).kubectl;

@@ -17,7 +17,7 @@ const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as con
 /** What the foreign writer believes to be stored, node by node. */
 type Expected = Map<string, { taints: Set<string>; labels: Map<string, string> }>;
 
-test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 300_000 }, async t => {
+test(`loses no foreign key and no owned key in ${ROUNDS} rounds`, { timeout: 300_000 }, async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: role('worker') })));
   await testEnv.pool('worker', { labels: { tier: 'gold', round: 'none' }, taints: [OWNED] });
   await testEnv.reconcile();

@@ -26,7 +26,7 @@ const unlabel = (node: string, key: string) => testEnv.patchNode(node, { metadat
 const planned = async () =>
   (await diff([], await testEnv.connection())).plan.nodes.map(({ node, owner }) => [node.name, owner]);
 
-test('a node leaves two pools at once: the taint of the second is never on it, and diff says so', async () => {
+test('a node that leaves two pools at once never gets the taint of the second, as diff shows', async () => {
   await testEnv.nodes({ name: 'n', labels: { x: '1' } });
   await testEnv.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   const taints = [{ key: 'evict', effect: 'NoExecute' } as const];
@@ -40,7 +40,7 @@ test('a node leaves two pools at once: the taint of the second is never on it, a
   assert.deepEqual(await planned(), []);
 });
 
-test('a value that comes back makes the node join: one write, and the numbers of that pool are right', async () => {
+test('a restored label that makes the node join another pool takes one write, and that pool counts it', async () => {
   await testEnv.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
   await testEnv.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   await testEnv.pool('b', { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' } }, { younger: true });
@@ -53,7 +53,7 @@ test('a value that comes back makes the node join: one write, and the numbers of
   assert.ok((await testEnv.events('b')).some(({ reason }) => reason === 'NodeJoined'));
 });
 
-test('so it is after a delete', async () => {
+test('deleting the pool has the same result', async () => {
   await testEnv.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
   await testEnv.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   await testEnv.pool('b', { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' } }, { younger: true });
@@ -63,7 +63,7 @@ test('so it is after a delete', async () => {
   assert.equal((await testEnv.getPool('b'))?.status?.nodeCount, 1);
 });
 
-test('a pool that was not named gets its numbers with the node that it gets', async () => {
+test('updates the status of an unnamed pool that gains a node', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { tier: 'gold' } });
   await testEnv.pool('b', { labels: { tier: 'silver' } });
@@ -73,7 +73,7 @@ test('a pool that was not named gets its numbers with the node that it gets', as
   assert.equal((await testEnv.getPool('b'))?.status?.nodeCount, 1);
 });
 
-test('a pool on its way out that loses a node to a pool that was named keeps its finalizer until all are released', async () => {
+test('a terminating pool that loses a node to a named pool keeps its finalizer until all nodes are released', async () => {
   await testEnv.nodes({ name: 'n1', labels: { ...role('b'), ...role('a') } }, { name: 'n2', labels: role('b') });
   await testEnv.pool('b', { labels: { tier: 'b' } });
   await testEnv.pool('a', { labels: { team: 'a' } }, { younger: true });
@@ -86,7 +86,7 @@ test('a pool on its way out that loses a node to a pool that was named keeps its
   assert.equal((await testEnv.node('n2')).metadata.labels.tier, undefined);
 });
 
-test('pools that hand a node to each other for ever: nothing is written, and both are named', async () => {
+test('writes nothing for pools that hand a node to each other forever, and names both', async () => {
   await testEnv.nodes({ name: 'n', labels: role('gpu') });
   await testEnv.pool('gpu', { labels: { accelerator: 'nvidia' } });
   await testEnv.pool('nvidia', { nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { younger: true });
@@ -102,7 +102,7 @@ test('pools that hand a node to each other for ever: nothing is written, and bot
   assert.match(stdout, /^! node n is left as it is: .*the pools gpu, nvidia hand it to each other for ever$/m);
 });
 
-test('a pool that cannot record all that it would remove: a node that would join it stays in its own, with its taint', async () => {
+test('a node stays in its pool when the next owner cannot record all that it would remove', async () => {
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`l${index}`, '1']));
   await testEnv.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
   const taints = [{ key: 'own', effect: 'NoSchedule' } as const];
@@ -125,7 +125,7 @@ test('a pool that cannot record all that it would remove: a node that would join
   );
 });
 
-test('what somebody else has set meanwhile is kept: when the pool lets go, and when another one takes it', async () => {
+test('keeps values that somebody else set meanwhile when the node is released or moves', async () => {
   for (const takenBy of ['nobody', 'b']) {
     await testEnv.nodes({ name: takenBy, labels: { ...role('a'), tier: 'legacy' } });
     await testEnv.patchNode(takenBy, { spec: { taints: [{ key: 'd', value: 'old', effect: 'NoSchedule' }] } });
@@ -149,7 +149,7 @@ test('what somebody else has set meanwhile is kept: when the pool lets go, and w
 
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
 
-test("a RuntimeClass of another group's NodePool of that name is not ours", async () => {
+test('treats a RuntimeClass owned by a NodePool of another API group as foreign', async () => {
   const owner = {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodePool',
@@ -171,7 +171,7 @@ test("a RuntimeClass of another group's NodePool of that name is not ours", asyn
   await raw(cluster()).expect('DELETE', `${CLASSES}/node-pool-kp`);
 });
 
-test('what others wrote on the RuntimeClass outlives a change of the handler', async () => {
+test('keeps labels and annotations of others on the RuntimeClass when the handler changes', async () => {
   await testEnv.pool('p', { handler: 'runc' });
   await testEnv.reconcile();
   const theirs = { metadata: { labels: { team: 'x' } }, overhead: { podFixed: { memory: '64Mi' } } };

@@ -7,7 +7,7 @@ import { condition, role, statuses, useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
 
-test('overlap: the older pool wins, the loser is 409, and nothing flaps over 20 runs', async () => {
+test('the older of two overlapping pools owns the node, the other has status 409, stable over 20 runs', async () => {
   await testEnv.nodes(
     { name: 'both', labels: { ...role('old'), ...role('young') } },
     { name: 'own', labels: role('young') },
@@ -41,7 +41,7 @@ test('overlap: the older pool wins, the loser is 409, and nothing flaps over 20 
   );
 });
 
-test('overlap: the pool that holds the node keeps it against an older one', async () => {
+test('the pool that owns a node keeps it against an older pool', async () => {
   await testEnv.nodes({ name: 'a', labels: { x: '1' } });
   await testEnv.pool('old', { nodeSelector: { y: '1' }, labels: { from: 'old' } });
   await testEnv.pool('young', { nodeSelector: { x: '1' }, labels: { from: 'young' } }, { younger: true });
@@ -51,7 +51,7 @@ test('overlap: the pool that holds the node keeps it against an older one', asyn
   assert.equal((await testEnv.node('a')).metadata.labels.from, 'young');
 });
 
-test('overlap: when the winner goes, the loser gets the node', async () => {
+test('the other pool gets the node when its owner is deleted', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), ...role('young'), from: 'before' } });
   await testEnv.pool('old', { labels: { from: 'old' } });
   await testEnv.pool('young', { labels: { from: 'young' } }, { younger: true });
@@ -63,7 +63,7 @@ test('overlap: when the winner goes, the loser gets the node', async () => {
   assert.equal((await testEnv.node('a')).metadata.labels.from, 'before', 'what the first pool displaced came back');
 });
 
-test('the RuntimeClass follows selector, labels, taints; a new handler makes a new one', async () => {
+test('updates the RuntimeClass with selector, labels and taints, and recreates it for a new handler', async () => {
   await testEnv.pool('worker', {
     nodeSelector: { x: '1' },
     labels: { tier: 'gold' },
@@ -100,7 +100,7 @@ test('the RuntimeClass follows selector, labels, taints; a new handler makes a n
   ]);
 });
 
-test('a foreign RuntimeClass is not taken over, not changed, and not deleted with the pool', async () => {
+test('neither adopts, changes nor deletes a foreign RuntimeClass', async () => {
   const foreign = {
     apiVersion: 'node.k8s.io/v1',
     kind: 'RuntimeClass',
@@ -119,7 +119,7 @@ test('a foreign RuntimeClass is not taken over, not changed, and not deleted wit
   assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'theirs');
 });
 
-test('a RuntimeClass left by an earlier pool of that name is replaced', async () => {
+test('replaces a RuntimeClass left by an earlier pool of the same name', async () => {
   await testEnv.pool('worker', { handler: 'runc' });
   await testEnv.reconcile();
   const first = await testEnv.runtimeClass('worker');
@@ -130,7 +130,7 @@ test('a RuntimeClass left by an earlier pool of that name is replaced', async ()
   assert.notEqual((await testEnv.runtimeClass('worker'))?.metadata.uid, first?.metadata.uid);
 });
 
-test('a RuntimeClass that somebody changed or deleted is put right', async () => {
+test('repairs a RuntimeClass that somebody changed or deleted', async () => {
   await testEnv.pool('worker', { handler: 'runc', labels: { tier: 'gold' } });
   await testEnv.reconcile();
   await raw(testEnv.cluster()).expect('PATCH', `${CLASSES}/node-pool-worker`, {
@@ -145,7 +145,7 @@ test('a RuntimeClass that somebody changed or deleted is put right', async () =>
   assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'runc');
 });
 
-test('writes that the cluster refuses give 500 with the reason; other pools are not affected', async () => {
+test('sets status 500 with the reason for refused writes, and other pools are not affected', async () => {
   await testEnv.nodes({ name: 'a', labels: role('blocked') }, { name: 'b', labels: role('fine') });
   await testEnv.pool('blocked', { labels: { tier: 'gold' } });
   await testEnv.pool('fine', { labels: { tier: 'gold' } });

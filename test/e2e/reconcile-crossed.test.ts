@@ -41,7 +41,7 @@ async function refusing(method: keyof ClusterPort, message: (...args: unknown[])
   };
 }
 
-test('the pool is deleted while its nodes are written: what it was given is let go again', async () => {
+test('releases the nodes again when the pool is deleted while they are written', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' }, taints: [{ key: 'd', effect: 'NoExecute' }] });
   await testEnv.reconcile();
@@ -57,7 +57,7 @@ test('the pool is deleted while its nodes are written: what it was given is let 
   }
 });
 
-test('a pool that got the name of the one we look at keeps its own finalizer and status', async () => {
+test('does not write finalizer and status of a pool to its recreated successor', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -72,7 +72,7 @@ test('a pool that got the name of the one we look at keeps its own finalizer and
   assert.equal((await testEnv.node('a')).metadata.labels.tier, 'new');
 });
 
-test('the status of a pool is not written onto the pool that got its name', async () => {
+test('does not write the status of a pool to its recreated successor', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', {});
   const replace = async () => {
@@ -84,14 +84,14 @@ test('the status of a pool is not written onto the pool that got its name', asyn
   assert.equal((await testEnv.getPool('w'))?.status?.nodeCount, 0);
 });
 
-test('the pool is edited before its status is written: the status is written all the same', async () => {
+test('writes the status when the pool was edited meanwhile', async () => {
   await testEnv.pool('w', {});
   const touch = () => testEnv.edit('w', { metadata: { labels: { touched: 'yes' } } });
   assert.deepEqual(statuses(await testEnv.reconcileWith(await crossed('patchStatus', touch))), { w: 200 });
   assert.equal((await testEnv.getPool('w'))?.status?.status, 200);
 });
 
-test('whoever inherits a node has the finalizer first, also when that shows only after a conflict', async () => {
+test('the next owner of a node has its finalizer first, also when a conflict reveals it', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { p: 'a' } });
   await testEnv.pool('b', { labels: { p: 'b' } });
@@ -103,7 +103,7 @@ test('whoever inherits a node has the finalizer first, also when that shows only
   assert.deepEqual((await testEnv.getPool('b'))?.metadata.finalizers, [FINALIZER]);
 });
 
-test('a node is not handed over to a pool that cannot get its finalizer', async () => {
+test('does not hand a node to a pool that cannot get its finalizer', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { p: 'a' } });
   await testEnv.pool('b', { labels: { p: 'b' } });
@@ -114,14 +114,14 @@ test('a node is not handed over to a pool that cannot get its finalizer', async 
   assert.equal((await testEnv.node('n')).metadata.labels.p, 'a');
 });
 
-test('a server that answers conflict for ever ends as an error', async () => {
+test('ends with an error when the server answers conflict forever', async () => {
   await testEnv.pool('w', {});
   const { cluster } = await testEnv.connection();
   const [summary] = await testEnv.reconcileWith({ ...cluster, setFinalizers: async () => ({ kind: 'conflict' }) });
   assert.match(summary?.error?.message ?? '', /cannot patch NodePool "w": the cluster keeps answering conflict/);
 });
 
-test('the same failures give the same status: no write and no event a run', async () => {
+test('repeats neither status writes nor events for the same failures', async () => {
   const names = Array.from({ length: 25 }, (_, index) => `n${index + 10}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('w') })));
   await testEnv.pool('w', { labels: { t: '1' } });
@@ -134,7 +134,7 @@ test('the same failures give the same status: no write and no event a run', asyn
   assert.equal((await testEnv.events('w')).filter(event => event.reason === 'ReconcileFailed').length, 1);
 });
 
-test('a RuntimeClass that others hold by a finalizer is a failure of its pool, not of the run', async () => {
+test('a RuntimeClass with a foreign finalizer fails its pool, not the run', async () => {
   await testEnv.pool('held', { handler: 'runc' });
   await testEnv.pool('free', { handler: 'runc' });
   await testEnv.reconcile();
@@ -148,7 +148,7 @@ test('a RuntimeClass that others hold by a finalizer is a failure of its pool, n
   assert.equal((await testEnv.runtimeClass('held'))?.handler, 'gvisor');
 });
 
-test('a pool with an invalid spec lets go of nodes that left, and of nothing else', async () => {
+test('a pool with an invalid spec releases only nodes that left', async () => {
   await testEnv.nodes({ name: 'left', labels: role('w') }, { name: 'stays', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.reconcile();
@@ -169,7 +169,7 @@ test('a pool with an invalid spec lets go of nodes that left, and of nothing els
   assert.ok(await testEnv.runtimeClass('w'));
 });
 
-test('one run is enough where letting go of a label makes the node leave another pool', async () => {
+test('one run is enough when releasing a label makes the node leave another pool', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('b', { nodeSelector: { zone: 'b' }, labels: { by: 'b' } });
   await testEnv.pool('a', { labels: { zone: 'b' } }, { younger: true });
@@ -181,7 +181,7 @@ test('one run is enough where letting go of a label makes the node leave another
   assert.deepEqual(await testEnv.node('n'), once);
 });
 
-test('switching a pool to unmanaged: Remove warns before it strips', async () => {
+test('warns before it strips nodes after a switch to unmanaged: Remove', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('w'), 'nvidia.com/gpu': 'true' } });
   await testEnv.pool('w', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -193,7 +193,7 @@ test('switching a pool to unmanaged: Remove warns before it strips', async () =>
   assert.equal(testEnv.warnings.length, 1);
 });
 
-test('unmanaged: Remove does not end a conflict by taking the other pool’s membership label away', async () => {
+test('unmanaged: Remove keeps the membership label of the conflicting pool', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('a'), team: 'b' } });
   await testEnv.pool('a', { unmanaged: 'Remove' });
   await testEnv.pool('b', { nodeSelector: { team: 'b' } }, { younger: true });
@@ -201,7 +201,7 @@ test('unmanaged: Remove does not end a conflict by taking the other pool’s mem
   assert.deepEqual(statuses(await testEnv.reconcile()), { a: 200, b: 409 });
 });
 
-test('what is given comes RuntimeClass first, what is taken away comes node first, the finalizer first and last', async () => {
+test('writes finalizer, RuntimeClass, then nodes when it adds, and in reverse when it removes', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   const { cluster } = await testEnv.connection();

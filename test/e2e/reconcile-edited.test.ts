@@ -40,7 +40,7 @@ async function prepare(): Promise<void> {
   await testEnv.pool('w', { labels: { tier: 'gold' } });
 }
 
-test('reconcile says that the spec was edited, fails, and the next run does the rest', async t => {
+test('reconcile fails when the spec was edited meanwhile, and the next run finishes', async t => {
   await prepare();
   const edit = () => testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
   const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
@@ -52,7 +52,7 @@ test('reconcile says that the spec was edited, fails, and the next run does the 
   assert.deepEqual(await tiers(), ['silver', 'silver', 'silver']);
 });
 
-test('also where another process has reconciled the new spec meanwhile, whose status stays', async t => {
+test('reconcile keeps the status of another process that reconciled the new spec meanwhile', async t => {
   await prepare();
   const edit = async () => {
     await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
@@ -63,7 +63,7 @@ test('also where another process has reconciled the new spec meanwhile, whose st
   assert.equal((await testEnv.getPool('w'))?.status?.observedGeneration, 2);
 });
 
-test('an edit of the nodeSelector is no invalid object', async t => {
+test('an edit of the nodeSelector meanwhile is not reported as an invalid object', async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: { kind: 'big' } })));
   await testEnv.pool('w', { labels: { tier: 'gold' }, nodeSelector: { kind: 'big' } });
   const edit = () => testEnv.edit('w', { spec: { nodeSelector: { kind: 'small' } } });
@@ -71,7 +71,7 @@ test('an edit of the nodeSelector is no invalid object', async t => {
   assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
 });
 
-test('move and add say so, too, of the pool that loses or gets the nodes', async t => {
+test('move and add fail when the pool that loses or gets the nodes was edited meanwhile', async t => {
   await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b' }, { name: 'c' });
   await testEnv.pool('w', { labels: { tier: 'gold' } });
   await testEnv.pool('x');

@@ -56,7 +56,7 @@ async function assertReleased(): Promise<void> {
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['theirs:NoSchedule']);
 }
 
-test('taken over: one run records what the pool applied and changes no label or taint', async () => {
+test('the first run records what the earlier operator applied and changes no label or taint', async () => {
   await inherited();
   const before = await testEnv.node('a');
   assert.deepEqual(statuses(await testEnv.reconcile()), { worker: 200 });
@@ -66,20 +66,20 @@ test('taken over: one run records what the pool applied and changes no label or 
   assert.equal((await testEnv.getPool('worker'))?.status?.observedGeneration, 1);
 });
 
-test('deleted after it was taken over', async () => {
+test('releases the nodes of a pool that is deleted after the takeover', async () => {
   await inherited();
   await testEnv.reconcile();
   await testEnv.delete(['worker']);
   await assertReleased();
 });
 
-test('deleted before anything of ours ever ran on it', async () => {
+test('releases the nodes of a pool that is deleted before any takeover', async () => {
   await inherited();
   await testEnv.delete(['worker']);
   await assertReleased();
 });
 
-test('a spec edited after it was taken over: what left it leaves the node', async () => {
+test('removes from nodes what an edit after the takeover removed from the spec', async () => {
   await inherited();
   await testEnv.reconcile();
   await testEnv.edit('worker', { spec: { taints: null, labels: { 'node-pool.lailin.xyz/worker': '20' } } });
@@ -123,7 +123,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('before', 'after'), ['after']);
   });
 
-  test(`so does one that joins a pool that had no node when it was taken over (CRD: ${crd})`, async () => {
+  test(`a node that joins a pool taken over without nodes keeps what it had before (CRD: ${crd})`, async () => {
     await useCrd(testEnv.cluster(), crd);
     await pool();
     await testEnv.reconcile();
@@ -132,7 +132,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`and one that joins a pool that was never that operator's (CRD: ${crd})`, async () => {
+  test(`a node that joins a pool that the earlier operator never had keeps what it had before (CRD: ${crd})`, async () => {
     await useCrd(testEnv.cluster(), crd);
     await testEnv.pool('worker', { taints: [TAINT], labels: OURS });
     await testEnv.reconcile();
@@ -141,7 +141,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`a takeover that lost the server half-way is finished by the next run (CRD: ${crd})`, async () => {
+  test(`the next run finishes a takeover that was interrupted half-way (CRD: ${crd})`, async () => {
     await useCrd(testEnv.cluster(), crd);
     await pool('a', 'b');
     const { cluster } = await testEnv.connection();
@@ -159,7 +159,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
   });
 }
 
-test('a pool with records, which an earlier version took over under a CRD that drops fields, is taken over no more', async () => {
+test('does not repeat the takeover of a pool with records under a CRD that drops fields', async () => {
   await useCrd(testEnv.cluster(), 'earlier schema');
   await pool('before', 'after');
   const record = JSON.stringify({

@@ -93,7 +93,7 @@ function withoutTimes({ metadata, spec, status }: NodePool) {
   return { finalizers: metadata.finalizers, spec, status: { ...status, conditions } };
 }
 
-test('killed after the Nth write, for every N: same end state, no extra create or delete', {
+test('reaches the same end state without extra creates or deletes when killed after any write', {
   timeout: 300_000,
 }, async t => {
   await prepare();

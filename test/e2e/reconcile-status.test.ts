@@ -33,7 +33,7 @@ async function prepare(): Promise<void> {
   await testEnv.nodes({ name: 'c', labels: role('w') });
 }
 
-test('a CRD without the status subresource: no member is released, and one run joins nodes and says what to do', async () => {
+test('without the status subresource in the CRD one run applies pools, releases no member and names install', async () => {
   await prepare();
   await useCrd(testEnv.cluster(), 'no status subresource');
   for (const again of [false, true]) {
@@ -60,7 +60,7 @@ test('a CRD without the status subresource: no member is released, and one run j
   assert.match(stdout, /version v1 has no subresource status[\s\S]*kubectl nodepool install/);
 });
 
-test('a CRD without the status subresource under a watch: no member is released, and install beside it heals it', async t => {
+test('without the status subresource in the CRD a watch releases no member and recovers after install', async t => {
   await prepare();
   await useCrd(testEnv.cluster(), 'no status subresource');
   const mark = await auditMark(testEnv.cluster());
@@ -82,7 +82,7 @@ test('a CRD without the status subresource under a watch: no member is released,
   assert.equal(await watch.end(), 0);
 });
 
-test('a pool that is deleted under a CRD without the status subresource is released and gone', async () => {
+test('deletes and releases a pool without the status subresource in the CRD', async () => {
   await prepare();
   await useCrd(testEnv.cluster(), 'no status subresource');
   const { code, stdout } = await run('delete', 'w', '--yes');
@@ -91,7 +91,7 @@ test('a pool that is deleted under a CRD without the status subresource is relea
   assert.equal(await tierOf('a'), undefined);
 });
 
-test('a CRD that drops fields of the status: reconcile, get and doctor say so until install', async () => {
+test('reconcile, get and doctor report a CRD that drops status fields until install', async () => {
   await useCrd(testEnv.cluster(), 'earlier schema');
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', SPEC);
@@ -111,7 +111,7 @@ test('a CRD that drops fields of the status: reconcile, get and doctor say so un
   assert.equal((await testEnv.getPool('w'))?.status?.observedGeneration, 1);
 });
 
-test('a CRD that drops fields of the status under a watch: it says so once, and install beside it heals it', async t => {
+test('a watch reports a CRD that drops status fields once and recovers after install', async t => {
   await useCrd(testEnv.cluster(), 'earlier schema');
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', SPEC);
@@ -126,7 +126,7 @@ test('a CRD that drops fields of the status under a watch: it says so once, and 
   assert.equal(await watch.end(), 0);
 });
 
-test('without the permission for nodepools/status the nodes are joined, and events and summary tell so', async () => {
+test('without permission for nodepools/status nodes are reconciled, and events and summary report it', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const api = raw(testEnv.cluster());
   const verbs = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
@@ -160,7 +160,7 @@ test('without the permission for nodepools/status the nodes are joined, and even
   assert.deepEqual(await reasons('w'), ['NodeJoined', 'ReconcileFailed']);
 });
 
-test('a kubelet that flips Ready 15 times a second: few writes of the status, and the last state is written', {
+test('writes few statuses, and the last state, when a kubelet flips Ready 15 times a second', {
   timeout: 90_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });

@@ -8,7 +8,7 @@ import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const DEDICATED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
 
-test('the sample of two workers gives exactly its numbers', async () => {
+test('computes the documented status of the sample with two workers', async () => {
   await testEnv.nodes(
     { name: 'kind-worker', labels: role('worker') },
     { name: 'kind-worker2', labels: role('worker') },
@@ -52,7 +52,7 @@ test('a second run writes nothing', async () => {
   assert.equal((await testEnv.events('worker')).length, events);
 });
 
-test('labels and taints that left the spec leave the nodes; foreign ones stay', async () => {
+test('removes labels and taints that left the spec, and keeps foreign ones', async () => {
   await testEnv.nodes({
     name: 'a',
     labels: { ...role('worker'), 'cloud.example.com/zone': 'z1' },
@@ -71,7 +71,7 @@ test('labels and taints that left the spec leave the nodes; foreign ones stay', 
   ]);
 });
 
-test('drift of owned keys is repaired, and told', async () => {
+test('repairs drift of owned keys and records an event', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED] });
   await testEnv.reconcile();
@@ -87,7 +87,7 @@ test('drift of owned keys is repaired, and told', async () => {
   ]);
 });
 
-test('a node that leaves is cleaned, and what the pool displaced comes back', async () => {
+test('cleans a node that leaves and restores displaced values', async () => {
   await testEnv.nodes({
     name: 'a',
     labels: { ...role('worker'), tier: 'old' },
@@ -108,7 +108,7 @@ test('a node that leaves is cleaned, and what the pool displaced comes back', as
   assert.ok((await testEnv.events('worker')).some(event => event.reason === 'NodeLeft' && event.note.endsWith(': a')));
 });
 
-test('a changed selector lets the old members go and takes the new ones', async () => {
+test('releases old members and adds new ones when the selector changes', async () => {
   await testEnv.nodes({ name: 'a', labels: { x: '1' } }, { name: 'b', labels: { x: '2' } });
   await testEnv.pool('worker', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -118,7 +118,7 @@ test('a changed selector lets the old members go and takes the new ones', async 
   assert.equal((await testEnv.node('b')).metadata.labels.tier, 'gold');
 });
 
-test('a node that moves from pool to pool gets one write and is told to both', async () => {
+test('moves a node between pools in one write, with events on both', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { first: 'yes' }, taints: [{ key: 'one', effect: 'NoSchedule' }] });
   await testEnv.pool('two', { labels: { second: 'yes' }, taints: [{ key: 'two', effect: 'NoSchedule' }] });
@@ -140,7 +140,7 @@ test('a node that moves from pool to pool gets one write and is told to both', a
   assert.ok((await testEnv.events('two')).some(event => event.reason === 'NodeJoined'));
 });
 
-test('a named pool alone is reconciled, and cleans the node that moved out of it', async () => {
+test('reconciles only the named pool, and cleans the node that left it', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('two') });
   await testEnv.pool('one', { labels: { first: 'yes' } });
   await testEnv.pool('two', { labels: { second: 'yes' } });
@@ -151,7 +151,7 @@ test('a named pool alone is reconciled, and cleans the node that moved out of it
   assert.equal((await testEnv.node('a')).metadata.labels.first, undefined);
 });
 
-test('deleting a pool releases its nodes, deletes its RuntimeClass, then the pool goes', async () => {
+test('deleting a pool releases its nodes, deletes its RuntimeClass, then removes the pool', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('worker'), tier: 'old', other: 'x' } });
   await testEnv.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED], handler: 'runc' });
   await testEnv.reconcile();
@@ -166,7 +166,7 @@ test('deleting a pool releases its nodes, deletes its RuntimeClass, then the poo
   assert.equal(node.metadata.labels['node-role.kubernetes.io/worker'], '', 'the membership label is the user’s');
 });
 
-test('a pool that kubectl marked for deletion is released by the next reconcile', async () => {
+test('the next reconcile releases a pool that kubectl marked for deletion', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -177,7 +177,7 @@ test('a pool that kubectl marked for deletion is released by the next reconcile'
   assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
 });
 
-test('nodes of a pool that vanished without its finalizer are cleaned', async () => {
+test('cleans nodes of a pool that was removed without its finalizer', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -189,7 +189,7 @@ test('nodes of a pool that vanished without its finalizer are cleaned', async ()
   assert.deepEqual([metadata.labels.tier, metadata.annotations?.['nodes.lailin.xyz/applied']], [undefined, undefined]);
 });
 
-test('NotReady, cordoned and no members', async () => {
+test('counts nodes that are not ready or cordoned, and pools without members', async () => {
   await testEnv.nodes(
     { name: 'down', labels: role('sick'), ready: false },
     { name: 'up', labels: role('mixed') },
@@ -217,7 +217,7 @@ test('a NoExecute taint is applied beside a NoSchedule one of the same key', asy
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['dedicated=worker:NoSchedule', 'dedicated=worker:NoExecute']);
 });
 
-test('a node deleted from the cluster leaves the count', async () => {
+test('does not count a deleted node', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') }, { name: 'b', labels: role('worker') });
   await testEnv.pool('worker');
   await testEnv.reconcile();
@@ -237,7 +237,7 @@ test('a server dry run changes nothing at all', async () => {
   assert.deepEqual(await testEnv.events('worker'), []);
 });
 
-test('unmanaged: Remove strips, warns on the first plan alone, and gives back on delete', async () => {
+test('unmanaged: Remove strips nodes, warns on the first plan only, and restores values on delete', async () => {
   const labels = { ...role('worker'), 'nvidia.com/gpu': 'true', 'kubernetes.io/hostname': 'a' };
   await testEnv.nodes({ name: 'a', labels, taints: [{ key: 'nvidia.com/gpu', effect: 'NoSchedule' }] });
   await testEnv.pool('worker', { labels: { tier: 'gold' }, unmanaged: 'Remove' });

@@ -33,7 +33,7 @@ async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
 /** 20 writes at once, then one in 2 s; and those of a few specs and seconds more. */
 const MOST_STATUSES = 20 + FOUGHT_MS / 2_000 + 4;
 
-test('another operator that overwrites the status and strips the finalizer: both are written with a pace', {
+test('limits writes when another operator overwrites the status and strips the finalizer', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('counted') }, { name: 'b', labels: role('bare') });
@@ -65,7 +65,7 @@ test('another operator that overwrites the status and strips the finalizer: both
   assert.equal(await watching.end(), 0);
 });
 
-test('an earlier CRD, values of nodes that change all the time, and a takeover mark that is stripped: as well', {
+test('limits writes under an earlier CRD, with flapping nodes, and when the takeover mark is stripped', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('flapping') }, { name: 'b', labels: role('stripped') });

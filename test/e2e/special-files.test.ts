@@ -26,7 +26,7 @@ async function kubeconfig(name: string, change: (config: Kubeconfig) => void): P
   return file;
 }
 
-test('a FIFO or device that a kubeconfig names is refused, and not waited for', async () => {
+test('refuses a FIFO or device in a kubeconfig without waiting for it', async () => {
   const fifo = join(cluster().dir, 'fifo');
   await run('mkfifo', [fifo]);
   const fields = {
@@ -58,7 +58,7 @@ test('a FIFO or device that a kubeconfig names is refused, and not waited for', 
   }
 });
 
-test('process substitution gives a kubeconfig, and objects to create', async () => {
+test('reads a kubeconfig, and objects to create, from process substitution', async () => {
   const pool = join(cluster().dir, 'pool.yaml');
   await writeFile(pool, poolYaml('substituted', '{handler: runc}'));
   const product = productCommand()

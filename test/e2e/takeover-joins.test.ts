@@ -59,7 +59,7 @@ async function frozen(node: string): Promise<() => Promise<void>> {
   };
 }
 
-test('a status that cannot be written does not keep the takeover open', { timeout: TEST_MS }, async t => {
+test('a status that cannot be written does not prolong the takeover', { timeout: TEST_MS }, async t => {
   t.after(() => useCrd(cluster(), 'ours'));
   await testEnv.nodes({ name: 'a', labels: GOLD });
   await useCrd(cluster(), 'no status subresource');
@@ -74,7 +74,7 @@ test('a status that cannot be written does not keep the takeover open', { timeou
   assert.deepEqual([await tier('a'), await tier('b')], [undefined, 'gold']);
 });
 
-test('nor does a node that a policy refuses', { timeout: TEST_MS }, async t => {
+test('a node that a policy refuses does not prolong the takeover', { timeout: TEST_MS }, async t => {
   await testEnv.nodes({ name: 'a', labels: GOLD }, { name: 'frozen', labels: GOLD });
   await inherited();
   const thaw = await frozen('frozen');
@@ -91,7 +91,7 @@ test('nor does a node that a policy refuses', { timeout: TEST_MS }, async t => {
   assert.deepEqual(tiers, [undefined, 'gold', 'gold'], 'of a node without a record, nobody knows who set it');
 });
 
-test('a node that is added before the first run keeps what it had', { timeout: TEST_MS }, async () => {
+test('a node that is added before the first run keeps its values', { timeout: TEST_MS }, async () => {
   await testEnv.nodes({ name: 'a', labels: GOLD }, { name: 'b', labels: { tier: 'gold' } });
   await inherited();
   assert.equal((await run('add', 'p', 'b')).code, 0);

@@ -68,7 +68,7 @@ describe('top on a full cluster', () => {
     return found;
   }
 
-  test('as many pods fit as there is room for by its figures', { timeout: TEST_MS }, async () => {
+  test('as many pods fit as top shows room for', { timeout: TEST_MS }, async () => {
     // Each is short of something else: of cpu, of memory, of places for pods; the last takes none.
     await testEnv.nodes(
       { name: 'f-1', labels: role('full'), allocatable: { cpu: '2', memory: '8Gi' } },

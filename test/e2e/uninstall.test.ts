@@ -25,7 +25,7 @@ async function orphans(): Promise<void> {
   await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/a');
 }
 
-test('nodes of pools that are gone: refused, with their number and the way out', async () => {
+test('refuses while nodes have records of deleted pools, with their number and the next step', async () => {
   await orphans();
   const nodes = '2 nodes still carry what pools that are gone applied: a';
   await refused(
@@ -43,7 +43,7 @@ test('nodes of pools that are gone: refused, with their number and the way out',
   assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
 });
 
-test('a taint with NoExecute that a pool displaced, and comes back, is told before', async t => {
+test('warns about a displaced NoExecute taint that would be restored', async t => {
   const noExecute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
   await testEnv.nodes(...['m', 'n'].map(name => ({ name, labels: role(name), taints: [noExecute('theirs')] })));
   for (const name of ['m', 'n']) await testEnv.pool(name, { taints: [noExecute('ours')] });
@@ -60,7 +60,7 @@ test('a taint with NoExecute that a pool displaced, and comes back, is told befo
   await refused(['uninstall', '--cascade'], 1, told);
 });
 
-test('a definition that was installed anew after it was read is not deleted', async () => {
+test('does not delete a CRD that was recreated after it was read', async () => {
   const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
   const connection = await testEnv.connection();
   const { crd } = connection;
@@ -84,7 +84,7 @@ test('a definition that was installed anew after it was read is not deleted', as
   assert.deepEqual([kept === undefined, kept?.metadata.deletionTimestamp], [false, undefined]);
 });
 
-test('--cascade releases the nodes of pools that are gone, too', async () => {
+test('--cascade also releases nodes of deleted pools', async () => {
   await orphans();
   await testEnv.pool('b');
   const { code, stdout, stderr } = await cli(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);

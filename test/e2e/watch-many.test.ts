@@ -12,7 +12,9 @@ const testEnv = useTestEnv();
 const POOLS = Array.from({ length: 100 }, (_, at) => `p${String(at).padStart(2, '0')}`);
 const BIG = 300;
 
-test('a change of 100 pools gives each its event, and one of 300 nodes is one event', { timeout: 240_000 }, async t => {
+test('a change of 100 pools records an event for each, and one of 300 nodes records one', {
+  timeout: 240_000,
+}, async t => {
   await testEnv.nodes(
     ...POOLS.flatMap(pool => ['a', 'b', 'c'].map(at => ({ name: `${pool}-${at}`, labels: role(pool) }))),
     ...Array.from({ length: BIG }, (_, at) => ({ name: `big-${String(at).padStart(4, '0')}`, labels: role('big') })),
@@ -58,7 +60,7 @@ test('a change of 100 pools gives each its event, and one of 300 nodes is one ev
   assert.equal(await child.end(), 0);
 });
 
-test('400 nodes with records of 175 KB take little memory, and each is replaced with an event', {
+test('400 nodes with records of 175 KB take little memory, and each record is replaced with an event', {
   timeout: 240_000,
 }, async t => {
   const labels = Array.from({ length: 7_800 }, (_, at) => `"label-${at}":"value-${at % 9}"`).join(',');

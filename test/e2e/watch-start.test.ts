@@ -26,7 +26,7 @@ const entries = (log: string): Entry[] =>
     .split('\n')
     .map(line => JSON.parse(line));
 
-test('--log-format json: why it does not start is one entry of the log, with the exit code of text', async t => {
+test('--log-format json logs a start-up error as one entry, with the same exit code as text', async t => {
   const busy = createServer().listen(0, '127.0.0.1');
   t.after(() => busy.close());
   await new Promise(resolve => busy.once('listening', resolve));
@@ -54,7 +54,7 @@ test('--log-format json: why it does not start is one entry of the log, with the
   }
 });
 
-test('--log-format json: no definition', async t => {
+test('--log-format json logs a missing CRD', async t => {
   const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
   const { metadata, spec, ...kind } = (await raw(cluster()).expect('GET', crd)) as {
     metadata: { name: string; annotations?: object };
@@ -74,7 +74,7 @@ test('--log-format json: no definition', async t => {
   assert.match(entries(stderr)[0]?.next ?? '', /kubectl nodepool install/);
 });
 
-test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, async t => {
+test('names the plugin of a login that hangs', { timeout: 150_000 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const { dir, server, ca, admin } = cluster();

@@ -21,7 +21,7 @@ async function ourWrites(): Promise<string[]> {
     .map(event => `${event.verb} ${event.resource} ${event.name}`);
 }
 
-test('what happens to nodes, pools and RuntimeClasses is answered', async t => {
+test('reacts to changes of nodes, pools and RuntimeClasses', async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b' });
   await testEnv.pool('one', { labels: { tier: 'one' }, taints: [TAINT], handler: 'runc' });
   const watching = await startWatching(t, testEnv.cluster());
@@ -62,7 +62,7 @@ test('what happens to nodes, pools and RuntimeClasses is answered', async t => {
   assert.match(watching.log(), /event Normal Node\w+ of NodePool one: /);
 });
 
-test('a status that changes is a line of the log, whatever was written beside it', async t => {
+test('logs each status change in a line', async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one');
   const watching = await startWatching(t, testEnv.cluster(), '--log-format', 'json', '-v', '4');
@@ -91,7 +91,7 @@ test('a status that changes is a line of the log, whatever was written beside it
   assert.equal(await watching.end(), 0);
 });
 
-test('heartbeats and images cause no write', async t => {
+test('writes nothing for heartbeats and image lists', async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const watching = await startWatching(t, testEnv.cluster());
@@ -112,7 +112,7 @@ test('heartbeats and images cause no write', async t => {
   assert.deepEqual(since, ['patch nodes a']);
 });
 
-test('of two processes one reconciles; when it is killed the other takes over', { timeout: 90_000 }, async t => {
+test('one of two processes reconciles; when it is killed the other one takes over', { timeout: 90_000 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const first = await startWatching(t, testEnv.cluster(), '--leader-elect');
@@ -127,7 +127,7 @@ test('of two processes one reconciles; when it is killed the other takes over', 
   assert.equal(spec.holderIdentity ?? '', '', 'a graceful end hands the lease over');
 });
 
-test('probes and metrics answer', async t => {
+test('serves probes and metrics', async t => {
   await testEnv.pool('one');
   const watching = await startWatching(
     t,
@@ -154,7 +154,7 @@ test('probes and metrics answer', async t => {
   assert.equal(await watching.end(), 0);
 });
 
-test('a burst of changes is answered by a few reconciles', async t => {
+test('handles a burst of changes in a few reconciles', async t => {
   const [nodes, rounds] = [20, 10];
   const names = Array.from({ length: nodes }, (_, index) => `burst-${index}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('one') })));
@@ -216,7 +216,7 @@ test('the first Ctrl-C waits for the writes under way, the second ends it at onc
   assert.ok(performance.now() - second < 5_000, 'the second does not: a write may take 30 s');
 });
 
-test('-v: requests from 6 on, what is in them from 8 on', async t => {
+test('logs requests from -v 6 on, and their bodies from -v 8 on', async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const seen = {

@@ -5,7 +5,7 @@ import { soak } from './soak.ts';
 
 const testEnv = useFaultEnv({ own: true });
 
-test('random faults and changes end where they should', { timeout: 300_000 }, async t => {
+test('converges after random faults and changes', { timeout: 300_000 }, async t => {
   const seed = Math.floor(Math.random() * 1_000_000);
   const tell = (line: string) => t.diagnostic(line);
   await soak(testEnv.cluster(), { seconds: 30, seed, nodes: 60, tell }).catch((error: unknown) => {

@@ -11,7 +11,7 @@ import { temporaryFolder } from './copy.ts';
 
 const host = hostTarget();
 
-test('what is in the cache is hashed again, and used only while it is what is pinned', {
+test('hashes the cached copy again and uses it only if it matches the pinned hash', {
   timeout: 300_000,
 }, async t => {
   const folder = await temporaryFolder(t);

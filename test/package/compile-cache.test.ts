@@ -103,12 +103,12 @@ function plant(path: string): void {
 }
 
 describe('compiled code of another user', { skip: process.platform === 'win32' }, () => {
-  test('is run where a user chose that folder: the trial is a real one', () => {
+  test('is run from a folder that the user chose, which shows that the attack works', () => {
     plant(join(shared, 'chosen'));
     assert.equal(start({ NODE_COMPILE_CACHE: join(shared, 'chosen') }), 'PLANTED\n');
   });
 
-  test('is not run from the folder of temporary files, which Node would take', () => {
+  test('is not run from the folder of temporary files, which is the default of Node', () => {
     plant(join(shared, 'node-compile-cache'));
     const env = { TMPDIR: shared };
     assert.ok(start(env).startsWith(ANSWER));
@@ -116,7 +116,7 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
     assert.ok(start(env).startsWith(ANSWER));
   });
 
-  test('is not run from a folder of caches that others can write to, by mode, by link or by a folder above', () => {
+  test('is not run from a cache folder that others can write to, by mode, link or parent folder', () => {
     const own = join(shared, 'kubectl-nodepool', 'compiled');
     const cases: (() => void)[] = [
       () => plant(own),
@@ -142,7 +142,7 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
     }
   });
 
-  test('is not run from a folder that is another user’s, whatever its mode', { skip: !isRoot }, () => {
+  test('is not run from a folder of another user, whatever its mode', { skip: !isRoot }, () => {
     // As `sudo` with the home of who called it: what root would run is in the hands of that user.
     const own = join(home, '.cache', 'kubectl-nodepool', 'compiled');
     plant(own);
@@ -155,7 +155,7 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
   });
 });
 
-test('its own compiled code is used from the second start on', { skip: process.platform === 'win32' }, () => {
+test('uses its own compiled code from the second start on', { skip: process.platform === 'win32' }, () => {
   const env = { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
   start(env);
   assert.match(start(env), /main\.js.*was accepted/);

@@ -57,7 +57,7 @@ function npm(args: readonly string[]): Promise<RunResult> {
   });
 }
 
-test('only needed files are packed', () => {
+test('packs only needed files', () => {
   const chunk = /^dist\/npm\/[\w.-]+\.js$/;
   assert.deepEqual(
     packed.files.filter(path => !chunk.test(path)),
@@ -77,22 +77,22 @@ test('only needed files are packed', () => {
   assert.ok(packed.files.includes('dist/npm/main.js'));
 });
 
-test('two packings of the same sources are the same bytes, whatever the umask', async () => {
+test('packs the same sources to the same bytes, whatever the umask', async () => {
   const again = await pack('again', 0o077);
   assert.ok((await readFile(packed.path)).equals(await readFile(again.path)));
 });
 
-test('the licences of all that is bundled are packed', async () => {
+test('packs the licences of all bundled packages', async () => {
   const text = await readFile(join(installed, 'dist', 'npm', 'THIRD-PARTY-LICENSES'), 'utf8');
   assert.equal(text, await bundleLicenses(await bundledPackages('src/main.ts')));
 });
 
-test('nothing is installed beside it', () => {
+test('installs no dependencies', () => {
   assert.ok(existsSync(join(installed, 'package.json')));
   assert.ok(!existsSync(join(installed, 'node_modules')));
 });
 
-test('kubectl runs it on a cluster', async () => {
+test('runs through kubectl on a cluster', async () => {
   const { kubectl } = await ensureBinaries(['kubectl']);
   // The Node that runs this: the package needs 22.21, and the machine may have an older one.
   const path = [join(prefix, 'bin'), dirname(process.execPath), dirname(kubectl), process.env.PATH].join(delimiter);
