@@ -94,8 +94,8 @@ row(
   {
     fault: 'bad objects',
     slow: true,
-    how: 'pools of wrong types, with 1,000 taints, 256 KiB of annotations, control characters, odd statuses; with and without the schema',
-    holds: 'status 422 with the field, other pools unaffected, no verb and no process ends',
+    how: 'pools with wrong types, 1,000 taints, 256 KiB of annotations, control characters, invalid statuses; with and without the schema',
+    holds: 'status 422 with the field; other pools unaffected; no command and no process crashes',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -181,8 +181,8 @@ row(
 row(
   {
     fault: 'bad objects',
-    how: 'nodes with odd quantities, records and 256 KiB of annotations',
-    holds: 'what the server takes is summed or named in the status; other nodes and pools unaffected',
+    how: 'nodes with invalid quantities and records, and 256 KiB of annotations',
+    holds: 'what the server accepts is summed or named in the status; other nodes and pools unaffected',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -26,8 +26,8 @@ const byPath = (requests: Asked[]) =>
 row(
   {
     fault: '410 in the stream; HTTP 410',
-    how: 'etcd is compacted while nobody watches, and objects of each kind are deleted',
-    holds: 'exactly one relist a resource; missed deletes are noticed',
+    how: 'etcd is compacted while no watch is open, and objects of each kind are deleted',
+    holds: 'exactly one relist of each resource; missed deletes are noticed',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -81,7 +81,7 @@ for (const how of ['reconcile --watch', 'reconcile']) {
     {
       fault: '410 in the stream; HTTP 410',
       how: `etcd is compacted between two pages of a list, ${how}`,
-      holds: 'the list starts over, once, and is whole',
+      holds: 'the list restarts once and is complete',
     },
     async (t, facts) => {
       const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

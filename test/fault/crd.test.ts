@@ -29,8 +29,8 @@ row(
   {
     fault: 'CRD deleted and recreated',
     slow: true,
-    how: 'kubectl delete crd, which deletes every pool; later the definition and the pools are made anew',
-    holds: 'nodes are released as when a pool is deleted, and not touched after that; it waits, and recovers',
+    how: 'kubectl delete crd, which deletes every pool; later CRD and pools are recreated',
+    holds: 'nodes are released as for a deleted pool, and not written after that; it waits and recovers',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -77,8 +77,8 @@ async function assertFree({ nodes }: Model): Promise<void> {
 row(
   {
     fault: 'CRD deleted and recreated',
-    how: 'the version of the resource is not served any more, and later it is; the pools are there all the time',
-    holds: 'it waits; no node is let go, drift is repaired, counts are right again afterwards',
+    how: 'the version of the CRD is not served for a while; the pools still exist',
+    holds: 'it waits; no node is released; afterwards drift is repaired and counts are right',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

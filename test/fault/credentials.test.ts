@@ -135,7 +135,7 @@ row(
     fault: 'credentials expire',
     slow: true,
     how: "an exec plugin's token is revoked before writes",
-    holds: 'refreshed once, every write arrives once',
+    holds: 'one login; every write is done once',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -159,8 +159,8 @@ row(
 row(
   {
     fault: 'credentials expire',
-    how: "an exec plugin's token is revoked before the watches come back",
-    holds: 'refreshed once, the watches go on where they were, without a list',
+    how: "an exec plugin's token is revoked before the watches reconnect",
+    holds: 'one login; the watches resume without a list',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -184,8 +184,8 @@ row(
   {
     fault: 'credentials expire',
     slow: true,
-    how: 'for a while the plugin gives tokens that are refused',
-    holds: 'nothing ends and nothing spins; it goes on with the first good one',
+    how: 'the exec plugin returns invalid tokens for a while',
+    holds: 'never stops, never spins; continues with the first valid token',
   },
   async (t, facts) => {
     const run = await running(t);

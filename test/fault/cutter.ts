@@ -6,7 +6,7 @@ import type { FaultProxy } from './proxy.ts';
 export const ENDS = {
   RST: client => client.socket?.resetAndDestroy(),
   FIN: client => client.socket?.end(),
-  'end of the answer': client => client.end(),
+  'end of the response': client => client.end(),
 } satisfies Record<string, (client: ServerResponse) => void>;
 export type End = keyof typeof ENDS;
 

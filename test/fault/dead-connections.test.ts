@@ -16,8 +16,8 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'every idle connection dies without a word, then a pool is edited',
-    holds: 'one deadline for all the writes, however many connections died',
+    how: 'every idle connection goes silent, then a pool is edited',
+    holds: 'all writes wait for one deadline, however many connections are silent',
     timeout: 200_000,
   },
   async (t, facts) => {
@@ -41,8 +41,8 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'watches, the lease and all kept connections die together without a word, then nodes and pools are edited',
-    holds: 'everything is converged within 50 s; the leader keeps its lease',
+    how: 'watches, Lease requests and all idle connections go silent together, then nodes and pools are edited',
+    holds: 'converges within 50 s; the leader keeps its Lease',
     timeout: 200_000,
   },
   async (t, facts) => {

@@ -19,10 +19,10 @@ const samePage: Treatment = ({ client }) => {
 
 row(
   {
-    fault: 'JSON that is no event',
+    fault: 'invalid watch lines and bodies',
     slow: true,
-    how: 'each page of the nodes has the same continue token; then, the first list of --watch meets 500s and 429s',
-    holds: 'an error that says so, after three pages; the watch asks again until the list has an end',
+    how: 'each page of nodes has the same continue token; then the first list of --watch gets 500 and 429',
+    holds: 'an error after three pages; the watch retries until the list ends',
   },
   async t => {
     const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];

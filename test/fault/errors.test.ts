@@ -15,28 +15,25 @@ const FAULT = '500, in-stream error, refused connection';
 const ERROR = { type: 'ERROR', object: { kind: 'Status', status: 'Failure', code: 500, message: 'boom' } };
 const HOLDS = 'never stops, never spins; no relist; same end state, no extra create or delete';
 
-row(
-  { fault: FAULT, how: 'every request is answered 500 for 5 s, from the changes on', holds: HOLDS },
-  async (t, facts) => {
-    const run = await begin(testEnv, t);
-    const { proxy } = run;
-    const before = proxy.requests.length;
-    const undo = proxy.onRequest(() => answerWith(500, 'boom'));
-    await change(run.model);
-    await sleep(2_500);
-    proxy.cut();
-    await sleep(2_500);
-    undo();
-    const attempts = proxy.requests.slice(before);
-    await judge(testEnv, run, 60_000);
-    assert.ok(attempts.length > 20 && attempts.length < 400, `${attempts.length} attempts in 5 s`);
-    assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
-    facts.attemptsIn5s = attempts.length;
-  },
-);
+row({ fault: FAULT, how: 'every request gets a 500 for 5 s during the changes', holds: HOLDS }, async (t, facts) => {
+  const run = await begin(testEnv, t);
+  const { proxy } = run;
+  const before = proxy.requests.length;
+  const undo = proxy.onRequest(() => answerWith(500, 'boom'));
+  await change(run.model);
+  await sleep(2_500);
+  proxy.cut();
+  await sleep(2_500);
+  undo();
+  const attempts = proxy.requests.slice(before);
+  await judge(testEnv, run, 60_000);
+  assert.ok(attempts.length > 20 && attempts.length < 400, `${attempts.length} attempts in 5 s`);
+  assert.deepEqual(proxy.requests.slice(before).filter(isList), []);
+  facts.attemptsIn5s = attempts.length;
+});
 
 row(
-  { fault: FAULT, how: 'each watch ends with an ERROR event of code 500 in place of a change', holds: HOLDS },
+  { fault: FAULT, how: 'each watch ends with an ERROR event of code 500 instead of a change', holds: HOLDS },
   async t => {
     const through = await testEnv.proxy(t);
     through.isJson = true;
@@ -54,10 +51,10 @@ row(
   },
 );
 
-const AWAY_HOLDS = 'never stops, never spins; one list each; same end state, no extra create or delete';
+const AWAY_HOLDS = 'never stops, never spins; one list of each resource; same end state, no extra create or delete';
 
 row(
-  { fault: FAULT, how: 'connections are refused for 5 s, from the changes on', holds: AWAY_HOLDS },
+  { fault: FAULT, how: 'connections are refused for 5 s during the changes', holds: AWAY_HOLDS },
   async (t, facts) => {
     const run = await begin(testEnv, t);
     const { proxy, child } = run;

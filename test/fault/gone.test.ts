@@ -14,8 +14,8 @@ row(
   {
     fault: '410 in the stream; HTTP 410',
     slow: true,
-    how: 'nodes and pools are changed and deleted unseen, and the apiserver is restarted',
-    holds: 'exactly one relist of each resource; missed deletes noticed; same end state, no extra create or delete',
+    how: 'nodes and pools are changed and deleted while the API server restarts',
+    holds: 'exactly one relist of each resource; missed deletes are noticed; same end state, no extra create or delete',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -72,8 +72,8 @@ function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
 row(
   {
     fault: 'two leaders',
-    how: 'the leader is halted (SIGSTOP) amid its writes until another leads, and goes on (SIGCONT)',
-    holds: 'by the audit log, from the halt on it writes nothing; same end state, nothing is created twice',
+    how: 'the leader is stopped (SIGSTOP) during its writes until another one leads, then continued (SIGCONT)',
+    holds: 'it writes nothing after the stop, by the audit log; same end state, nothing is created twice',
   },
   async (t, facts) => {
     const model = testEnv.model();
@@ -123,8 +123,8 @@ row(
   {
     fault: 'two leaders',
     slow: true,
-    how: 'the server puts off all writes of nodes (429) for longer than a lease lasts; then the leader is halted',
-    holds: 'it renews its lease all the same; after expiry, what was put off does not come again',
+    how: 'the server answers all node writes with 429 for longer than the lease duration; then the leader is stopped',
+    holds: 'it keeps renewing its Lease; after expiry it does not retry the refused writes',
   },
   async (t, facts) => {
     const [proxy, second, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];

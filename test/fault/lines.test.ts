@@ -44,8 +44,8 @@ async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
 for (const end of Object.keys(ENDS) as End[]) {
   row(
     {
-      fault: 'half a JSON line, RST, FIN',
-      how: `each watch is cut three times inside a line, ${end}`,
+      fault: 'connection cut inside a line',
+      how: `each watch is cut three times inside a line: ${end}`,
       holds: 'resumes at the last resourceVersion; no relist',
     },
     async (t, facts) => {
@@ -103,9 +103,9 @@ const JSON_LINES = [...NO_EVENTS, ...NO_OBJECTS].map(line => `${JSON.stringify(l
 
 row(
   {
-    fault: 'JSON that is no event',
-    how: 'lines of JSON that are no event, before a line of each watch',
-    holds: 'each is logged and skipped; the watch goes on; no change is lost',
+    fault: 'invalid watch lines and bodies',
+    how: 'JSON that is no watch event is inserted before a line of each watch',
+    holds: 'each is logged and skipped; the watch continues; no change is lost',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -127,9 +127,9 @@ row(
 
 row(
   {
-    fault: 'JSON that is no event',
+    fault: 'invalid watch lines and bodies',
     slow: true,
-    how: 'lines that are no JSON, and an HTML page, before a line of each watch',
+    how: 'invalid JSON and an HTML page are inserted before a line of each watch',
     holds: 'logged; resumes at the last resourceVersion; no change is lost',
   },
   async (t, facts) => {
@@ -169,9 +169,9 @@ function lie(text: string): Treatment {
 
 row(
   {
-    fault: 'JSON that is no event',
-    how: 'an HTML page, JSON of something else or half an object in place of lists and of answers to writes',
-    holds: 'logged, tried again; nothing is done twice',
+    fault: 'invalid watch lines and bodies',
+    how: 'lists and responses to writes are replaced by HTML, other JSON or half an object',
+    holds: 'logged and retried; nothing is done twice',
   },
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

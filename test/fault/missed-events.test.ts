@@ -42,7 +42,7 @@ for (const told of ['late', 'never'] as const) {
   row(
     {
       fault: 'missed events',
-      how: `the watches are held during all changes, which are told ${told === 'late' ? 'late' : 'never (410)'}`,
+      how: `the watches are held during all changes, whose events arrive ${told === 'late' ? 'late' : 'never (410)'}`,
       holds: 'same end state, no extra create or delete',
     },
     async t => {
@@ -59,7 +59,7 @@ for (const told of ['late', 'never'] as const) {
   row(
     {
       fault: 'missed events',
-      how: `held: a node comes and goes, a node and a pool are deleted and made anew; told ${told}`,
+      how: `the watches are held while a node and a pool are recreated and another node comes and goes; events arrive ${told}`,
       holds: 'converges; the new UIDs are noticed',
     },
     async t => {

@@ -16,7 +16,7 @@ const [FIRST_MS, CAP_MS] = [800, 15_000];
 row(
   {
     fault: '500, in-stream error, refused connection',
-    how: 'the apiserver is stopped for 60 s with the changes half written',
+    how: 'the API server is stopped for 60 s with half of the changes written',
     holds: 'back-off 0.8 -> 30 s with jitter, never stops, never spins; same end state, no extra create or delete',
     timeout: 240_000,
   },

@@ -65,8 +65,8 @@ row(
   {
     fault: 'permission removed',
     slow: true,
-    how: 'the ClusterRoleBinding is deleted in flight: watches, reads and writes are refused',
-    holds: 'warnings in the log, every status kept, no node written; it recovers when the binding is back',
+    how: 'the ClusterRoleBinding is deleted at run time: watches, reads and writes are refused',
+    holds: 'warnings in the log; statuses are kept; no node is written; it recovers when the binding is back',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -93,8 +93,8 @@ row(
 row(
   {
     fault: 'permission removed',
-    how: 'patch on nodes is taken out of the ClusterRole in flight',
-    holds: 'status 500 with the permission that is missing, one Warning, counts kept; 200 when it is back',
+    how: 'patch on nodes is removed from the ClusterRole at run time',
+    holds: 'status 500 with the missing permission; one Warning; counts are kept; 200 when it is back',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -145,8 +145,8 @@ row(
 row(
   {
     fault: 'permission removed',
-    how: 'the RoleBinding for events is deleted in flight',
-    holds: 'the work goes on, the log has a warning; events are told again when it is back',
+    how: 'the RoleBinding for events is deleted at run time',
+    holds: 'reconciling continues; a warning in the log; events are recorded again when it is back',
   },
   async t => {
     const run = await running(t);
@@ -171,8 +171,8 @@ row(
   {
     fault: 'permission removed',
     slow: true,
-    how: 'the RoleBinding for the lease of the leader is deleted in flight',
-    holds: 'it stops before others lead; started again, it waits, and leads when the binding is back',
+    how: "the RoleBinding for the leader's Lease is deleted at run time",
+    holds: 'it stops before others lead; restarted, it waits, and leads when the binding is back',
   },
   async (t, facts) => {
     const flags = ['--leader-elect', `--leader-elect-namespace=${NAMESPACE}`];

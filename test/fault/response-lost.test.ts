@@ -13,7 +13,7 @@ const testEnv = useFaultEnv();
 row(
   {
     fault: 'response lost',
-    how: 'the answer to the first write of each object, its Events too, is dropped after the server did it',
+    how: 'the response to the first write of each object and Event is dropped',
     holds: 'idempotent: same end state, no extra create or delete',
   },
   async (t, facts) => {
@@ -35,7 +35,7 @@ row(
 row(
   {
     fault: 'response lost',
-    how: 'every answer to a write is dropped for 5 s',
+    how: 'every response to a write is dropped for 5 s',
     holds: 'idempotent: same end state, no extra create or delete',
   },
   async (t, facts) => {

@@ -69,14 +69,14 @@ async function goesOn(model: Model, proxy: FaultProxy): Promise<void> {
 }
 
 for (const [how, changes] of [
-  ['the server is far behind what was seen', 400],
-  ['the server has caught up with what was seen by the time it is asked', 0],
+  ['the server is far behind the resourceVersion that was seen', 400],
+  ['the server has passed the resourceVersion that was seen', 0],
 ] as const) {
   row(
     {
       fault: FAULT,
       how,
-      holds: 'noticed, everything is listed anew; nothing is written that the lost future asked for',
+      holds: 'noticed; everything is listed again; nothing is written for changes that were lost',
     },
     async (t, facts) => {
       const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
@@ -115,8 +115,8 @@ for (const [how, changes] of [
 row(
   {
     fault: FAULT,
-    how: 'while the process is stopped (SIGSTOP), and the server has caught up with what was seen when it goes on',
-    holds: 'noticed as soon as it goes on',
+    how: 'while the process is stopped (SIGSTOP); when it continues, the server has passed the resourceVersion that was seen',
+    holds: 'noticed as soon as it continues',
   },
   async t => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
@@ -148,8 +148,8 @@ row(
   {
     fault: FAULT,
     slow: true,
-    how: 'with leader election, the Lease goes back too: who led has to end, the other one leads',
-    holds: 'who leads afterwards has listed everything anew',
+    how: 'with leader election the Lease goes back too: the leader must stop and the other one lead',
+    holds: 'the next leader has listed everything again',
   },
   async t => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

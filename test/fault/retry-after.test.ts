@@ -17,8 +17,8 @@ row(
   {
     fault: '429 with Retry-After',
     slow: true,
-    how: `the next watch of each resource and the first write of each object are answered 429, Retry-After: ${SECONDS}`,
-    holds: 'the delay is kept; no relist; same end state, no extra create or delete',
+    how: `the next watch of each resource and the first write of each object get a 429 with Retry-After: ${SECONDS}`,
+    holds: 'the delay is respected; no relist; same end state, no extra create or delete',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -48,10 +48,10 @@ async function classWrites(mark: number): Promise<number> {
 
 row(
   {
-    fault: 'a rival on the server',
+    fault: 'rival writers on the server',
     slow: true,
-    how: 'a policy rewrites the RuntimeClass of a pool, in one shot and under reconcile --watch',
-    holds: 'it is written with back-off, status 500 names it, and the nodes get what the pool sets',
+    how: 'a policy rewrites the RuntimeClass of a pool, in reconcile and in reconcile --watch',
+    holds: 'it is written with back-off; status 500 names it; the nodes are reconciled',
   },
   async (t, facts) => {
     await testEnv.nodes({ name: 'a', labels: role('p') });

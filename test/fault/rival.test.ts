@@ -93,9 +93,9 @@ async function nodeWrites(mark: number): Promise<Record<string, number>> {
 
 row(
   {
-    fault: 'a rival on the server',
+    fault: 'rival writers on the server',
     how: 'policies and a webhook rewrite a label, strip the record, add a taint under unmanaged: Remove; reconcile',
-    holds: 'two writes a node at most; status 500 names key, values and rival; others are unaffected',
+    holds: 'at most two writes of each node; status 500 names key, values and rival; other pools unaffected',
   },
   async (t, facts) => {
     await prepare(t);
@@ -121,10 +121,10 @@ row(
 
 row(
   {
-    fault: 'a rival on the server',
+    fault: 'rival writers on the server',
     slow: true,
-    how: 'the same under reconcile --watch, and a controller that sets a label back as fast as it can; later all end',
-    holds: 'back-off, at most 10 writes a minute for each node, status 500 that names key and rival; it recovers',
+    how: 'the same in reconcile --watch, with a controller that reverts a label as fast as it can; later all stop',
+    holds: 'back-off; at most 10 writes a minute of each node; status 500 names key and rival; it recovers',
   },
   async (t, facts) => {
     const mutators = await prepare(t);

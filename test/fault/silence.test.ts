@@ -86,8 +86,8 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'watches, and writes of each kind that are under way, are never heard of again',
-    holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
+    how: 'watches and writes of each kind in flight go silent',
+    holds: 'watches: noticed within 45 s, no relist; writes: fail after 30 s and are retried, nothing is done twice',
   },
   async (t, facts) => {
     const { proxy, model, child, mark } = await watched(testEnv, t, { also: ofOneThing });
@@ -131,8 +131,8 @@ row(
 row(
   {
     fault: 'silent hang',
-    how: 'lists hang at the start: before the head, inside a line, as a page; of reconcile --watch and of reconcile',
-    holds: 'a list ends after 30 s; the watch asks again, the command fails and says why',
+    how: 'lists hang at the start, before the headers, inside a line or in a page; reconcile --watch and reconcile',
+    holds: 'a list fails after 30 s; the watch retries, the command fails with the reason',
   },
   async (t, facts) => {
     const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];

@@ -56,8 +56,9 @@ async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
 row(
   {
     fault: 'slow body',
-    how: 'lists at the start come at 1 kB/s: as a stream and as a page',
-    holds: 'bounded memory; 30 s without a whole object or page end a list; it is whole once the speed is back',
+    how: 'lists at the start arrive at 1 kB/s, as a stream and in pages',
+    holds:
+      'bounded memory; a list fails after 30 s without a whole object or page; it is complete once the speed is back',
   },
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
@@ -104,8 +105,8 @@ row(
   {
     fault: 'slow body',
     slow: true,
-    how: 'watches and the answers to writes come at 1 kB/s',
-    holds: 'bounded memory; a write ends after 30 s, a watch after 45 s, and both go on once the speed is back',
+    how: 'watches and responses to writes arrive at 1 kB/s',
+    holds: 'bounded memory; a write fails after 30 s, a watch after 45 s, and both continue once the speed is back',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -66,8 +66,8 @@ row(
   {
     fault: 'stale reads',
     slow: true,
-    how: 'the client is moved to an API server that serves the pools of before, and told to list anew (410)',
-    holds: 'the pools that it knows stay, no node is cleaned, drift is repaired as the newest spec says',
+    how: 'the client is moved to an API server that serves stale pools, and gets a 410',
+    holds: 'known pools are kept; no node is cleaned; drift is repaired by the newest spec',
   },
   async (t, facts) => {
     const { proxy, model, child } = await watched(testEnv, t);
@@ -111,8 +111,8 @@ row(
 row(
   {
     fault: 'stale reads',
-    how: 'a process starts on an API server that serves the pools of before',
-    holds: 'it writes nothing until that server has caught up',
+    how: 'a process starts on an API server that serves stale pools',
+    holds: 'it writes nothing until the server has caught up',
   },
   async (t, facts) => {
     const { proxy, model, child: before } = await watched(testEnv, t);
@@ -140,8 +140,8 @@ row(
   {
     fault: 'stale reads',
     slow: true,
-    how: 'a pool is deleted; a process starts on an API server that serves the nodes of before',
-    holds: 'the pool is not let go before its newest node is',
+    how: 'a pool is deleted; a process starts on an API server that serves stale nodes',
+    holds: 'the pool is not removed before its newest node is released',
   },
   async t => {
     const also = (model: Model) => model.createPool('empty', { labels: { tier: 'empty' }, handler: 'runc' });
