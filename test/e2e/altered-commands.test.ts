@@ -1,4 +1,4 @@
-/** Mutating admission policies that undo what a command writes: it says so, and does not go on. */
+/** Mutating admission policies that revert what a command writes: it reports them and stops. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
@@ -14,7 +14,7 @@ const api = () => raw(cluster());
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const NEXT = /; next: find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`/;
 
-/** A policy that keeps spec.unschedulable of nodes whose name begins so at that value. */
+/** A policy that keeps spec.unschedulable of nodes with this name prefix at that value. */
 function keeping(prefix: string, unschedulable: boolean) {
   const expression = unschedulable
     ? '[JSONPatch{op: "add", path: "/spec/unschedulable", value: true}]'
@@ -59,7 +59,7 @@ test('cordon, uncordon and drain name the field that a policy reverts, and evict
   assert.deepEqual(await pods.names(), ['web']);
 });
 
-/** A policy that takes nodeSelector and the label tier of a spec, and the annotation note, off pools, and keeps the taint. */
+/** A policy that removes nodeSelector, the label tier of the spec and the annotation note from pools, and keeps the taint. */
 function stripping() {
   const expression = `
     (has(object.spec.nodeSelector) ? [JSONPatch{op: "remove", path: "/spec/nodeSelector"}] : []) +

@@ -1,4 +1,4 @@
-/** Mutating admission policies that change what commands write, and what the commands say of it. */
+/** Mutating admission policies that change what commands write, and what the commands report. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ test('declining create --reconcile reports the created pool and the next command
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
   await api().expect('POST', PODS, { metadata: { name: 'web' }, spec: { nodeName: 'a', containers } });
   t.after(() => api().expect('DELETE', `${PODS}/web?gracePeriodSeconds=0`));
-  // The pool that is created evicts pods, and the one that was to be created does not.
+  // The pool as created evicts pods, but the one that was sent does not.
   const strict = '{"key": "strict", "effect": "NoExecute"}';
   const expression = `[JSONPatch{op: "add", path: "/spec/taints", value: [${strict}]}]`;
   const probe = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'probe' }, spec: {} };
@@ -106,7 +106,7 @@ test('reports field and values when a policy changes the status, and backs off f
     condition: `object.metadata.name == 'counted'`,
     mutation: {
       patchType: 'JSONPatch',
-      // Another value at each write: nothing settles.
+      // Another value at each write, so that the node never converges.
       jsonPatch: {
         expression: `[JSONPatch{op: "replace", path: "/status/nodeCount",
           value: has(oldObject.status) && has(oldObject.status.nodeCount) ? oldObject.status.nodeCount + 10 : 70}]`,
@@ -146,7 +146,7 @@ test('reports the label when a policy moves a node to another pool at each write
   await testEnv.nodes({ name: 'moved-a', labels: { team: 'p' } });
   await testEnv.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
   await testEnv.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
-  // Writes of others, which move the node between the two, are left alone.
+  // The policy ignores writes of others, which move the node between the two.
   const other = 'object.metadata.labels.team == "p" ? "q" : "p"';
   const condition =
     'oldObject.metadata.labels.team == object.metadata.labels.team && !("calm" in object.metadata.labels)';

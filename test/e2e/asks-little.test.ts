@@ -1,4 +1,4 @@
-/** What `top` and `drain` ask of a cluster of 300 nodes, by the server's audit log. */
+/** The requests of `top` and `drain` in a cluster of 300 nodes, by the server's audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
@@ -47,7 +47,7 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   timeout: 300_000,
 }, async () => {
   await pools();
-  // The metrics API's nodes are not there, and asked for once.
+  // The metrics API is not served, and requested once.
   const base = ['nodepools', 'nodes', 'nodes'];
 
   const few = await listsOf('top', 'few', '-o', 'json');
@@ -59,7 +59,7 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   assert.deepEqual((await listsOf('top', 'many')).lists, [...base, ALL_PODS], 'of most nodes: one list');
   assert.deepEqual((await listsOf('top')).lists, [...base, ALL_PODS]);
 
-  // Which pools have the labels is known from the one list of all.
+  // The one list of all pools shows which of them have the labels.
   assert.deepEqual((await listsOf('top', '-l', 'size in (small)')).lists, [...base, ...FEW.map(podsOn)]);
 
   const drained = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
@@ -72,7 +72,7 @@ test('sends each list request once, and lists pods of the affected nodes only, o
     [...new Set(asked)],
     FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`),
   );
-  // For the plan, and to see its pods gone, or that a node that was empty and open got none before it was closed.
+  // For the plan, and to see its pods deleted, or that an empty node got no pod before it was cordoned.
   const counts = FEW.map(node => asked.filter(list => list.endsWith(`=${node}`)).length);
   assert.deepEqual(counts, [2, 2, 2, 2]);
 

@@ -1,4 +1,4 @@
-/** No way to the cluster, no right in it, and command lines that are wrong: the exact line, the exit code, nothing written. */
+/** Unreachable clusters, missing permissions and wrong command lines: the exact error, the exit code, and no write. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -104,7 +104,7 @@ test('names the missing permission in every command on a 403', async () => {
     const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with verb ${lacks}`;
     await refused([...args, '--kubeconfig', bob], 1, line);
   }
-  // These read several resources at once: the first refusal is told.
+  // These read several resources at once and report the first refusal.
   for (const [verb, code] of [
     ['describe', 1],
     ['reconcile', 1],
@@ -118,7 +118,7 @@ test('names the missing permission in every command on a 403', async () => {
   }
 });
 
-/** The kubeconfig of somebody who may do this and nothing else. */
+/** The kubeconfig of a user with only these permissions. */
 async function userWith(user: string, rules: object[]): Promise<string> {
   const roles = '/apis/rbac.authorization.k8s.io/v1';
   await raw(cluster()).expect('POST', `${roles}/clusterroles`, { metadata: { name: user }, rules });

@@ -1,4 +1,4 @@
-/** Names that would be another address: of the collection, of what is above it, of a part of the object. */
+/** Names that would address something else: the collection, a parent path or a subresource. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';

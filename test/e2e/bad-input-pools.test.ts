@@ -1,4 +1,4 @@
-/** Pools that are wrong, in files and on the command line: one line names the field and the way out, nothing is written. */
+/** Invalid pools in files and on the command line: one line names the field and the next step, and nothing is written. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const { refused } = commandsOf(cluster);
 const HELP = "\nSee 'kubectl nodepool create --help'.";
 const HEAD = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\n';
 
-/** What stdin holds, and the one line that it gets. */
+/** The manifest on stdin, and the error line. */
 const FILES: [what: string, text: string, error: string][] = [
   ['malformed YAML', `${HEAD}spec:\n  labels: {a: b}\n tier: x\n`, 'stdin:6:2: not valid YAML: '],
   [

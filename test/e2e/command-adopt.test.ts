@@ -13,7 +13,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 const EKS = 'eks.amazonaws.com/nodegroup';
 const GPU: Taint = { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' };
 
-/** As EKS has it: two node groups that eksctl made, one node of a role alone, a control plane. */
+/** As on EKS: two node groups of eksctl, one node with a role only, a control plane node. */
 async function cloud(): Promise<void> {
   const group = (name: string) => ({ [EKS]: name, 'alpha.eksctl.io/nodegroup-name': name, ...role('worker') });
   await testEnv.nodes(
@@ -30,11 +30,11 @@ async function cloud(): Promise<void> {
   );
 }
 
-/** Told of it wherever it is new: the kubelet registers with that label. */
+/** The warning about a new pool whose label the kubelet registers with. */
 const RISK =
   /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node: a compromised one can leave the pool and so lose its taints; next: .*\n$/;
 
-/** Of a command line that proposes or creates gpu-a100. */
+/** The warning of command lines that propose or create gpu-a100. */
 async function warned(args: string[]): Promise<string> {
   const { code, stdout, stderr } = await cli(cluster(), args);
   assert.equal(code, 0, args.join(' '));
@@ -42,7 +42,7 @@ async function warned(args: string[]): Promise<string> {
   return stdout;
 }
 
-/** What a keeper sees of nodes: all labels and taints. */
+/** All labels and taints of the nodes. */
 async function marks() {
   const names = ['sys-1', 'sys-2', 'gpu-1', 'edge-1', 'cp-1'];
   const nodes = await Promise.all(names.map(name => testEnv.node(name)));
@@ -85,7 +85,7 @@ test('creates pools that change no node in diff or reconcile', async () => {
   assert.deepEqual(states, ['POOL STATE', 'gpu-a100 adopted', 'system adopted', 'edge adopted', '']);
   await refused(['adopt', '--create'], 0, 'Nothing to adopt.');
   await refused(['adopt', 'system', '--create'], 0, 'Nothing to adopt.');
-  // Deleted again, they leave the nodes as they were.
+  // Deleting them leaves the nodes as they were.
   await ok(['delete', 'gpu-a100', 'system', 'edge']);
   assert.deepEqual(await marks(), before);
 });
@@ -111,7 +111,7 @@ test('prints with -o yaml what kubectl applies; -o json and dry runs write nothi
   });
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.equal(await ok(['diff']), '');
-  // A list whatever is in it, unless one name was given.
+  // A List, however many pools it has, unless one name was given.
   for (const more of [[], ['--create']]) {
     assert.deepEqual(JSON.parse(await ok(['adopt', '-o', 'json', ...more])).items, []);
   }

@@ -1,4 +1,4 @@
-/** Completion on a real cluster: names as they are there, quickly, and never a word besides. */
+/** Completion on a real cluster: its names, quickly, and no other output. */
 import assert from 'node:assert/strict';
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -17,7 +17,7 @@ const { ok } = commandsOf(cluster);
 
 const cache = () => join(cluster().dir, 'completion-cache');
 
-/** The answer without a cache of before, unless told to keep it. */
+/** The candidates, without an earlier cache unless `keep` is set. */
 async function complete(words: string[], { keep = false, kubeconfig = cluster().kubeconfig } = {}): Promise<string> {
   if (!keep) await rm(cache(), { recursive: true, force: true });
   const env = { XDG_CACHE_HOME: cache(), KUBECONFIG: kubeconfig };
@@ -108,7 +108,7 @@ test('prints nothing when the server does not answer in time', async t => {
   const kubeconfig = await kubeconfigOf('silent', { token: 'x' }, `https://127.0.0.1:${port}`);
   assert.equal(await complete(['get', ''], { kubeconfig }), ':4\n');
   await eventually('it hangs up', () => held.length > 0);
-  // Not how long the program takes to start, which is the machine's.
+  // Start-up time is not measured: it depends on the machine.
   assert.ok(held.length === 1 && held.every(ms => ms < 2_500), `the deadline is 0.8 s: ${held}`);
 });
 
@@ -141,6 +141,6 @@ test('runs exec plugins only with interactiveMode Never', async () => {
   assert.equal(await withMode('IfAvailable'), '');
   assert.equal(await withMode('Always'), '');
   assert.equal(await withMode('Never', 'oidc-login'), '');
-  // Once more when the server has refused its token.
+  // A second login, after the server refused its token.
   assert.match(await withMode('Never'), /^run\n/);
 });

@@ -174,7 +174,7 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
     assert.match(shown, /Delete pool gpu \(2 nodes\)\? \[y\/N\] nothing was deleted\n$/);
   }
   assert.notEqual(await testEnv.getPool('gpu'), undefined);
-  // No columns: a spinner must not draw there for ever.
+  // Without columns a spinner must not draw.
   const agreed = await inTerminal(cluster(), ['delete', 'gpu'], 'y\n', 0);
   assert.equal(agreed.code, 0, agreed.shown.slice(0, 500));
   assert.ok(agreed.shown.endsWith(`${id('gpu')} deleted (2 nodes released)\n`), agreed.shown.slice(0, 500));

@@ -1,4 +1,4 @@
-/** `doctor` where there is no way to a cluster, no definition, or an old one. */
+/** `doctor` without a reachable cluster, without the CRD, or with an outdated one. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -70,13 +70,13 @@ describe('before and after install', () => {
     await ok(['install']);
     const installed = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
     const schema = installed.spec.versions[0].schema.openAPIV3Schema;
-    // The rules speak of fields that are about to go.
+    // The validation rules name fields that are removed here.
     delete schema['x-kubernetes-validations'];
     const { properties } = schema;
     const { nodeSelector: _, unmanaged: __, ...known } = properties.spec.properties;
     properties.spec = { type: 'object', properties: { ...known, handler: { type: 'string' } } };
     await raw(cluster()).expect('PUT', DEFINITION, installed);
-    // What served the definition before ends first, and answers 503 until then.
+    // The handler of the earlier CRD answers 503 until it has been replaced.
     const bad = {
       apiVersion: 'nodes.lailin.xyz/v1',
       kind: 'NodePool',
@@ -104,7 +104,7 @@ describe('before and after install', () => {
     const stricter = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
     stricter.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.labels.maxProperties = 7;
     await raw(cluster()).expect('PUT', DEFINITION, stricter);
-    // What serves the pools is being replaced: who looks at them before and after may get 503.
+    // While the handler of the pools is replaced, requests may get 503.
     const { checks } = JSON.parse((await cli(cluster(), ['doctor', '-o', 'json'])).stdout) as { checks: Check[] };
     const { status, details } = checks.find(({ id }) => id === 'definition') ?? {};
     assert.deepEqual([status, details], ['warning', ['spec.versions[v1].schema']]);

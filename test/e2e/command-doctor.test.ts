@@ -1,4 +1,4 @@
-/** Each check of `doctor` on a real server, with what is wrong brought about. */
+/** Each check of `doctor` on a real server that has the problem. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ describe('in a reconciled cluster', () => {
   const { ok } = commandsOf(cluster);
   const api = () => raw(cluster());
 
-  /** Says what its runtime offers, as a kubelet does. */
+  /** Reports the handlers of its runtime, as a kubelet does. */
   const offer = (node: string, ...handlers: string[]) =>
     api().expect('PATCH', `/api/v1/nodes/${node}/status`, {
       status: { runtimeHandlers: handlers.map(name => ({ name })) },
@@ -176,7 +176,7 @@ describe('in a reconciled cluster', () => {
   });
 
   describe('through a relay', () => {
-    /** A kubeconfig of a server that is this one but for its clock and its version. */
+    /** A kubeconfig for a relay that changes the clock and the version of the server. */
     async function relayed(t: TestContext, { aheadMs = 0, version }: { aheadMs?: number; version?: string }) {
       const { server, ca, admin, dir } = cluster();
       const agent = new Agent({ ca, ...admin });

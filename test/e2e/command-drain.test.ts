@@ -1,4 +1,4 @@
-/** `drain` where nobody runs pods: what it takes, leaves and refuses. */
+/** `drain` without kubelets: which pods it evicts, leaves and refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { raw } from '../cluster/raw.ts';

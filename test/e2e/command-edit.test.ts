@@ -29,7 +29,7 @@ const { refused } = commandsOf(cluster);
 
 let sessions = 0;
 
-/** Edits pool gpu; gives what came of it, and the file as the editor saw it each time. */
+/** Edits pool gpu; returns the result, and the file as the editor saw it each time. */
 async function edit(...steps: string[]): Promise<RunResult & { seen: string[] }> {
   const editor = await scriptedEditor(cluster(), String(sessions++), ...steps);
   const result = await cli(cluster(), ['edit', 'gpu'], { env: { KUBE_EDITOR: editor, EDITOR: 'false' } });
@@ -38,7 +38,7 @@ async function edit(...steps: string[]): Promise<RunResult & { seen: string[] }>
   return { ...result, seen };
 }
 
-/** The error after which the text is kept: the file is there with this text, only for its user, and is removed. */
+/** Checks that the error names a file of mode 0600 that keeps this text, and removes it. */
 async function keeps({ code, stdout, stderr }: RunResult, reason: string, text: RegExp): Promise<void> {
   const path = / in (\S+\.yaml)\n$/.exec(stderr)?.[1] ?? '';
   assert.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: `error: ${reason} in ${path}\n` });
@@ -90,7 +90,7 @@ test('reopens an invalid edit with the reason on top until it is valid', async (
   assert.deepEqual(reasons[0], []);
   assert.match(reasons[1]?.join('\n') ?? '', /^# error: nodepool gpu: spec\.labels\[tier\]: .*"a b"/);
   assert.deepEqual(reasons[2], ['# error: edit:12: spec.lables: unknown field', '# next: did you mean spec.labels?']);
-  // The lines are those of the file in the editor, whose head may have a line that says what to do next.
+  // Line numbers are those of the file in the editor, whose header may have a line with the next step.
   assert.equal(seen[2]?.split('\n').indexOf('apiVersion: nodes.lailin.xyz/v1'), 7 - 1);
   const line = Number(/^# error: edit:(\d+):\d+: not valid YAML: /.exec(reasons[3]?.join() ?? '')?.[1]);
   assert.match(seen[3]?.split('\n')[line - 1] ?? '', /tier: a: b/);
@@ -114,7 +114,7 @@ test('keeps the text of an invalid edit in a file when the user gives up', async
 
 test('reopens an edit that the server refuses', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
-  // Our own checks pass finalizers that the server's do not.
+  // The product accepts finalizers that the server refuses.
   const { seen, code } = await edit('sed -i "s/  name: gpu/  name: gpu\\n  finalizers: [a b]/" "$f"', ': > "$f"');
   assert.equal(code, 0);
   assert.match(seen[1] ?? '', /^# error: cannot patch NodePool "gpu": invalid: metadata\.finalizers/m);

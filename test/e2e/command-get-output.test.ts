@@ -1,4 +1,4 @@
-/** `get -o …` beside `kubectl get nodepools -o …`, to the byte; where kubectl fails, so do we, with nothing on stdout. */
+/** `get -o …` compared with `kubectl get nodepools -o …`, byte for byte; where kubectl fails, ours fails without stdout. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok, refused } = commandsOf(cluster);
 
-/** So many pairs of processes at once. */
+/** Pairs of processes at once. */
 const AT_ONCE = 4;
 
 /** Four pools: reconciled with nodes and without, never reconciled, and one with text that is hard to print. */

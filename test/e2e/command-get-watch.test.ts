@@ -1,4 +1,4 @@
-/** `get -w` with templates, events and selectors, beside kubectl's. What a plain watch does is in command-watch.test.ts. */
+/** `get -w` with templates, events and selectors, compared with kubectl. Plain watches: command-watch.test.ts. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -14,7 +14,7 @@ const { cluster } = testEnv;
 
 const follow = (t: TestContext, ...args: string[]) => start(t, cluster(), [...productCommand(), 'get', ...args]);
 const label = (name: string, labels: object) => testEnv.edit(name, { metadata: { labels } });
-/** How many objects or rows it has printed: of YAML events the last line of each. */
+/** How many objects or rows it has printed; of YAML events the last line of each counts. */
 const told = ({ lines }: Following) => lines().filter(line => !/^(object:|---| )/.test(line)).length;
 const remove = (name: string) => raw(cluster()).expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${name}`);
 
@@ -24,7 +24,7 @@ test('prints templates, selectors and watch events byte for byte as kubectl does
   const { kubectl } = await ensureBinaries(['kubectl']);
   const line = 'jsonpath={.metadata.name} {.metadata.labels.team} {.metadata.managedFields[0].manager}{"\\n"}';
   const event = 'jsonpath={.type} {.object.metadata.name}{"\\n"}';
-  /** Flags, and how many objects and headers there are at first and in the end. */
+  /** Flags, and the number of objects and headers at first and at the end. */
   const shapes: [string[], number, number][] = [
     [['-w', '-o', line], 2, 6],
     [['-w', '-o', 'custom-columns=NAME:.metadata.name,TEAM:.metadata.labels.team'], 3, 7],
@@ -39,14 +39,14 @@ test('prints templates, selectors and watch events byte for byte as kubectl does
     [['-w', '-o', line, '--field-selector', 'metadata.name=other'], 1, 2],
   ];
   const pairs: { shape: string; first: number; last: number; ours: Following; theirs: Following }[] = [];
-  // One pair after another: all at once they take longer to begin than is waited for.
+  // One pair after another: started at once they would exceed the timeout.
   for (const [args, first, last] of shapes) {
     const [shape, ours] = [args.join(' '), follow(t, ...args)];
     const theirs = start(t, cluster(), [kubectl, 'get', 'nodepools', ...args]);
     await eventually(`both begin: ${shape}`, () => told(ours) >= first && told(theirs) >= first);
     pairs.push({ shape, first, last, ours, theirs });
   }
-  // What is silent at first says nothing of when it has begun.
+  // A watch that prints nothing at first does not show when it has started.
   const quiet = pairs.filter(({ first }) => first === 0);
   for (let more = 0; quiet.some(({ ours, theirs }) => ours.stdout() === '' || theirs.stdout() === ''); more++) {
     assert.ok(more < 60, 'a watch did not begin');
@@ -62,7 +62,7 @@ test('prints templates, selectors and watch events byte for byte as kubectl does
     await eventually(`so are we: ${shape}`, () => told(ours) >= last);
   }
   for (const { shape, ours, theirs } of pairs) {
-    // Those that are silent at first may have begun one change apart.
+    // Watches that print nothing at first may have started one change apart.
     const end = ({ lines }: Following) => (shape.startsWith('--watch-only') ? lines().slice(-4) : lines()).join('\n');
     await eventually('', () => end(ours) === end(theirs)).catch(() => {});
     assert.equal(end(ours), end(theirs), shape);

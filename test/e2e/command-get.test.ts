@@ -34,7 +34,7 @@ new    <none>   <none>   <none>   <none>   <none>   <none>   <none>             
 `;
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'get']);
   assert.deepEqual({ code, stderr, stdout: ages(stdout) }, { code: 0, stderr: '', stdout: header + rows });
-  // kubectl too makes the columns no wider than what is in them.
+  // kubectl too makes columns no wider than their content.
   assert.equal(ages(await ok(['get', '--no-headers'])), rows.replaceAll(/^(\S+) {4}/gm, '$1   '));
   const wide = (await ok(['get', 'gpu', '-o', 'wide']))
     .trimEnd()

@@ -56,7 +56,7 @@ test('install creates the CRD once; dry runs and a second run write nothing', as
 
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'install']);
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${CRD}/${NAME} created\n`, stderr: '' });
-  // Established when it returns: the next command finds the resource at once.
+  // install returns when the CRD is established, so the next command finds the resource.
   assert.deepEqual(await cli(cluster(), ['get']), { code: 0, stdout: '', stderr: 'No pools found.\n' });
   assert.equal((await unchanged(['install'])).stdout, `${CRD}/${NAME} unchanged\n`);
   assert.equal((await unchanged(['install', '--dry-run'])).stdout, `${CRD}/${NAME} unchanged (dry run)\n`);
@@ -71,7 +71,7 @@ test('install repairs a foreign CRD, whose pools without a spec work before that
   }
   await raw(cluster()).expect('PUT', path, installed);
   const bare = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'bare' } };
-  // What served the definition before ends first, and answers 503 until then.
+  // The handler of the earlier CRD answers 503 until it has been replaced.
   const create = () => raw(cluster()).request('POST', '/apis/nodes.lailin.xyz/v1/nodepools', bare);
   await eventually('the server takes it', async () => (await create()).status === 201);
 
@@ -145,7 +145,7 @@ test('help of the program and of a command needs no cluster', async () => {
   assert.equal(await ok(['help', 'edit'], nowhere), edit);
 });
 
-// The last one: no controller of the cluster is there to end the namespace.
+// Last, as no controller finishes the deletion of the namespace.
 test('dry runs of install --controller report each object as the server would', async () => {
   const command = (image: number) => ['install', '--controller', '--image', `r.example.com/c:${image}`];
   const said = async (flag: string, image = 1) => (await unchanged([...command(image), flag])).stdout;

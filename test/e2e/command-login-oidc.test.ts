@@ -1,4 +1,4 @@
-/** The auth-provider oidc: a real kube-apiserver that trusts an issuer of the test's own, and kubectl beside us. */
+/** The auth-provider oidc on a real kube-apiserver that trusts an issuer of the test, compared with kubectl. */
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ const server = https.createServer(
       case '/token': {
         const old = new URLSearchParams(await text(request)).get('refresh_token') ?? '';
         refreshes.push(old);
-        // Each refresh-token is good once.
+        // Each refresh-token is valid once.
         if (old !== `refresh-${refreshes.length}`) return answer({ error: 'invalid_grant' }, 400);
         return answer({
           id_token: idToken(3600),
@@ -114,7 +114,7 @@ test('renews an expired id-token and writes it back, for later runs and for kube
   };
   const kubeconfig = await writeKubeconfig(started, { 'auth-provider': { name: 'oidc', config } });
   const env = { KUBECONFIG: kubeconfig };
-  // The API server asks the issuer for its keys after it has started.
+  // The API server fetches the keys of the issuer after it has started.
   let first = await cli(started, ['get'], { env });
   for (let tries = 0; first.code !== 0 && tries < 20; tries++) {
     await new Promise(resolve => setTimeout(resolve, 500));
@@ -131,14 +131,14 @@ test('renews an expired id-token and writes it back, for later runs and for kube
   const whoami = await kubectl(started, ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'], { env });
   assert.equal(whoami.stdout, 'dora', whoami.stderr);
   assert.deepEqual(refreshes, ['refresh-1']);
-  // And what kubectl writes back, we read.
+  // The product reads what kubectl wrote back.
   await writeFile(kubeconfig, (await readFile(kubeconfig, 'utf8')).replace(kept['id-token'] ?? '-', idToken(-5)));
   for (const run of [() => kubectl(started, ['get', 'nodes'], { env }), () => cli(started, ['get'], { env })]) {
     const { code, stderr } = await run();
     assert.equal(code, 0, stderr);
   }
   assert.deepEqual(refreshes, ['refresh-1', 'refresh-2']);
-  // An issuer whose authority the machine knows.
+  // An issuer with a CA that the system trusts.
   const { 'idp-certificate-authority-data': _, ...known } = { ...config, 'refresh-token': 'refresh-3' };
   const machine = {
     KUBECONFIG: await writeKubeconfig(started, { 'auth-provider': { name: 'oidc', config: known } }),

@@ -1,4 +1,4 @@
-/** A login that lasts less than `view` does: its plugin is run while the dashboard has the terminal. */
+/** A token that expires while `view` runs: the exec plugin runs while the dashboard owns the terminal. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ test('an exec plugin under view reads no keys, and its output does not disturb t
   await terminal.shows(/^>worker /m);
   assert.match(told()[0] ?? '', /"interactive":true/);
   assert.match(terminal.written(), /a word of the plugin/);
-  // What it gave is looked at once a second.
+  // The expiry is checked once a second.
   await new Promise(resolve => setTimeout(resolve, 1_100));
   const [before, written] = [told().length, terminal.written().length];
   terminal.type('{enter}');

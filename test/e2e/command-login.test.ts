@@ -1,4 +1,4 @@
-/** Every login that kubectl has, on a real kube-apiserver: plugins, policies and proxies, beside kubectl where it can be. */
+/** The logins of kubectl on a real kube-apiserver: exec plugins, policies and proxies, compared with kubectl where possible. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ import { httpProxy, type ProxyBehaviour, socksProxy, type TestProxy } from '../c
 import { type RunResult, run } from '../cluster/run.ts';
 import { answering, EXEC_V1, EXEC_V1BETA1, writeKubeconfig, writePlugin } from './login-files.ts';
 
-/** What nobody may do without a login, and every login here may do. */
+/** Needs a login; every login of these tests permits it. */
 const ASK = ['get'];
 const KUBECTL_ASK = ['get', '--raw', '/api'];
 
@@ -222,7 +222,7 @@ describe('logins', () => {
 
   describe('through a proxy', () => {
     const port = (plane: ControlPlane) => Number(new URL(plane.server).port);
-    /** A server that can be reached through the proxy alone: nobody else knows its name. */
+    /** A server that is reachable through the proxy only, as its name does not resolve. */
     const FAR = { server: 'https://api.invalid:6443', 'tls-server-name': 'localhost' };
     const asAdmin = () => {
       const { clientCertificateData, clientKeyData } = admin();
@@ -325,7 +325,7 @@ describe('logins', () => {
   });
 });
 
-/** What it resolves with in the end; its last error after 10 s. */
+/** Retries until it resolves; throws its last error after 10 s. */
 async function eventually<T>(look: () => Promise<T>): Promise<T> {
   const ends = performance.now() + 10_000;
   for (;;) {

@@ -1,4 +1,4 @@
-/** `add`, `remove` and `move`: one guarded write a node, and nothing else touched. */
+/** `add`, `remove` and `move`: one guarded write per node, and no other write. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
@@ -14,7 +14,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 const GPU = { labels: { tier: 'gold' }, taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' as const }] };
 const MISSING = 'next: list the nodes with `kubectl get nodes`';
 
-/** Patches of nodes by the product since then, by name. */
+/** The node patches of the product since that audit entry, by name. */
 async function patches(since: number): Promise<string[]> {
   const events = (await readAudit(cluster())).slice(since);
   return events
@@ -168,7 +168,7 @@ test('all arguments are checked before anything is written', async () => {
   await refused(['move', 'd', '--to', 'gold'], 1, /^error: node d would still match pool prod: /);
   await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, and members of pool os /);
   await refused(['move'], 2, /to/);
-  // The label of the cluster itself stays; the other is enough.
+  // The label that the cluster owns is kept; removing the other one is enough.
   assert.equal(await ok(['remove', 'arm', 'c']), 'node/c removed from pool arm\n');
   assert.equal((await testEnv.node('c')).metadata.labels['kubernetes.io/arch'], 'amd64');
 });
@@ -183,7 +183,7 @@ test('remove refuses a label that the release would restore', async () => {
     1,
     /^error: node a would match pool taker again at once: pool giver gives it the labels for that; /,
   );
-  // The other way round it is taken out of the one, and so out of the other.
+  // Removing it from the other pool removes it from both.
   assert.equal(await ok(['remove', 'giver', 'a']), 'node/a removed from pool giver\n');
 });
 

@@ -1,4 +1,4 @@
-/** `nodes`: which nodes a pool has, what it did to them, and why. */
+/** `nodes`: the members of a pool, what it applied, and why. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
@@ -12,7 +12,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 
 const withoutAge = (text: string) => text.replace(/ {3,}(AGE|\d+s)$/gm, '');
 
-/** Two members of gpu, one with drift; one that has left it; a loser; one of nobody. */
+/** Two members of gpu, one with drift; one that left it; one in conflict; one of no pool. */
 async function fill(): Promise<void> {
   await testEnv.nodes(
     { name: 'a', labels: role('gpu') },

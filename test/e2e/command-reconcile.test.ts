@@ -1,4 +1,4 @@
-/** `reconcile` and `diff` as commands: what they print and their exit codes. What reconciling does: reconcile*.test.ts. */
+/** Output and exit codes of `reconcile` and `diff`. The reconciler itself: reconcile*.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';

@@ -10,7 +10,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok, refused } = commandsOf(cluster);
 
-/** Times and ages made alike, spaces as they are. */
+/** Replaces times and ages, and keeps spaces. */
 const still = (text: string) =>
   text
     .replace(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME')
@@ -19,7 +19,7 @@ const still = (text: string) =>
 
 const NOTE = 'the GPU driver is old';
 
-/** An event of core/v1 a minute ago, as older programs write them, made by kubectl. */
+/** Creates an event of core/v1 from a minute ago, as older controllers write them. */
 async function foreignEvent(pool: string, uid: string | undefined): Promise<void> {
   const time = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+Z$/, 'Z');
   const event = {

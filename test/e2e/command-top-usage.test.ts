@@ -1,4 +1,4 @@
-/** `top` where metrics.k8s.io is served: by a real extension API server behind the aggregation. */
+/** `top` with metrics.k8s.io served by an extension API server behind the aggregation layer. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';

@@ -1,4 +1,4 @@
-/** `top`, against what `kubectl describe node` says of the same nodes. */
+/** `top` compared with `kubectl describe node` of the same nodes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demandSums, type WirePod } from '../../src/kube/resources/pod-demand.ts';
@@ -14,7 +14,7 @@ const { cluster } = testEnv;
 const { ok, refused, unchanged } = commandsOf(cluster);
 const GPU_NODE = { cpu: '16', memory: '64Gi', pods: '50', 'nvidia.com/gpu': '8', 'hugepages-2Mi': '1Gi' };
 
-/** Not in a hook: they may run at the same time as those of the test environment. */
+/** Not in a hook: hooks may run at the same time as those of the test environment. */
 async function fresh(): Promise<void> {
   await deletePods(cluster());
   await createHeavyRuntime(cluster());
@@ -45,7 +45,7 @@ async function describeNode(name: string): Promise<string> {
   return stdout;
 }
 
-/** `850m 21%` of each, as the table "Allocated resources" has them; a percent only where there is one. */
+/** `850m 21%` of each, as in the table "Allocated resources"; a percentage only where it has one. */
 function allocated(described: string): Record<string, { requests: string; limits: string }> {
   const table = described.split('Allocated resources:')[1]?.split('Events:')[0] ?? '';
   const row = /^ {2}([a-z][\w./-]+) +(\S+)(?: \((\d+)%\))? +(\S+)(?: \((\d+)%\))? *$/gm;
@@ -78,7 +78,7 @@ test('shows for each node the figures of kubectl describe node', async () => {
     assert.equal(resources.pods?.requested.quantity, pods);
     for (const [resource, { requests, limits }] of Object.entries(allocated(described))) {
       const ours = resources[resource];
-      // kubectl has cpu, memory and storage, and what a node has none of, too.
+      // kubectl also shows cpu, memory, storage and resources that a node does not have.
       if (ours === undefined) {
         assert.match(`${requests} ${limits}`, /^0( 0%)? 0( 0%)?$/, `${name} ${resource}`);
         continue;
@@ -124,7 +124,7 @@ test('computes the same sums from protobuf and JSON', async () => {
   assert.equal(byNode.get('a')?.pods, STEADY.length - 2 + RESIZED.length);
 });
 
-/** Two pools, of four nodes three that take pods, and a node of no pool. */
+/** Two pools with four nodes, three of them schedulable, and a node of no pool. */
 async function createSmallCluster(): Promise<void> {
   await fresh();
   await testEnv.nodes(

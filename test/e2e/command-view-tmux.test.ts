@@ -1,4 +1,4 @@
-/** `view` in tmux, a terminal of another make than the emulator of terminal.ts: the screens are the same. */
+/** `view` in tmux, another terminal than the emulator of terminal.ts: the screens are the same. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -194,7 +194,7 @@ test('restores the terminal after q, Ctrl-C and signals', async t => {
     ['SIGINT', ({ written }) => process.kill(Number(/pid=(\d+)/.exec(written())?.[1]), 'SIGINT')],
   ];
   for (const [how, end] of ends) {
-    // The shell stays, and tells how the terminal was left.
+    // The shell keeps running and prints the terminal's settings.
     const script = `sh -c 'echo pid=$$; exec ${line}'; echo "code=$?"; stty -a; echo over`;
     const terminal = openCommand(t, cluster(), ['sh', '-c', script], { columns: 120, rows: 40 });
     await terminal.shows(/^>gpu /m);

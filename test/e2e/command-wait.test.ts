@@ -15,14 +15,14 @@ const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
 const met = (name: string) => `nodepool.nodes.lailin.xyz/${name} condition met\n`;
 
-/** In the background; resolves once it watches. */
+/** Starts the command in the background; resolves once it watches. */
 async function wait(t: TestContext, ...args: string[]): Promise<Following> {
   const waiting = start(t, cluster(), [...productCommand(), 'wait', ...args, '-v', '6']);
   await eventually('it watches', () => waiting.stderr().includes('watch=true'));
   return waiting;
 }
 
-/** When it ends by itself: the signal does nothing. */
+/** Waits until it exits by itself: the signal does nothing. */
 async function ended(waiting: Following): Promise<{ code: number | null; stdout: string }> {
   const code = await waiting.end('SIGCONT');
   return { code, stdout: waiting.stdout() };
@@ -37,7 +37,7 @@ test('returns at once when the condition is met', async () => {
     assert.equal(await ok(['wait', 'gpu', `--for=${condition}`]), met('gpu'), condition);
   }
   assert.equal(await ok(['wait', 'gpu', 'cpu', '--for', 'status=200']), met('gpu') + met('cpu'));
-  // As kubectl has it, to the byte.
+  // Byte for byte as kubectl prints it.
   const theirs = await kubectl(cluster(), ['wait', 'nodepool/gpu', '--for=jsonpath={.status.nodeCount}=2']);
   assert.equal(theirs.stdout, met('gpu'));
 });

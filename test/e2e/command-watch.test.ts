@@ -1,4 +1,4 @@
-/** `get --watch` and `events --watch`: what there is, then what changes, through restarts of the API server. */
+/** `get --watch` and `events --watch`: existing objects, then changes, across restarts of the API server. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -21,7 +21,7 @@ const start = (t: TestContext, command: readonly [string, ...string[]]): Followi
 const follow = (t: TestContext, ...args: string[]) => start(t, [...productCommand(), ...args]);
 const label = (name: string, labels: object) => testEnv.edit(name, { metadata: { labels } });
 const remove = (name: string) => raw(cluster()).expect('DELETE', `${POOLS}/${name}`);
-/** What a line begins with: name, status, nodes. */
+/** The first columns of a line: name, status, nodes. */
 const words = (line: string) => line.split(/ +/, 3).join(' ');
 
 test('get --watch prints the table, then a row for each change under the same columns', async t => {
@@ -33,10 +33,10 @@ test('get --watch prints the table, then a row for each change under the same co
   await label('gpu', { x: 'y' });
   await watching.has(4);
   await testEnv.reconcile('gpu');
-  // The finalizer is a change too.
+  // Setting the finalizer is a change too.
   await watching.has(6);
   await testEnv.delete(['gpu']);
-  // Marked, then gone.
+  // Marked for deletion, then deleted.
   await watching.has(8);
   await testEnv.pool('new');
   await watching.has(9);
@@ -75,7 +75,7 @@ test('get --watch -o prints byte for byte what kubectl prints', async t => {
   }));
   for (const { ours, theirs } of pairs) await Promise.all([ours.has(1), theirs.has(1)]);
   await label('gpu', { x: 'y' });
-  // It leaves what -l chooses, and comes back.
+  // It stops matching -l, and matches again.
   await label('gpu', { team: null });
   await label('gpu', { team: 'a' });
   await remove('other');

@@ -1,4 +1,4 @@
-/** The verbs as people run them, in a process of their own against a real control plane. */
+/** Runs commands in a process of their own against a real control plane. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { type RunOptions, type RunResult, run } from '../cluster/run.ts';
 
-/** What all verbs may change, by path: names and resource versions. Events are no part of it. */
+/** Collections that commands may change; events are left out. */
 const COLLECTIONS = [
   '/api/v1/nodes',
   '/apis/nodes.lailin.xyz/v1/nodepools',
@@ -27,11 +27,11 @@ export async function stateOf(cluster: ControlPlane): Promise<Record<string, str
 }
 
 export interface Commands {
-  /** Runs a command line that must succeed without a word on stderr; gives its stdout. */
+  /** Runs a command line that must succeed with an empty stderr; returns its stdout. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>;
-  /** Runs one that must end with this code, these lines on stderr and nothing on stdout, and change nothing. */
+  /** Runs one that must exit with this code and these lines on stderr, print nothing on stdout and write nothing. */
   refused(args: readonly string[], code: number, stderr: string | RegExp, options?: RunOptions): Promise<void>;
-  /** Runs one that must change nothing, whatever it says. */
+  /** Runs one that must write nothing, whatever it prints. */
   unchanged(args: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
@@ -79,13 +79,13 @@ export async function scriptedEditor(cluster: ControlPlane, name: string, ...ste
   return path;
 }
 
-/** Set where a terminal cannot be had: the reason to skip a test. */
+/** The reason to skip a test where no terminal is available. */
 export const NO_TERMINAL: string | undefined =
   process.platform === 'linux' && existsSync('/usr/bin/script') ? undefined : "needs util-linux's script";
 
 /**
- * Runs the product in a terminal of its own and types.
- * @param size columns, 0 as where nobody set them
+ * Runs the product in a pseudo-terminal and types.
+ * @param size columns; 0 as on a terminal without a size
  * @returns the exit code and what the terminal showed, both streams
  */
 export async function inTerminal(

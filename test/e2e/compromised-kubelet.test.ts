@@ -1,4 +1,4 @@
-/** What a compromised kubelet can do to the pool of its node, with a real credential of one and NodeRestriction on. */
+/** What a compromised kubelet can do to the pool of its node, with real kubelet credentials and NodeRestriction. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isKubeletSettable } from '../../src/nodepool/kubelet-labels.ts';
@@ -41,7 +41,7 @@ const apply = async () => {
   const { code, stderr } = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-membership.yaml']);
   assert.deepEqual([code, stderr], [0, '']);
 };
-/** The policy takes a moment to be enforced, and a label that stays as it is is no change. */
+/** Waits until the policy is enforced, with a label value that is no change. */
 const enforced = async (node: string) => {
   const probe = async () => (await kubelet(node).label({ [GROUP]: `probe-${Math.floor(performance.now())}` })).status;
   await eventually('the policy is enforced', async () => (await probe()) === 422, 60_000);
@@ -90,7 +90,7 @@ test('60,000 resource names and invalid ones neither grow the status nor reach a
   await testEnv.pool('one');
   const gpu = { 'nvidia.com/gpu': '2' };
   for (const name of ['b', 'c']) assert.equal((await kubelet(name).report({ allocatable: gpu })).status, 200);
-  // A node has room for no more.
+  // The most that fits into a node object.
   const names = (node: string) =>
     Array.from({ length: 15_000 }, (_, at) => `a.example.com/${node}-of-a-hostile-kubelet-${at}`);
   const flood = (node: string, ...more: string[]) => {
@@ -207,7 +207,7 @@ test('with the policy a kubelet can neither join nor leave a pool, but can write
   ]) {
     assert.equal(attempt.status, 422, JSON.stringify(attempt.body));
   }
-  // However much there is to compare, the policy's budget lasts.
+  // The CEL cost budget of the policy suffices for the largest node.
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`example.com/${at}`, 'x']));
   assert.equal((await kubelet('a').label(many)).status, 200);
   assert.equal((await kubelet('a').label({ [GROUP]: 'pci' })).status, 422);
@@ -215,7 +215,7 @@ test('with the policy a kubelet can neither join nor leave a pool, but can write
   assert.equal((await kubelet('a').label({ 'example.com/other': 'x' })).status, 200);
   assert.equal((await kubelet('a').labelByStatus({ 'topology.kubernetes.io/zone': 'z' })).status, 200);
   assert.equal((await kubelet('b').heartbeat()).status, 200);
-  // Others than kubelets are not meant, and the pool itself least of all.
+  // The policy applies to kubelets only, not to other users or the product.
   await testEnv.patchNode('a', { metadata: { labels: { [GROUP]: 'pci', extra: 'x' } } });
   await testEnv.reconcile();
   assert.equal((await testEnv.node('a')).metadata.labels[SECRET], 'yes');
@@ -273,7 +273,7 @@ test('the policy allows node writes without the CRD and applies again after inst
     assert.equal((await kubelet('a').heartbeat()).status, 200);
     await testEnv.patchNode('a', { metadata: { labels: { round: `${round}` } } });
   }
-  // As an earlier operator's, which took anything.
+  // As the earlier operator's CRD, which accepted anything.
   for (const version of spec.versions) {
     version.schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   }

@@ -20,7 +20,7 @@ const api = () => raw(cluster());
 const STRICT = [{ key: 'strict', effect: 'NoExecute' as const }];
 const AGAIN = /The cluster has changed meanwhile:/;
 
-/** @param replicaSet its controller; undefined: it has none */
+/** @param replicaSet its controller, if any */
 async function pod(name: string, node: string, replicaSet?: string): Promise<void> {
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: replicaSet, uid: 'u', controller: true };
@@ -28,7 +28,7 @@ async function pod(name: string, node: string, replicaSet?: string): Promise<voi
   await api().expect('POST', PODS, { metadata, spec: { nodeName: node, containers } });
 }
 
-/** As its ReplicaSet, or whoever made it, does it after somebody has deleted it. */
+/** Deletes the pod and creates a replacement, as its ReplicaSet would. */
 async function replace(name: string, by: string, node: string, replicaSet?: string): Promise<void> {
   await api().expect('DELETE', `${PODS}/${name}?gracePeriodSeconds=0`);
   await pod(by, node, replicaSet);
@@ -49,11 +49,11 @@ interface Row {
   title: string;
   args: string[];
   prepare: () => Promise<unknown>;
-  /** While the question is on the screen. */
+  /** Runs while the question is on the screen. */
   meanwhile: () => Promise<unknown>;
-  /** Asked again, and answered with no: nothing may be written. */
+  /** Asks again; after a no nothing may be written. */
   isAskedAgain?: boolean;
-  /** Without another question, the end of it. */
+  /** Without a second question: how it ends. */
   ends?: { code: number; shows?: RegExp; check: () => Promise<unknown> };
   editor?: string;
 }
@@ -273,7 +273,7 @@ const rows: Row[] = [
       await testEnv.reconcile();
     },
     meanwhile: async () => {},
-    // Without its label the node goes to no other pool: no pod is evicted.
+    // Without its label the node joins no other pool, so no pod is evicted.
     ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [[]]) },
   },
   {

@@ -153,7 +153,7 @@ describe('stopping a control plane', () => {
   });
 });
 
-/** A process of its own with a control plane; `then` is run once it is up. */
+/** Starts a control plane in another process, which runs `then` once it is up. */
 async function startElsewhere(then: string) {
   const module = new URL('../cluster/control-plane.ts', import.meta.url).href;
   const script = `

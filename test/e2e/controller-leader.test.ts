@@ -18,7 +18,7 @@ interface LeaseBody {
 describe('leader election on a Lease', () => {
   const cluster = useCluster();
 
-  /** `cut` is the loss of the network: no request is answered any more. */
+  /** `cut` simulates a network failure: no further request is answered. */
   function candidate(identity: string, lease: string) {
     const transport = openTransport(cluster());
     const port = leasePort(new Api(transport, () => new Date()), transport, 'kube-system', lease);
@@ -50,7 +50,7 @@ describe('leader election on a Lease', () => {
       elector,
       events,
       run,
-      /** Requests that were answered. */
+      /** Requests that got a response. */
       asked: () => asked,
       cut: () => {
         cut = true;

@@ -1,4 +1,4 @@
-/** The recorder's folding, as it is to be seen in the Event objects. */
+/** The recorder's aggregation, as seen in the Event objects. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';

@@ -1,4 +1,4 @@
-/** The reflector on a real kube-apiserver: what it sees, and what it asks for. */
+/** The reflector on a real kube-apiserver: its events and its requests. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +20,7 @@ import { openTransport, until } from './admin-transport.ts';
 
 const ENDED_EARLY = 'nodes: the server ended the list early, pages are read instead';
 
-/** Nodes from a server, and what ends their connections. */
+/** A source of nodes, and a function that closes its connections. */
 type Open = (cluster: ControlPlane, query: Record<string, string>) => { source: Source; close(): void };
 
 const casesOn = (open: Open) => () => {
@@ -59,9 +59,9 @@ const casesOn = (open: Open) => () => {
       streamed.asked.map(({ initialEvents }) => initialEvents),
       [true, false],
     );
-    // A server still busy with telling others of the new nodes may end the stream early, and only then are pages read.
+    // A server that is still busy with the new nodes may end the stream early; only then are pages read.
     assert.equal(streamed.pages() > 0, streamed.lines.includes(ENDED_EARLY));
-    // What an older server answers to sendInitialEvents.
+    // The response of an older server to sendInitialEvents.
     const paged = await start(t, cluster(), source => ({
       ...source,
       watch: (options, onLine) =>
@@ -89,7 +89,7 @@ const casesOn = (open: Open) => () => {
     const run = await start(t, cluster(), count, { fieldSelector: 'metadata.name=quiet' });
     await until(() => run.asked.length === 2);
     const since = performance.now();
-    // Once the watch is there: the server sends no bookmark for what it left out while it caught up.
+    // After the watch has started: the server sends no bookmark for events that it skipped while catching up.
     await sleep(1_000);
     await labelNode(cluster(), 'busy', { changed: 'yes' });
     await until(() => run.asked.length === 3, 45_000);
@@ -119,7 +119,7 @@ const casesOn = (open: Open) => () => {
 
   test('relists once after a 410 and reports a recreated object as deleted and added', async t => {
     await createNodes(cluster(), [{ name: 'reborn' }, { name: 'goes' }]);
-    // The first watch is held back until all has happened, then asks for a version that is not kept any more.
+    // The first watch is held back until all has happened, then starts from an expired resourceVersion.
     const held = Promise.withResolvers<void>();
     let expired = 0;
     const run = await start(t, cluster(), source => ({
@@ -135,7 +135,7 @@ const casesOn = (open: Open) => () => {
     run.told.length = 0;
     await deleteNodes(cluster(), ['reborn', 'goes']);
     await createNodes(cluster(), [{ name: 'reborn' }]);
-    // A restarted server keeps no history: it knows nothing of version 1.
+    // A restarted server has no history: version 1 is expired.
     await cluster().stopApiserver();
     await cluster().startApiserver();
     held.resolve();
@@ -191,9 +191,9 @@ describe(
 
 interface RunningReflector {
   reflector: Reflector<Node>;
-  /** `added name`, and how a tombstone came to be. */
+  /** `added name`, and for deletions the kind of tombstone. */
   told: string[];
-  /** Every watch that was asked for. */
+  /** The options of every watch request. */
   asked: WatchOptions[];
   pages(): number;
   /** Log lines of warnings and errors. */

@@ -201,7 +201,7 @@ describe('a pool created before the rules', () => {
   }
 });
 
-/** The definition without any rule, as the operator before had it. */
+/** The CRD without validation rules, as the earlier operator had it. */
 function permissive(): unknown {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return {
@@ -214,13 +214,13 @@ function taint(key: string, value: string): NonNullable<NodePoolSpec['taints']>[
   return { key, value, effect: 'NoSchedule' };
 }
 
-/** The fields that the server complains about. A cause about rules that were not run has none. */
+/** The fields that the server refuses. A cause about rules that were not run names none. */
 function serverFields({ details }: Status): string[] {
   const fields = (details?.causes ?? []).map(cause => cause.field ?? '');
   return [...new Set(fields.filter(field => field !== '' && field !== '<nil>'))];
 }
 
-/** The server names a map (`spec.labels`) or one of its entries (`spec.labels.a`) where ours are `spec.labels[a]`. */
+/** The server names a map (`spec.labels`) or an entry (`spec.labels.a`) where the product names `spec.labels[a]`. */
 function sameFields(server: string[], ours: string[], message: string): void {
   const covers = (field: string, own: string) => {
     const entry = own.replace(/^(spec\.(?:labels|nodeSelector))\[(.*)\]$/s, '$1.$2');

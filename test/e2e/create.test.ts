@@ -1,4 +1,4 @@
-/** Creating pools where the cluster refuses, or labels are there already. The verb's own words: command-create.test.ts. */
+/** Creating pools when the cluster refuses or labels exist already. The command's output: command-create.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';

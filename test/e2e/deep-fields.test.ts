@@ -1,4 +1,4 @@
-/** Thousands of levels of objects inside each other: the server takes them where a CRD preserves unknown fields. */
+/** Objects nested thousands of levels deep, which the server accepts when a CRD preserves unknown fields. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

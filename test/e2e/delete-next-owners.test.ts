@@ -1,4 +1,4 @@
-/** What becomes of other pools that match the nodes of one that is deleted. */
+/** The next owners: other pools that match the nodes of a deleted pool. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -76,12 +76,12 @@ test('removes the label of a node without a record, and warns when a next owner 
   );
 });
 
-/** Pool old owns node a, pool big is to inherit it; old is deleted with a call of the cluster that fails. */
+/** Pool old owns node a, pool big is its next owner; old is deleted while one call of the cluster port fails. */
 async function deleteFailing(call: 'patchNode' | 'patchStatus' | 'setFinalizers') {
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
   await testEnv.pool('old');
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
-  // Without it old has no record that it would have to take off the node: only big has something to write.
+  // Without a reconcile old has no record on the node, so only big has something to write.
   if (call !== 'patchNode') await testEnv.reconcile();
   const connection = await testEnv.connection();
   const fail = async () => {

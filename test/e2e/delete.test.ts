@@ -1,4 +1,4 @@
-/** Deleting pools while others delete, make and refuse things too. The verb's own words: command-delete.test.ts. */
+/** Deleting pools while others delete and create objects or requests are refused. The command's output: command-delete.test.ts. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ const { refused } = commandsOf(testEnv.cluster);
 const TAINT = { key: 'dedicated', value: 'w', effect: 'NoSchedule' } as const;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
-/** Deletes with some calls of the connection replaced, or after a while: what somebody else does at that moment. */
+/** Deletes with some calls of the connection replaced, to act as somebody else at that moment. */
 async function deleteWith(
   names: string[],
   over: Partial<Connection>,

@@ -1,4 +1,4 @@
-/** `npm run demo`: each verb of the main job, typed and really run, and nothing left of it. */
+/** `npm run demo`: runs each command of the main job and leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { type RunResult, run } from '../cluster/run.ts';
 const SETUP = join(ROOT, 'scripts', 'setup.mjs');
 const VERBS = ['install', 'create', 'diff', 'reconcile', 'get', 'describe', 'edit', 'events', 'delete', 'uninstall'];
 
-/** In a home and a folder for temporary files of its own; gives what it left in them. */
+/** Runs it with its own home and TMPDIR; returns the files it left there. */
 async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { left: string[] }> {
   const home = await mkdtemp(join(tmpdir(), 'nodepool-demo-'));
   t.after(() => rm(home, { recursive: true }));
@@ -26,7 +26,7 @@ async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { le
     NO_COLOR: '1',
   };
   const result = await run(process.execPath, [SETUP, 'scripts/demo.ts', ...args], { env });
-  // Node's compile cache is there for the next run of the bundle.
+  // Node's compile cache stays for the next run of the bundle.
   const left = [...readdirSync(folder), ...readdirSync(home)].filter(
     file => !['tmp', 'node-compile-cache'].includes(file),
   );

@@ -1,4 +1,4 @@
-/** What `diff` finds where pools are on their way out, and how runs end. Its screen: command-reconcile.test.ts. */
+/** `diff` of terminating pools, and exit codes of reconcile. Output: command-reconcile.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../src/operations/diff.ts';
@@ -15,7 +15,7 @@ test('shows the release of a deleted pool, whether its spec is valid or not', as
   await testEnv.reconcile();
   await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
   const { cluster } = await testEnv.connection();
-  // As a pool would be that is older than the rule.
+  // As a pool that is older than the rule.
   const listPools = async () =>
     (await cluster.listPools()).map(pool => ({
       ...pool,

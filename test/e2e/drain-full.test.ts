@@ -28,7 +28,7 @@ describe('drain on a full cluster', () => {
   const testEnv = useFullTestEnv();
   const api = () => raw(testEnv.cluster());
 
-  /** Runs `replicas` pods, of which a budget wants `minAvailable`; what is left over goes with the test. */
+  /** Runs a Deployment with `replicas` pods and a budget of `minAvailable` until the test ends. */
   async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, minAvailable: number) {
     const labels = { app };
     const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: CONTAINERS } };
@@ -52,7 +52,7 @@ describe('drain on a full cluster', () => {
     return items;
   }
 
-  /** The node of each that runs and stays. */
+  /** The node of each pod that runs and is not terminating. */
   async function running(app: string): Promise<string[]> {
     const pods = await podsOf(app);
     const stay = pods.filter(({ metadata, status }) => !metadata.deletionTimestamp && status.phase === 'Running');

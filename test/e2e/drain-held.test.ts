@@ -1,4 +1,4 @@
-/** What holds a drain back: budgets, pods that stay, Ctrl-C, permissions. */
+/** What delays or ends a drain: disruption budgets, pods that do not terminate, Ctrl-C, permissions. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Pods and budgets as a drain meets them, where nobody runs pods: what a kubelet or a controller would say is said here. */
+/** Pods and budgets for drains without kubelets and controllers: the statuses are written here. */
 import { beforeEach } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
@@ -11,7 +11,7 @@ const NAMESPACE = '/api/v1/namespaces/default';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const CONTAINERS = [{ name: 'c', image: 'i' }];
 
-/** Pods are gone at once: there is no kubelet that would end them. */
+/** Deletes pods at once, as no kubelet would terminate them. */
 export const NOW = '--grace-period=0';
 
 export interface PodSpec {
@@ -30,20 +30,20 @@ export interface Pods {
   /** Bound to its node, running and ready. */
   pod(spec: PodSpec): Promise<void>;
   daemonSet(name: string): Promise<void>;
-  /** As the disruption controller keeps it. */
+  /** With a status as the disruption controller would write it. */
   budget(name: string, labels: Record<string, string>, disruptionsAllowed: number): Promise<void>;
-  /** Names of those that are not on their way out, sorted. */
+  /** Sorted names of pods that are not terminating. */
   names(): Promise<string[]>;
   /** Names of the nodes that are cordoned. */
   closed(): Promise<string[]>;
-  /** Pool worker with two nodes; and a node that is none of its members, with a pod. */
+  /** Pool worker with two nodes, and a node of no pool with a pod. */
   worker(): Promise<void>;
   /** Drains pool worker, to the end or in the background. */
   drain(...args: string[]): Promise<RunResult>;
   background(t: { after(fn: () => unknown): void }, ...args: string[]): Following;
 }
 
-/** Pods, budgets and DaemonSets are gone before every test. */
+/** Deletes pods, budgets and DaemonSets before every test. */
 export function poolsWithPods(testEnv: TestEnv): Pods {
   const api = () => raw(testEnv.cluster());
   const list = async () => {

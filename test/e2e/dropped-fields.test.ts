@@ -1,4 +1,4 @@
-/** A CRD of an earlier version in the place of ours, which drops spec.nodeSelector of pools that have one. */
+/** A CRD of an earlier version replaces ours and drops spec.nodeSelector of pools that have one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ const { refused } = commandsOf(cluster);
 const SAYS =
   /nodepool p is left as it is: the CRD that is installed drops spec\.nodeSelector, or a write under such a CRD has lost it; next: run `kubectl nodepool install`/;
 
-/** Pool p of node a; node b has the label by which p would select without its nodeSelector. */
+/** Pool p with node a; node b has the label that p would select without its nodeSelector. */
 async function prepare(): Promise<void> {
   await testEnv.nodes({ name: 'a', labels: { kind: 'big' } }, { name: 'b', labels: role('p') });
   await testEnv.pool('p', { nodeSelector: { kind: 'big' }, taints: [{ key: 'big', effect: 'NoSchedule' }] });
@@ -74,7 +74,7 @@ test('a running watch stops writing when the CRD is replaced, and continues afte
   t.after(() => useCrd(cluster(), 'ours'));
   const watching = await startWatching(t, cluster());
   await useCrd(cluster(), 'earlier schema');
-  // Members that change would have the status written, and with it the pool as the server reads it now.
+  // A change of members would write the status, and with it the pool as the server decodes it now.
   await testEnv.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
   await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
   await sleep(2_000);
@@ -114,7 +114,7 @@ test('reconciles the pool after a lost field was set again', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
-  // As kubectl annotate does: the server stores what it reads.
+  // As kubectl annotate does: the server stores what it decodes.
   await testEnv.edit('p', { metadata: { annotations: { note: 'theirs' } } });
   assert.equal((await cli(cluster(), ['install'])).code, 0);
   const { code, stderr } = await cli(cluster(), ['reconcile']);

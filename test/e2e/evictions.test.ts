@@ -1,6 +1,6 @@
 /**
- * What the preview of NoExecute says, and what Kubernetes' own taint eviction then does, beside its controller manager
- * and scheduler, with kwok as the kubelets.
+ * The preview of NoExecute evictions, compared with the taint eviction of kube-controller-manager; kwok acts as the
+ * kubelets.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -31,7 +31,7 @@ describe('NoExecute', () => {
   const api = () => raw(cluster());
   const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
 
-  /** A pod on that node, put there without the scheduler, so that nothing waits for it. */
+  /** A pod that is bound to the node without waiting for the scheduler. */
   async function pod(name: string, node: string, spec: object = {}, metadata: object = {}): Promise<void> {
     await api().expect('POST', PODS, {
       metadata: { name, ...metadata },
@@ -48,10 +48,10 @@ describe('NoExecute', () => {
     });
   }
 
-  /** Of every kind that the eviction treats in its own way. */
+  /** Pods of each kind that taint eviction treats differently. */
   async function workload(t: { after(fn: () => unknown): void }, ...nodes: string[]): Promise<void> {
     t.after(async () => {
-      // Before the pods: it would make them again.
+      // Before the pods, which it would recreate.
       await api().expect('DELETE', `${DAEMON_SETS}?propagationPolicy=Background`);
       await api().expect('DELETE', PODS);
       await eventually('the pods go', async () => (await pods()).length === 0);
@@ -85,7 +85,7 @@ describe('NoExecute', () => {
   const uids = async (node: string) =>
     new Set((await pods()).filter(({ spec }) => spec.nodeName === node).map(({ metadata }) => metadata.uid));
 
-  /** How many of the pods that were there before are gone, when that has come to rest. */
+  /** How many of the earlier pods are deleted, once the number is stable. */
   async function evicted(earlier: Set<string>, node: string): Promise<number> {
     let last = -1;
     await eventually('the evictions end', async () => {
@@ -128,7 +128,7 @@ describe('NoExecute', () => {
     assert.equal(await evicted(before, 'a'), expected);
     assert.deepEqual(await uids('b'), other);
 
-    // Nobody is there: nobody is asked.
+    // There is no terminal, so it does not ask.
     assert.equal(await ok(['add', 'strict', 'c']), 'node/c added to pool strict\n');
   });
 
@@ -141,7 +141,7 @@ describe('NoExecute', () => {
 
     await refused(['edit', 'p', '--taint', 'draining=now:NoExecute'], 1, sentence);
     const first = ['create', 'q', '--taint', 'x:NoExecute'];
-    // Pool p has the node already: the new one would not get it.
+    // Pool p owns the node: the new pool would not get it.
     await ok([...first, '--dry-run=server']);
     const edited = await cli(cluster(), ['edit', 'p', '--taint', 'draining=now:NoExecute', '--yes']);
     assert.deepEqual([edited.code, edited.stdout], [0, 'nodepool.nodes.lailin.xyz/p edited\n']);

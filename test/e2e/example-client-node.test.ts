@@ -43,7 +43,7 @@ describe('client-node as the source of a reflector', () => {
     return listWatch(connection, NODES).list({ limit: 2, continue: token, signal });
   }
 
-  /** A watch that is under way, and its lines so far. */
+  /** A running watch, and its lines so far. */
   function watch(options: Partial<WatchOptions>, connection = connect(), query: Record<string, string> = {}) {
     const lines: Line[] = [];
     let opened = 0;
@@ -102,7 +102,7 @@ describe('client-node as the source of a reflector', () => {
   test('a quiet watch ends at its timeout', async () => {
     const since = performance.now();
     const query = { fieldSelector: 'metadata.name=none' };
-    // Longer than Node keeps a connection that nobody uses.
+    // Longer than Node keeps an idle connection.
     const { lines, end, opened } = watch({ resourceVersion: await newest(), timeoutSeconds: 8 }, connect(), query);
     await until(() => opened() === 1);
     assert.deepEqual(await end, { kind: 'ended' });
@@ -174,7 +174,7 @@ describe('client-node as the source of a reflector', () => {
     const refused = await list(connect());
     assert.match((refused as { message: string }).message, /ECONNREFUSED/);
     await cluster().startApiserver();
-    // A restarted server keeps no history: it knows nothing of version 1.
+    // A restarted server has no history: version 1 is expired.
     const { lines, end } = watch({ resourceVersion: '1' });
     assert.deepEqual(await end, { kind: 'ended' });
     assert.deepEqual(

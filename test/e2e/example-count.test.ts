@@ -1,4 +1,4 @@
-/** examples/count: what its README says. */
+/** examples/count behaves as its README says. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { kubectl, useCluster } from '../cluster/harness.ts';
@@ -15,7 +15,7 @@ describe('the example count', () => {
     return ((await raw(cluster()).expect('GET', COUNT)) as { status?: object }).status;
   }
 
-  /** How often an event Synced tells of the object: once each, or counted. */
+  /** How often the event Synced was recorded for the object. */
   async function synced(): Promise<number> {
     const list = await raw(cluster()).expect('GET', '/apis/events.k8s.io/v1/namespaces/default/events');
     const { items } = list as { items: { reason: string; note: string; series?: { count: number } }[] };
@@ -42,7 +42,7 @@ describe('the example count', () => {
     );
     assert.match(await kubectlOk(cluster(), 'get', 'counts'), /test-count +nginx +3 +true/);
 
-    // Neither a label nor the status is something to be done.
+    // A change of a label or of the status needs no work.
     await kubectlOk(cluster(), 'label', 'count', 'test-count', 'team=a');
     await kubectlOk(cluster(), 'patch', 'count', 'test-count', '--type=merge', '-p', '{"spec":{"count":5}}');
     await eventually('the new spec is done', async () => (await status())?.observedGeneration === 2);

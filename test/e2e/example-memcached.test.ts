@@ -1,4 +1,4 @@
-/** examples/memcached: what its README says, as its own service account. */
+/** examples/memcached behaves as its README says, with its own service account. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -28,7 +28,7 @@ interface Deployment {
 
 describe('the example memcached', () => {
   const cluster = useCluster({ own: true }, async started => {
-    // Here, and not in the test, where making them would take longer than it may.
+    // Not in the test, whose timeout is shorter than building them may take.
     await ensureBinaries(CONTROLLER_BINARIES);
     await createNodes(started, [{ name: 'node-1' }, { name: 'node-2' }]);
   });
@@ -56,7 +56,7 @@ describe('the example memcached', () => {
   }, async t => {
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'manifests'));
     await kubectlOk(cluster(), 'wait', '--for=condition=Established', 'crd/memcacheds.cache.example.com');
-    // After the definition: the garbage collector looks for new kinds every 30 s only.
+    // After the CRD: the garbage collector discovers new kinds every 30 s only.
     const controllers = await startControllers(cluster());
     t.after(controllers.stop);
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'sample.yaml'));

@@ -1,4 +1,4 @@
-/** examples/pod-count: what its README says. */
+/** examples/pod-count behaves as its README says. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';

@@ -1,6 +1,6 @@
 /**
- * The whole thing at work: `reconcile --watch` beside Kubernetes' own controller manager and scheduler, with kwok as the
- * kubelets. Every node takes two pods, so that a pod that stays without a node has been refused by those with room.
+ * `reconcile --watch` beside kube-controller-manager and kube-scheduler, with kwok as the kubelets. Every node has room
+ * for two pods, so a pod stays pending only if nodes with room were refused.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -49,7 +49,7 @@ describe('a full cluster', () => {
   const scale = (app: string, replicas: number) =>
     api().expect('PATCH', `${DEPLOYMENTS}/${app}`, { spec: { replicas } });
 
-  /** Those that are not on their way out. */
+  /** Pods that are not terminating. */
   async function podsOf(app: string): Promise<Pod[]> {
     const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
     return items.filter(pod => pod.metadata.deletionTimestamp === undefined);
@@ -57,7 +57,7 @@ describe('a full cluster', () => {
 
   const uidsOf = async (app: string) => (await podsOf(app)).map(({ metadata }) => metadata.uid).sort();
 
-  /** The node of each, in the order of their names; what the scheduler found no node for is `none`. */
+  /** The node of each pod, sorted by pod name; `none` for an unschedulable pod. */
   async function places(app: string): Promise<string> {
     const found = (await podsOf(app)).map(({ spec, status }) => {
       if (spec.nodeName !== undefined) return status.phase === 'Running' ? spec.nodeName : `${spec.nodeName}?`;
@@ -66,7 +66,7 @@ describe('a full cluster', () => {
     return found.sort().join(' ');
   }
 
-  /** Waits until the pods are there, a node's name for each one that runs. */
+  /** Waits until the pods run on these nodes. */
   async function runs(app: string, expected: string): Promise<void> {
     let last = '';
     const found = async () => {
@@ -143,7 +143,7 @@ describe('a full cluster', () => {
 
     await testEnv.edit('calm', { spec: { taints: [{ key: 'maintenance', value: 'now', effect: 'NoExecute' }] } });
     await runs('intolerant', 'none');
-    // The server gives a pod the tolerations of its RuntimeClass when it is created: those from before go too, once.
+    // Pods get the tolerations of their RuntimeClass at creation, so older ones are evicted too, once.
     await eventually('the pods of the RuntimeClass are new and run', async () => {
       const uids = await uidsOf('member');
       return uids.length === 2 && !uids.some(uid => early.includes(uid)) && (await running('member'));
@@ -179,7 +179,7 @@ describe('a full cluster', () => {
     assert.equal(await testEnv.runtimeClass('released'), undefined);
     await runs('waiting', 'd-1');
 
-    // Without the product, and with its finalizer taken off, there is the owner reference alone.
+    // Without the product and the finalizer only the owner reference remains.
     assert.equal(await watching.end(), 0);
     await testEnv.edit('forced', { metadata: { finalizers: [] } });
     assert.notEqual(await testEnv.runtimeClass('forced'), undefined);

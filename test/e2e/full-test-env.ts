@@ -8,7 +8,7 @@ import { type TestEnv, useTestEnv } from './test-env.ts';
 
 const START_MS = 900_000;
 
-/** For a suite: root hooks do not wait for each other. */
+/** Call it in a suite: root hooks do not wait for each other. */
 export function useFullTestEnv(options: ClusterOptions = {}): TestEnv {
   let controllers: Controllers | undefined;
   // Hooks run in the order in which they are written: this one before the control plane's end.
@@ -17,7 +17,7 @@ export function useFullTestEnv(options: ClusterOptions = {}): TestEnv {
   before(
     async () => {
       await ensureBinaries(CONTROLLER_BINARIES);
-      // After the CRD: the garbage collector looks for new kinds every 30 s only.
+      // After the CRD: the garbage collector discovers new kinds every 30 s only.
       controllers = await startControllers(testEnv.cluster());
     },
     { timeout: START_MS },

@@ -1,6 +1,6 @@
 /**
- * Ways to hear that a pool is gone while the server has it (docs/decisions/0029-gone-is-asked-again.md): its nodes keep
- * what they have. The server is real; a proxy before it tells what is not so.
+ * False reports that a pool was deleted (docs/decisions/0029-gone-is-asked-again.md) do not release its nodes. The
+ * server is real; a proxy before it falsifies responses.
  */
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
@@ -52,7 +52,7 @@ function notFound(details: object, reason = 'NotFound'): Treatment {
 
 const W = { name: 'w', group: 'nodes.lailin.xyz', kind: 'nodepools' };
 
-/** Lists of pools say this of them instead. */
+/** Changes the items of lists of pools. */
 function lists(change: (pools: NodePool[]) => NodePool[]): () => void {
   return proxy.onRequest(asked => {
     if (!isPools(asked) || isWatch(asked) || asked.method !== 'GET') return undefined;
@@ -66,7 +66,7 @@ function lists(change: (pools: NodePool[]) => NodePool[]): () => void {
 
 const withoutW = (pools: NodePool[]) => pools.filter(({ metadata }) => metadata.name !== 'w');
 
-/** Pool w has node a; nothing is written on it by what `act` does. */
+/** Checks that `act` writes no node, and that node a keeps the values of pool w. */
 async function kept(act: () => Promise<unknown>): Promise<void> {
   const mark = await auditMark(testEnv.cluster());
   await act();
@@ -226,7 +226,7 @@ test('uninstall --cascade keeps the CRD when the server has a pool that no list 
 });
 
 describe('under a watch', () => {
-  /** The process goes on with the pool and its node. */
+  /** Checks that the process still reconciles the pool and its node. */
   async function assertFollowed(): Promise<void> {
     await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
     await eventually('the pool is followed', async () => (await tierOf('a')) === 'silver');
@@ -264,7 +264,7 @@ describe('under a watch', () => {
     const child = startChild(t, proxy);
     await child.synced();
     await kept(async () => {
-      // The list comes as the first events of a watch.
+      // The list arrives as the initial events of a watch.
       let rest = '';
       const endLists = proxy.onPiece((asked, piece, client) => {
         if (!isPools(asked) || !asked.query.has('sendInitialEvents') || piece.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** What somebody gets who may write NodePools and nothing else, beside a `reconcile --watch` of an administrator. */
+/** What a user who may only write NodePools can achieve through `reconcile --watch` of an administrator. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ const { cluster } = testEnv;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
-/** A client of mallory's, who has the role nodepool-edit as the manifest has it. */
+/** A client of mallory, who has the role nodepool-edit of the manifest. */
 async function mallory() {
   const rules = [{ apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['*'] }];
   const metadata = { name: 'mallory' };

@@ -1,6 +1,6 @@
 /**
- * What others may write into a cluster, in all the places that the server allows: no verb lets it move the cursor, colour
- * the terminal, forge a line, hide, or break JSON and YAML; neither on a terminal nor in a pipe.
+ * Hostile text in every field that the server accepts: no command lets it move the cursor, colour the terminal, forge a
+ * line, hide text, or break JSON and YAML, on a terminal or in a pipe.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const pods = poolsWithPods(testEnv);
 
-/** So many processes at once. */
+/** Processes at once. */
 const AT_ONCE = 3;
 
 async function each(lines: readonly string[][], look: (args: string[], what: string) => Promise<void>): Promise<void> {
@@ -32,7 +32,7 @@ async function each(lines: readonly string[][], look: (args: string[], what: str
   );
 }
 
-/** Of __complete the last word is the one under the cursor. */
+/** The last word of __complete is the one under the cursor. */
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
 test('covers every command but view, which command-view.test.ts covers', () => {
@@ -51,14 +51,14 @@ test('every command escapes text of others in a pipe with colours', async () => 
     checkColored(stderr, `${what}, stderr`);
     shown += stdout + stderr;
   });
-  // It was there to be seen.
+  // The text was in the output.
   assert.ok(shown.includes('\\u001b[35m') && shown.includes('\\u202e') && shown.includes('\\u200b'));
 });
 
 test('every command escapes text of others on a terminal', { skip: NO_TERMINAL }, async () => {
   await seed(testEnv, pods);
   await each([...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])], async (args, what) => {
-    // With -v there is no spinner, which is ours and does move the cursor.
+    // -v turns off the spinner, which moves the cursor itself.
     const { shown } = await inTerminal(cluster(), withFlags(args, '-v', '1'), '');
     check(shown, `${what} on a terminal`, { bounded: !isData(args) });
   });

@@ -1,6 +1,6 @@
 /**
  * The controller as the manifest runs it: its flags, its service account's token, its permissions. The API server has
- * no WatchList, so that lists are asked for too, and asks for the right to name owners that block.
+ * no WatchList, so that the controller lists, and checks the permission for blocking owner references.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const USER = `system:serviceaccount:${NAMESPACE}:${NAME}`;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/kubectl-nodepool`;
 const CLUSTER_ROLE = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${NAME}`;
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${NAME}`;
-/** Asked for by an admission plugin, so no request of ours shows it. */
+/** Checked by an admission plugin, so no request shows it. */
 const NO_REQUEST = 'update nodes.lailin.xyz/nodepools/finalizers';
 /** Attempts to provoke a conflict at most. */
 const ROUNDS = 50;
@@ -50,10 +50,10 @@ interface PodTemplate {
   spec: { template: { metadata: object; spec: { containers: { image: string; args: string[] }[] } } };
 }
 
-/** The controller's own requests so far. */
+/** The requests of the controller so far. */
 const asked = async () => (await readAudit(testEnv.cluster())).filter(({ user }) => user === USER);
 
-/** A process as the Deployment starts it, with the token that its pod would have. */
+/** Starts a process as the Deployment does, with the token that its pod would have. */
 async function startController(t: Parameters<typeof startWatching>[0], ...more: string[]) {
   const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
@@ -118,7 +118,7 @@ test('install --controller creates the objects once; dry runs and a second run w
   const other = await ok(['install', '--controller', '--image', `${IMAGE}-2`]);
   assert.deepEqual(other.match(/.* configured$/gm), [`deployment.apps/${NAME} configured`]);
 
-  // What the quota's own controller would do.
+  // As the controller of the quota would do.
   const status = { hard: { pods: '10' }, used: { pods: '0' } };
   await api().expect('PATCH', `${QUOTA}/status`, { status });
   // The namespace enforces the Pod Security level "restricted".
@@ -203,7 +203,7 @@ test('replaces a leader that is killed half-way within 20 s, and writes nothing 
   const counts = (verb: string, resource: string) =>
     Object.fromEntries([...writes(verb, resource)].map(([name, events]) => [name, events.length]));
   const patched = counts('patch', 'nodes');
-  // What the first was at when it was killed may have been written without an answer that the log could have.
+  // The last write before the kill may be missing in the audit log, as it had no response.
   const unanswered = names.filter(name => patched[name] === undefined);
   assert.ok(unanswered.length <= 1, `${unanswered}`);
   const once = names.filter(name => !unanswered.includes(name)).map(name => [name, name === 'n0' ? 2 : 1]);
@@ -224,16 +224,16 @@ test('uses every permission and lacks none', { timeout: 120_000 }, async t => {
   const controller = await startController(t);
   const used = async (what: string) => new Set((await asked()).map(permission)).has(what);
   await eventually('it is applied', async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
-  // First, while the objects have their budget of events. A repeated event is counted.
+  // First, while the event budget of the objects lasts. A repeated event is counted.
   await untilUsed('patch events.k8s.io/events in default', async round => {
     await testEnv.patchNode('a', { metadata: { labels: { tier: 'same' } } });
     await eventually(`drift ${round}`, async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
     await sleep(500);
   });
   await untilUsed('get /nodes', async round => {
-    // Another node each time: one that drifts again and again is written 10 times a minute.
+    // Another node each time, as one node is written at most 10 times a minute.
     await testEnv.patchNode(`n${round}`, { metadata: { labels: { tier: 'drift' } } });
-    // Meanwhile somebody else writes the same node: the guarded patch meets a conflict.
+    // Somebody else writes the same node meanwhile, so the guarded patch gets a conflict.
     for (let at = 0; at < 10; at++)
       await testEnv.patchNode(`n${round}`, { metadata: { annotations: { other: `${at}` } } });
   });
@@ -252,7 +252,7 @@ test('uses every permission and lacks none', { timeout: 120_000 }, async t => {
   await api().expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/one');
   await eventually('the pool goes', async () => (await testEnv.getPool('one')) === undefined);
 
-  // Without the one permission that no request shows, the owner reference is refused.
+  // Without the permission that no request shows the owner reference is refused.
   const granted = (await api().expect('GET', CLUSTER_ROLE)) as { rules: { resources: string[] }[] };
   const fewer = granted.rules.filter(({ resources }) => !resources.includes('nodepools/finalizers'));
   assert.equal(granted.rules.length - fewer.length, 1);
@@ -332,7 +332,7 @@ function permission({ verb, resource, name, uri }: AuditEvent): string {
   return textOf(verb, group, resource, namespace, named);
 }
 
-/** `VERB GROUP/RESOURCE[ in NAMESPACE][ named NAME]` of all that a role permits. */
+/** `VERB GROUP/RESOURCE[ in NAMESPACE][ named NAME]` for each permission of a role. */
 function permissionsOf({ kind, metadata, ...role }: ManifestObject): string[] {
   if (kind !== 'Role' && kind !== 'ClusterRole') return [];
   const rules = role.rules as { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[];

@@ -21,7 +21,7 @@ async function withRecord(of: string): Promise<number> {
   return items.filter(({ metadata }) => metadata.annotations?.[RECORD]?.includes(`"pool":"${of}"`)).length;
 }
 
-/** Runs the command, presses Ctrl-C once the check holds, and gives how it ended. */
+/** Runs the command, sends Ctrl-C once the check holds, and returns how it ended. */
 async function interrupted(
   args: string[],
   check: () => Promise<boolean>,
@@ -47,7 +47,7 @@ function told(stderr: string): { written: number; left: number } {
   return { written: Number(written), left: Number(left) };
 }
 
-/** Nodes of the pool that its Events of this reason speak of. */
+/** The number of nodes in the pool's Events with this reason. */
 async function reported(pool: string, reason: string): Promise<number> {
   const events = (await testEnv.events(pool)).filter(event => event.reason === reason);
   return events.reduce((sum, { note }) => sum + Number(/^(\d+) nodes?/.exec(note)?.[1] ?? 0), 0);

@@ -1,4 +1,4 @@
-/** The port of the reconciler, and what concerns every write, against a real kube-apiserver. */
+/** The cluster port of the reconciler on a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';

@@ -1,4 +1,4 @@
-/** What becomes of connections and logins when credentials expire, are refused or change, on a real kube-apiserver. */
+/** Connections and logins when credentials expire, are refused or change, on a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
@@ -14,7 +14,7 @@ import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 
 const MINUTE_MS = 60_000;
-/** What every service account may read. */
+/** A path that every service account may read. */
 const READABLE = { path: '/api' };
 
 describe('credentials in use', () => {
@@ -44,12 +44,12 @@ describe('credentials in use', () => {
     return { transport, pass, answers, ask, askMany: () => Promise.all(Array.from({ length: 32 }, ask)) };
   }
 
-  /** An exec plugin whose run number n gives what stands in the shell's case for n; `runs` counts them. */
+  /** An exec plugin whose nth run executes the nth case; `runs` counts them. */
   async function plugin(cases: string) {
     const script = join(cluster().dir, `plugin-${++robots}`);
     const log = `${script}.runs`;
     await writeFile(log, '');
-    // Long enough for all requests to be refused while it runs, as a login would be.
+    // Long enough for all requests to be refused while it runs.
     const text = `echo run >> '${log}'; sleep 0.2; case $(wc -l < '${log}' | tr -d ' ') in ${cases} esac`;
     await writeFile(script, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const runs = async () => (await readFile(log, 'utf8')).split('\n').length - 1;
@@ -78,7 +78,7 @@ describe('credentials in use', () => {
     return issued.status.token;
   }
 
-  /** Passes bytes on to the API server and counts connections. */
+  /** Forwards bytes to the API server and counts connections. */
   async function relay(t: TestContext) {
     const target = new URL(cluster().server);
     const counts = { opened: 0, closed: 0 };

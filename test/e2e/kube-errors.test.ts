@@ -1,4 +1,4 @@
-/** What a user reads when the server cannot be reached or refuses: whole lines, from a real kube-apiserver. */
+/** The whole error messages when a real kube-apiserver is unreachable or refuses. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -15,7 +15,7 @@ import { raw } from '../cluster/raw.ts';
 describe('errors of a connection', () => {
   const cluster = useCluster();
 
-  /** What a verb says that asks for the version alone: the words come from errors of the runtime, and there are two. */
+  /** The error of a command that requests only the version: the text depends on the runtime, of which there are two. */
   async function told(kubeconfig: string, ...flags: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(cluster(), ['version', '--kubeconfig', kubeconfig, ...flags]);
     assert.deepEqual([code, stdout.split('\n').length], [1, 2], stdout);
@@ -58,7 +58,7 @@ describe('errors of a connection', () => {
   }
 
   const servers: Server[] = [];
-  // Also where a test fails before it closes its own.
+  // Also when a test fails before it closes its own.
   after(() => {
     for (const server of servers) if (server.listening) server.close();
   });

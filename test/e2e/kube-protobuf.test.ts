@@ -1,4 +1,4 @@
-/** Nodes and pods in both encodings of a real kube-apiserver: the same comes out of either. */
+/** Nodes and pods in both encodings of a real kube-apiserver are decoded to the same. */
 import assert from 'node:assert/strict';
 import { before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -280,7 +280,7 @@ describe('nodes in protobuf and in JSON', () => {
   });
 });
 
-/** Gives the field of a taint's value a number that it does not have, wherever the value is the mark. */
+/** Changes the field number of a taint's value to an unknown one, where the value is MARK. */
 function renumber(body: Buffer): Buffer {
   const found = body.indexOf(Buffer.concat([Buffer.from([0x12, MARK.length]), Buffer.from(MARK)]));
   if (found >= 0) body[found] = 0x4a;

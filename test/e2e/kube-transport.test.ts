@@ -1,4 +1,4 @@
-/** What the transport does when connections and answers go wrong, between it and a real kube-apiserver. */
+/** The transport on a real kube-apiserver when connections and responses fail. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -36,7 +36,7 @@ describe('the transport', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** Passes bytes on to the API server; `cut` drops each open connection at the next bytes from the client. */
+  /** Forwards bytes to the API server; `cut` drops each open connection at the next bytes from the client. */
   async function relay(t: TestContext) {
     const target = new URL(cluster().server);
     const sides = new Set<{ cut: boolean }>();
@@ -146,7 +146,7 @@ describe('the transport', () => {
     });
     const log: string[] = [];
     const crowd = await open(t, await kubeconfigFor(cluster(), 'crowd'), log);
-    // The server learns of a binding a moment later.
+    // The server caches bindings and sees a new one a moment later.
     const isBound = () =>
       crowd.cluster.listNodes().then(
         () => true,
@@ -154,7 +154,7 @@ describe('the transport', () => {
       );
     await eventually('the role is bound', isBound);
     const answers = (status: number) => log.filter(line => line.includes(` ${status} in `)).length;
-    // With no seats but the one that is always there, requests at the same time are turned away.
+    // With only the guaranteed seat, concurrent requests are rejected.
     for (let round = 0; round < 50 && answers(429) === 0; round++) {
       log.length = 0;
       await Promise.all(Array.from({ length: 6 }, () => crowd.cluster.listNodes()));
@@ -164,7 +164,7 @@ describe('the transport', () => {
   });
 
   test('restarts a list once when its continue token expired', { skip: process.platform !== 'linux' }, async t => {
-    // The server keeps no cache of events, so that a forgotten revision shows at once.
+    // Events have no watch cache, so a compacted revision shows at once.
     const events = '/apis/events.k8s.io/v1/namespaces/default/events';
     const admin = raw(cluster());
     const make = (i: number) => admin.expect('POST', events, event(`listed-${i}`));
@@ -232,7 +232,7 @@ describe('the transport', () => {
     };
   }
 
-  /** Makes etcd forget what is older than `revision`, as the API server does every five minutes. */
+  /** Compacts etcd up to `revision`, as the API server does every five minutes. */
   async function compact(revision: number): Promise<void> {
     for (const pid of cluster().pids) {
       const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');

@@ -1,4 +1,4 @@
-/** What a command loads is what its start costs: each has a statement of what it must not load. */
+/** Loaded modules decide the start-up time: for each command, the modules that it must not load. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { useTestEnv } from './test-env.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** What no run below needs: the dashboard, the spinner without a terminal, logins, proxies, drains, a controller process. */
+/** Modules that no run below needs: dashboard, spinner, logins, proxies, drains, controller. */
 const NEVER = [
   '@kubernetes/client-node',
   'ink',
@@ -29,7 +29,7 @@ const NEVER = [
 const OFFLINE = ['@bufbuild/protobuf', 'chalk', 'cli-table3', 'js-yaml'].concat(
   ['controller', 'kube', 'operations', 'reconciler'].map(folder => `src/${folder}/`),
 );
-/** Reads of pools alone know nothing of nodes' plans and of other commands' output. */
+/** Commands that only read pools need neither node plans nor the output of other commands. */
 const POOLS_ALONE = [
   'cli-table3',
   'src/reconciler/',
@@ -51,14 +51,14 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   diff: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
-  // The first asks the server, the second its cache.
+  // The first run asks the server, the second one reads the cache.
   '__complete get g': ['@oclif/core', 'chalk', 'src/operations/', 'src/reconciler/', 'src/kube/connect.ts'],
   '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/operations/', 'src/kube/transport/'],
 };
 
 const testEnv = useTestEnv();
 
-/** Our own files by their paths, and packages by their names: node:'s own modules belong to the runtime. */
+/** The project's files by path, and packages by name; node: modules belong to the runtime. */
 async function loadedBy(line: string): Promise<string[]> {
   const cluster = testEnv.cluster();
   const list = join(cluster.dir, 'loaded.txt');

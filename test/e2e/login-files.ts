@@ -8,7 +8,7 @@ export const EXEC_V1BETA1 = 'client.authentication.k8s.io/v1beta1';
 
 let files = 0;
 
-/** A kubeconfig of one user; its path. */
+/** Writes a kubeconfig of one user; returns its path. */
 export async function writeKubeconfig(cluster: ControlPlane, user: object, change: object = {}): Promise<string> {
   const file = join(cluster.dir, `login-${++files}.kubeconfig`);
   const data = Buffer.from(cluster.ca).toString('base64');
@@ -24,14 +24,14 @@ export async function writeKubeconfig(cluster: ControlPlane, user: object, chang
   return file;
 }
 
-/** A plugin that runs the shell's text; its path. */
+/** Writes an exec plugin that runs this shell text; returns its path. */
 export async function writePlugin(cluster: ControlPlane, text: string): Promise<string> {
   const file = join(cluster.dir, `login-plugin-${++files}`);
   await writeFile(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   return file;
 }
 
-/** The shell's text that prints this answer. */
+/** Shell text that prints this ExecCredential. */
 export async function answering(cluster: ControlPlane, status: object, apiVersion = EXEC_V1): Promise<string> {
   const file = join(cluster.dir, `login-answer-${++files}.json`);
   await writeFile(file, JSON.stringify({ apiVersion, kind: 'ExecCredential', status }));
