@@ -1,4 +1,4 @@
-/** `reconcile --watch` at work: from a node's change to the write that answers it, and the memory it takes. */
+/** `reconcile --watch` under load: latency from a node's change to our write, and memory. */
 import { spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -81,7 +81,7 @@ export async function drift(cluster: ControlPlane, nodes: number, perSecond: num
 }
 
 export interface Answered {
-  /** Milliseconds from the moment the server got a change to the moment it got our write, sorted. */
+  /** Milliseconds from the server's receipt of a change to that of our write, sorted. */
   times: number[];
   unanswered: number;
 }

@@ -1,4 +1,4 @@
-/** Labels and taints for every node from nothing: what it is measured with. */
+/** Measures a reconcile that applies labels and taints to every node from scratch. */
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

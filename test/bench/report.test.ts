@@ -1,4 +1,4 @@
-/** Whether a benchmark says so when it was too slow. */
+/** The report of a benchmark, and whether it names missed targets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plot } from '../../scripts/bench/plot.ts';

@@ -1,4 +1,4 @@
-/** What samples say. */
+/** Statistics of samples. */
 
 export function median(samples: readonly number[]): number {
   const sorted = samples.toSorted((a, b) => a - b);

@@ -1,4 +1,4 @@
-/** What a process has used, as Linux's /proc tells. */
+/** Resource usage of a process, from Linux's /proc. */
 import { readFile } from 'node:fs/promises';
 
 /** Of the kernel, for times in /proc. */

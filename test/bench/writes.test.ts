@@ -1,4 +1,4 @@
-/** What reconciling costs the server in writes, by the server's own count. Times are `npm run bench`'s business. */
+/** The number of writes of a reconcile, by the server's metrics. Times: `npm run bench`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';

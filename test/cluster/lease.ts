@@ -1,4 +1,4 @@
-/** A control plane that is lent by the run of the tests (lender.ts), in place of one that a test file starts. */
+/** Leases a control plane of the test run (lender.ts) instead of starting one. */
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,11 +8,11 @@ import { type KeyPair, loadAuthority } from './certificates.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { writeKubeconfig } from './credentials.ts';
 
-/** As an API server starts, or with the NodePool resource. */
+/** Without or with the CRD. */
 export const LEASE_KINDS = ['bare', 'pools'] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
-/** What is sent of a control plane. */
+/** The description of a control plane on the wire. */
 export type Lease = Pick<ControlPlane, 'server' | 'etcdUrl' | 'ca' | 'admin' | 'kubectl' | 'pids'> & {
   authority: KeyPair & { commonName: string };
   auditLog: string;

@@ -1,4 +1,4 @@
-/** Simulated nodes: objects as a kubelet keeps them, about 11 kB of JSON each, with no machine behind. */
+/** Simulated nodes: objects as a kubelet writes them, about 11 kB of JSON each, without a machine. */
 import { createHash } from 'node:crypto';
 import type { Taint } from '../../src/nodepool/types.ts';
 import { raw } from './raw.ts';

@@ -132,8 +132,8 @@ describe('nodes in protobuf and in JSON', () => {
         return undefined;
       },
       async onEnd(path) {
-        // No page ends before the next one is asked for, and has had the time to bring about one more. The server may be
-        // done with the second before the first.
+        // No page ends before the next one is requested, with time for one request too many. The server may finish the
+        // second page before the first.
         const page = begun.indexOf(path) + 1;
         if (page < PAGES) await until(() => begun.length > page);
         await sleep(100);

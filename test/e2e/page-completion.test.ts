@@ -1,4 +1,4 @@
-/** docs/commands/completion.md, and what its commands put in place. */
+/** docs/commands/completion.md, and the files that its commands install. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';

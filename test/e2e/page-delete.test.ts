@@ -1,4 +1,4 @@
-/** docs/commands/delete.md: what the nodes of two pools get back. */
+/** docs/commands/delete.md, with the values that the nodes of two pools get back. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

@@ -1,4 +1,4 @@
-/** docs/commands/doctor.md: two pools that are 200, one of them with a handler that its nodes offer. */
+/** docs/commands/doctor.md, with two pools of status 200, one of them with a handler that its nodes support. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

@@ -1,6 +1,6 @@
 /**
- * docs/commands/drain.md, on a whole cluster. The pods are those of StatefulSets, which come back under their names, and a
- * node has room for one: so each run prints the same.
+ * docs/commands/drain.md on a cluster with controllers. StatefulSets recreate pods under the same names, and a node has
+ * room for one, so each run prints the same.
  */
 import { after, describe, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -38,7 +38,7 @@ describe('drain.md', () => {
   });
 });
 
-/** A pod on each of three workers, and one more of the second app elsewhere. */
+/** A pod on each of three workers, and one more pod of the second app on another node. */
 async function workload(cluster: ControlPlane): Promise<void> {
   for (const [index, app] of ['cache', 'web', 'db'].entries()) {
     const name = `worker-${index + 1}`;
@@ -57,7 +57,7 @@ async function workload(cluster: ControlPlane): Promise<void> {
   });
 }
 
-/** A StatefulSet of one pod, which runs. */
+/** Creates a StatefulSet of one pod and waits until it runs. */
 async function start(cluster: ControlPlane, app: string): Promise<void> {
   const labels = { app };
   const spec = {

@@ -1,4 +1,4 @@
-/** docs/commands/install.md, from a cluster without the resource to one without it again. */
+/** docs/commands/install.md, on a cluster without the CRD. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

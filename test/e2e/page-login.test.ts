@@ -1,4 +1,4 @@
-/** docs/commands/login.md, with the users that stand on it and a plugin whose session ends. */
+/** docs/commands/login.md, with its users and an exec plugin whose session expires. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** docs/commands/nodes.md tells what really happens: see page.ts. */
+/** docs/commands/nodes.md, run by page.ts. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

@@ -1,4 +1,4 @@
-/** docs/commands/reconcile.md: drift, a conflict, and a watch while others change things. */
+/** docs/commands/reconcile.md, with drift, a conflict, and a watch while others write. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

@@ -1,4 +1,4 @@
-/** The screens of docs/commands/view.md are real: UPDATE_PAGES=1 npm test -- page-view */
+/** The screens of docs/commands/view.md: UPDATE_PAGES=1 npm test -- page-view writes them. */
 import { test } from 'node:test';
 import { followScreens } from './page.ts';
 import { createSmallCluster } from './small-cluster.ts';
@@ -10,7 +10,7 @@ const { cluster } = testEnv;
 
 test('the page shows the real screens', async t => {
   await createSmallCluster(testEnv);
-  // What is due on the nodes of this pool.
+  // A pending change on the nodes of this pool.
   await testEnv.edit('worker', { spec: { labels: { tier: 'silver' } } });
   const terminal = openTerminal(t, cluster(), ['view'], { rows: 12, env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);

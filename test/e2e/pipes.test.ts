@@ -1,4 +1,4 @@
-/** Output that is longer than a pipe holds: whole for a slow reader, no error when the reader goes away. */
+/** Output larger than a pipe buffer: complete for a slow reader, no error when the reader closes the pipe. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { NO_TERMINAL, poolYaml } from './commands.ts';
 const POOLS = 2_000;
 const folder = await mkdtemp(join(tmpdir(), 'nodepool-pipes-'));
 const file = join(folder, 'pools.yaml');
-/** Prints some 500 kB, and asks no cluster. */
+/** Prints about 500 kB without a cluster. */
 const program = [...productCommand(), 'create', '-f', file, '--dry-run=client', '-o', 'json']
   .map(word => `'${word.replaceAll("'", `'\\''`)}'`)
   .join(' ');
@@ -21,7 +21,7 @@ before(() =>
 );
 after(() => rm(folder, { recursive: true }));
 
-/** Runs a line of sh in which `$program` prints. */
+/** Runs a line of sh in which `$program` is the command that prints. */
 function shell(line: string) {
   return run('sh', ['-c', line.replaceAll('$program', program)], { env: { PATH: process.env.PATH, HOME: folder } });
 }

@@ -1,4 +1,4 @@
-/** `--pod-counts`: pods on a pool's nodes that have not ended, in one shot and as they come and go. */
+/** `--pod-counts`: pods on a pool's nodes that have not finished, in `reconcile` and `reconcile --watch`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
@@ -12,7 +12,7 @@ const { ok } = commandsOf(() => testEnv.cluster());
 const PODS = '/api/v1/namespaces/default/pods';
 const api = () => raw(testEnv.cluster());
 
-/** A pod on that node, as the scheduler would have bound it. */
+/** A pod that is bound to the node. */
 async function pod(name: string, node?: string): Promise<void> {
   const spec = { containers: [{ name: 'c', image: 'i' }], ...(node === undefined ? {} : { nodeName: node }) };
   await api().expect('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
@@ -46,7 +46,7 @@ test('reconcile counts pods with --pod-counts, and reads no pod otherwise', asyn
   assert.deepEqual([await count('one'), await count('empty')], [3, 0]);
   assert.match(await ok(['get', 'one', '--no-headers']), /\s3\/220\s/);
   assert.match(await ok(['describe', 'one']), /^Pods: +3 on its nodes$/m);
-  // A number that nobody keeps would be wrong before long.
+  // Without --pod-counts the number is removed, as nobody would update it.
   await ok(['reconcile']);
   assert.equal(await count('one'), undefined);
 });

@@ -1,7 +1,7 @@
 /**
- * Nobody's taint is lost: somebody else adds and removes taints and labels of their own on the same nodes, as fast as
- * they can, while reconcile runs over and over. Their client sends the whole list with a resourceVersion and tries again
- * on a conflict: a careful writer. Whatever it was told is stored must be there at the end.
+ * No taint of others is lost: another writer adds and removes its own taints and labels on the same nodes, as fast as
+ * it can, while reconcile runs repeatedly. It sends the whole list with a resourceVersion and retries on a conflict.
+ * Whatever the server confirmed to it must be there at the end.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const ROUNDS = 500;
 const NODES = ['a', 'b', 'c', 'd'];
 const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
 
-/** What the foreign writer believes to be stored, node by node. */
+/** What the server confirmed to the other writer, by node. */
 type Expected = Map<string, { taints: Set<string>; labels: Map<string, string> }>;
 
 test(`loses no foreign key and no owned key in ${ROUNDS} rounds`, { timeout: 300_000 }, async t => {
@@ -55,7 +55,7 @@ test(`loses no foreign key and no owned key in ${ROUNDS} rounds`, { timeout: 300
   assert.ok(conflicts > 0, 'the two never met: this proves nothing');
 });
 
-/** Two of them at a time; returns how many conflicts they met. */
+/** Runs two writers at a time; returns their number of conflicts. */
 async function writeForeignKeys(expected: Expected, over: () => boolean): Promise<number> {
   const api = raw(testEnv.cluster());
   let conflicts = 0;

@@ -1,6 +1,6 @@
 /**
- * The README tells what really happens: page.ts runs it on a fresh control plane with the nodes below. Other kinds of
- * blocks show no output: test/contract/readme.test.ts.
+ * Runs the README with page.ts on a fresh control plane with the nodes below. Blocks without output:
+ * test/contract/readme.test.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ const cluster = useCluster({}, started => createNodes(started, NODES));
 
 test('shows every command with its output', async () => {
   const shown = [...(await readPage(README)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, verb]) => verb);
-  // A full screen prints nothing: the README has its picture.
+  // view draws a full screen, of which the README has a picture.
   const missing = Object.keys(verbs).filter(verb => verb !== 'view' && !shown.includes(verb));
   assert.deepEqual(missing, []);
 });

@@ -1,4 +1,4 @@
-/** Labels that pools set and take back make nodes members of other pools: to its end with one patch, or not at all. */
+/** Labels that pools set or release make nodes join other pools: done completely in one patch, or not at all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../src/operations/diff.ts';
@@ -10,7 +10,7 @@ import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
-/** Runs once, and gives how many writes each node got. */
+/** Reconciles once; returns the number of writes of each node. */
 async function writesOfRun(...names: string[]): Promise<Record<string, number>> {
   const { cluster: port } = await testEnv.connection();
   const writes: Record<string, number> = {};

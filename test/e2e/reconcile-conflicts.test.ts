@@ -1,4 +1,4 @@
-/** Two pools that want one node, somebody else's RuntimeClass, and specs that are wrong: on a real API server. */
+/** Two pools that match one node, foreign RuntimeClasses and invalid specs on a real API server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
@@ -177,7 +177,7 @@ test('sets status 500 with the reason for refused writes, and other pools are no
   await client.expect('POST', `${admission}/validatingadmissionpolicies`, policy);
   await client.expect('POST', `${admission}/validatingadmissionpolicybindings`, binding);
   try {
-    // The policy takes a moment to be enforced.
+    // The policy is enforced a moment later.
     const probe = { metadata: { labels: { tier: 'probe' } } };
     while ((await client.request('PATCH', '/api/v1/nodes/a?dryRun=All', probe)).status < 300) {}
     assert.deepEqual(statuses(await testEnv.reconcile()), { blocked: 500, fine: 200 });

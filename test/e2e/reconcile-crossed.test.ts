@@ -1,6 +1,6 @@
 /**
- * What happens when somebody else acts between our read and our write. The server is real and so is what the other does;
- * one call of the cluster port is held until it is done, so that the crossing happens every time.
+ * Somebody else writes between our read and our write. The server and that write are real; one call of the cluster port
+ * is held until it is done, so that the race happens every time.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-/** The port, with `act` done once before the first call of `method`. */
+/** The cluster port, which runs `act` once before the first call of `method`. */
 async function crossed(method: keyof ClusterPort, act: () => Promise<unknown>): Promise<ClusterPort> {
   const { cluster } = await testEnv.connection();
   const call = cluster[method] as (...args: unknown[]) => Promise<unknown>;
@@ -154,7 +154,7 @@ test('a pool with an invalid spec releases only nodes that left', async () => {
   await testEnv.reconcile();
   await testEnv.patchNode('left', { metadata: { labels: { 'node-role.kubernetes.io/w': null } } });
   const { cluster } = await testEnv.connection();
-  // As from a definition without our rules.
+  // As from a CRD without our validation rules.
   const invalid: ClusterPort = {
     ...cluster,
     listPools: async () =>

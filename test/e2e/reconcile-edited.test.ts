@@ -1,4 +1,4 @@
-/** The spec of a pool is edited between two node writes of one run, which read it at its start. */
+/** The spec of a pool is edited between two node writes of a run that read it at its start. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const tiers = () => Promise.all(NODES.map(async node => (await testEnv.node(node
 const CHANGED =
   'the spec of nodepool w was changed while it was reconciled: nodes may have been written as it was before; next: run `kubectl nodepool reconcile w`\n';
 
-/** Runs a command one request at a time; after the first write of a node, and before the next one, `edit` is done. */
+/** Runs a command with --concurrency 1, and `edit` between its first and second node write. */
 async function editedDuring(t: TestContext, args: string[], edit: () => Promise<unknown>) {
   let isEdited = false;
   const { server } = await relay(t, testEnv.cluster(), {

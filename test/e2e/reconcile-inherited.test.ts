@@ -1,4 +1,4 @@
-/** Pools that the earlier operator made: taken over as they are, and deleted cleanly. */
+/** Pools of the earlier operator: taken over unchanged, and deleted cleanly. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
@@ -12,7 +12,7 @@ beforeEach(() => useCrd(testEnv.cluster(), 'ours'));
 
 const TAINT = { key: 'node-pool.lailin.xyz', value: 'worker', effect: 'NoSchedule' } as const;
 
-/** What that operator leaves behind: labelled and tainted nodes, a finalizer, a status, a RuntimeClass. */
+/** What that operator leaves: labelled and tainted nodes, a finalizer, a status, a RuntimeClass. */
 async function inherited(): Promise<void> {
   const labels = { ...role('worker'), 'node-pool.lailin.xyz/worker': '10', foreign: 'stays' };
   await testEnv.nodes({ name: 'a', labels, taints: [TAINT, { key: 'theirs', effect: 'NoSchedule' }] });
@@ -92,7 +92,7 @@ test('removes from nodes what an edit after the takeover removed from the spec',
 const OURS = { 'node-pool.lailin.xyz/worker': '10' };
 const VALUES = { labels: { ...role('worker'), ...OURS }, taints: [TAINT] };
 
-/** Deletes the pool; which of these nodes still have the label and the taint. */
+/** Deletes the pool; returns which of these nodes still have the label and the taint. */
 async function kept(...nodes: string[]): Promise<string[]> {
   await testEnv.delete(['worker']);
   const live = await Promise.all(nodes.map(name => testEnv.node(name)));
@@ -104,7 +104,7 @@ async function kept(...nodes: string[]): Promise<string[]> {
   });
 }
 
-/** As that operator leaves it, with these nodes. */
+/** A pool as that operator leaves it, with these nodes. */
 async function pool(...nodes: string[]): Promise<void> {
   await testEnv.nodes(...nodes.map(name => ({ name, ...VALUES })));
   await testEnv.pool('worker', { taints: [TAINT], labels: OURS }, { metadata: { finalizers: [FINALIZER] } });

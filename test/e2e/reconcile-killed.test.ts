@@ -1,6 +1,6 @@
 /**
- * Killed after any write: the next run ends where a run without a fault ends, and creates and deletes no more. The kill
- * is the process's, not the server's: after the Nth answer to a write nothing more is sent.
+ * Killed after any write: the next run reaches the state of a run without a fault, without extra creates and deletes.
+ * The kill is simulated: after the Nth response to a write nothing more is sent.
  */
 
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ const testEnv = useTestEnv();
 
 class Killed extends Error {}
 
-/** Passes everything on until the Nth write was answered; counts creates and deletes. */
+/** Forwards calls until the Nth write got its response; counts creates and deletes. */
 async function killAfter(writes: number, counts: Record<string, number>): Promise<ClusterPort> {
   const { cluster } = await testEnv.connection();
   let left = writes;
@@ -46,7 +46,7 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   }
 }
 
-/** A node joins, one moves, one leaves, one has drifted; a handler changes; a pool is on its way out. */
+/** A node joins, one moves, one leaves, one has drifted; a handler changes; a pool is being deleted. */
 async function prepare(): Promise<void> {
   await testEnv.nodes(
     { name: 'joins' },

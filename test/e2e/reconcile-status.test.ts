@@ -1,4 +1,4 @@
-/** The status of a pool: how often it is written, that it cannot be written, or that not all of it is kept. */
+/** The status of a pool: how often it is written, and CRDs or permissions that prevent it. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ const reasons = async (pool: string) => (await testEnv.events(pool)).map(({ reas
 
 beforeEach(() => useCrd(testEnv.cluster(), 'ours'));
 
-/** Two members that have everything, and one that joins under the CRD of now. */
+/** Two reconciled members, and one that joins under the current CRD. */
 async function prepare(): Promise<void> {
   await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });
   await testEnv.pool('w', SPEC);
@@ -66,7 +66,7 @@ test('without the status subresource in the CRD a watch releases no member and r
   const mark = await auditMark(testEnv.cluster());
   const watch = await startWatching(t, testEnv.cluster());
   await eventually('it says what is wrong', () => NO_STATUS.test(watch.log()));
-  // What changes meanwhile is reconciled all the same.
+  // Changes are reconciled meanwhile.
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
   await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
   await sleep(2_000);

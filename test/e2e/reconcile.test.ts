@@ -1,4 +1,4 @@
-/** Reconciling, sentence by sentence, on a real API server: labels, taints, drift, leaving, deleting, status. */
+/** Reconciling on a real API server: labels, taints, drift, leaving, deleting, status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';

@@ -1,4 +1,4 @@
-/** Others that write pools back as often as `reconcile --watch` writes them. */
+/** Other writers that revert pools as often as `reconcile --watch` writes them. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ const { cluster } = testEnv;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const FOUGHT_MS = 8_000;
 
-/** Does each of these again and again beside a watch, and gives what the watch wrote and logged. */
+/** Repeats each of these beside a watch; returns what the watch wrote and logged. */
 async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
   const mark = await auditMark(cluster());
   const watching = await startWatching(t, cluster());
@@ -30,7 +30,7 @@ async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
   return { watching, counts };
 }
 
-/** 20 writes at once, then one in 2 s; and those of a few specs and seconds more. */
+/** 20 writes at once, then one in 2 s, and some for a few specs and seconds more. */
 const MOST_STATUSES = 20 + FOUGHT_MS / 2_000 + 4;
 
 test('limits writes when another operator overwrites the status and strips the finalizer', {
@@ -90,7 +90,7 @@ test('limits writes under an earlier CRD, with flapping nodes, and when the take
     const statuses = counts[`patch nodepools/status ${name}`] ?? 0;
     assert.ok(statuses <= MOST_STATUSES, `${statuses} writes of the status of ${name}`);
   }
-  // Its finalizer is one more.
+  // Setting its finalizer is one more.
   assert.equal(counts['patch nodepools stripped'], 11, 'the limit of a minute');
   const says = `annotation ${TAKEOVER_ANNOTATION} of nodepool stripped was written 10 times within a minute, which is the limit: something else (field manager rival-operator) keeps removing it`;
   await eventually('an event says so', async () =>

@@ -1,4 +1,4 @@
-/** FIFOs and devices: what a kubeconfig names has to be a regular file; what the user names may come from a pipe. */
+/** FIFOs and devices: files named in a kubeconfig must be regular; files named by the user may be pipes. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

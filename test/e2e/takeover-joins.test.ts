@@ -1,4 +1,4 @@
-/** Pools of the earlier operator: what a node had before it joined stays its own, however the takeover went. */
+/** Pools of the earlier operator: a node keeps what it had before it joined, however the takeover went. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
@@ -18,7 +18,7 @@ const run = (...args: string[]) => cli(cluster(), args);
 const tier = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
 const takeover = async () => (await testEnv.getPool('p'))?.metadata.annotations?.[TAKEOVER_ANNOTATION];
 
-/** As that operator leaves it. */
+/** A pool as that operator leaves it. */
 async function inherited(): Promise<void> {
   const status = { status: 200, nodeCount: 1 };
   const body = {
@@ -28,11 +28,11 @@ async function inherited(): Promise<void> {
   };
   const path = '/apis/nodes.lailin.xyz/v1/nodepools';
   await api().expect('POST', path, { ...body, spec: { labels: { tier: 'gold' } }, status });
-  // With a status subresource the status of a POST is dropped.
+  // With the status subresource the server drops the status of a POST.
   await api().request('PATCH', `${path}/p/status`, { status });
 }
 
-/** A change freeze: the node cannot be written. Gives what ends it. */
+/** A change freeze: the node cannot be written. Returns a function that ends it. */
 async function frozen(node: string): Promise<() => Promise<void>> {
   const metadata = { name: 'freeze' };
   const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] };

@@ -47,7 +47,7 @@ export interface TestEnv {
   cluster(): ControlPlane;
   connection(options?: { dryRun?: boolean }): Promise<Connection>;
   nodes(...specs: NodeSpec[]): Promise<void>;
-  /** Creates a pool as kubectl would; waits a second first when it has to be younger than the last one. */
+  /** Creates a pool as kubectl would; `younger` waits a second first, so that it is younger than the last one. */
   pool(name: string, spec?: NodePoolSpec, options?: { younger?: boolean; metadata?: object }): Promise<NodePool>;
   /** Merge patch of a pool. */
   edit(name: string, patch: object): Promise<NodePool>;
@@ -59,11 +59,11 @@ export interface TestEnv {
   events(pool: string): Promise<LiveEvent[]>;
   reconcile(...names: string[]): Promise<PoolSummary[]>;
   dryRun(...names: string[]): Promise<PoolSummary[]>;
-  /** Over a port of the test's own. */
+  /** Reconciles with another cluster port. */
   reconcileWith(cluster: ClusterPort, ...names: string[]): Promise<PoolSummary[]>;
   delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
   warnings: string[];
-  /** What happens before every test. */
+  /** Deletes all objects, as before every test. */
   clean(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   const pools = `/apis/${API_VERSION}/nodepools`;
   const classes = '/apis/node.k8s.io/v1/runtimeclasses';
 
-  /** One of each kind for the whole file: connecting is not what is tested. */
+  /** One connection of each kind for the whole file. */
   const connection = ({ dryRun = false } = {}) => {
     const { kubeconfig } = cluster();
     const made = open.get(dryRun) ?? connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test', dryRun });
@@ -98,7 +98,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   const clean = async () => {
     warnings.length = 0;
     let items: NodePool[] = [];
-    // After a change of the CRD the server says 429 until its storage is ready.
+    // After a change of the CRD the server answers 429 until its storage is ready.
     await eventually('pools are listed', async () => {
       const { status, body } = await api().request('GET', pools);
       if (status === 200) ({ items } = body as { items: NodePool[] });
@@ -125,7 +125,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
     clean,
     nodes: async (...specs) => createNodes(cluster(), specs),
     async pool(name, spec = {}, { younger = false, metadata = {} } = {}) {
-      // creationTimestamp has whole seconds: pools of one second are told apart by name.
+      // creationTimestamp has whole seconds: pools of the same second are ordered by name.
       if (younger) await sleep(1100);
       const body = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name, ...metadata }, spec };
       return (await api().expect('POST', pools, body)) as NodePool;
@@ -159,7 +159,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   };
 }
 
-/** The membership label of a pool without a selector of its own. */
+/** The membership label of a pool without a nodeSelector. */
 export function role(pool: string): Record<string, string> {
   return { [`node-role.kubernetes.io/${pool}`]: '' };
 }

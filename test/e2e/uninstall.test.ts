@@ -1,4 +1,4 @@
-/** Uninstalling where pools that are gone left something behind. The verb's own words: command-install.test.ts. */
+/** Uninstalling when deleted pools left records on nodes. The command's output: command-install.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const { refused, unchanged } = commandsOf(testEnv.cluster);
 
 const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
 
-/** Pool a is gone without its finalizer, and nodes m and n keep what it applied; pool b is there. */
+/** Pool a was removed without its finalizer, and nodes m and n keep what it applied; pool b exists. */
 async function orphans(): Promise<void> {
   await testEnv.nodes({ name: 'm', labels: role('a') }, { name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { p: 'a' }, taints: [{ key: 'd', effect: 'NoSchedule' }] });

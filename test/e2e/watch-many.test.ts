@@ -1,4 +1,4 @@
-/** `reconcile --watch` where there is a lot of something: pools that change at once, nodes of a pool, texts in records. */
+/** `reconcile --watch` at scale: pools that change at once, nodes of a pool, large records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
@@ -47,7 +47,7 @@ test('a change of 100 pools records an event for each, and one of 300 nodes reco
     assert.ok(Buffer.byteLength(note) <= 1024);
   }
 
-  // Each takes a node of one pool: that is told about this one too.
+  // Each takes a node of one pool, which gets an event too.
   const taken = POOLS.map((pool, at) => [pool, `big-${String(at).padStart(4, '0')}`] as const);
   const labels = (pool: string) => ({ 'node-role.kubernetes.io/big': null, ...role(pool) });
   await Promise.all(taken.map(([pool, node]) => testEnv.patchNode(node, { metadata: { labels: labels(pool) } })));

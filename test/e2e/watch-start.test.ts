@@ -1,4 +1,4 @@
-/** `reconcile --watch` that cannot start, and one whose login hangs: it says why, as machines read it. */
+/** `reconcile --watch` that cannot start, or whose login hangs, logs the reason in JSON. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -86,7 +86,7 @@ test('names the plugin of a login that hangs', { timeout: 150_000 }, async t => 
   };
   const answer = JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status });
   await writeFile(join(dir, 'answer.json'), answer);
-  // What hangs outlives the process that started it.
+  // The hanging plugin outlives the process that started it.
   const script = `#!/bin/sh\n[ -s '${ran}' ] && echo $$ > '${ran}' && exec sleep 120\necho first > '${ran}'\ncat '${join(dir, 'answer.json')}'\n`;
   await writeFile(plugin, script, { mode: 0o755 });
   const kubeconfig = join(dir, 'hanging.kubeconfig');

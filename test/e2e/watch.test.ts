@@ -1,4 +1,4 @@
-/** `reconcile --watch`: what changes is answered, what does not concern a pool is not, and it ends as it should. */
+/** `reconcile --watch`: reacts to changes that concern pools, ignores others, and shuts down. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,7 +104,7 @@ test('writes nothing for heartbeats and image lists', async t => {
     const status = { conditions: [{ type: 'Ready', lastHeartbeatTime }] };
     await raw(testEnv.cluster()).expect('PATCH', '/api/v1/nodes/a/status', { status }, type);
   }
-  // What comes after the heartbeats shows that they were seen.
+  // The later change shows that the heartbeats were seen.
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await eventually('drift after them is repaired', async () => (await label('a', 'tier')) === 'one');
   await watching.end();
@@ -171,7 +171,7 @@ test('handles a burst of changes in a few reconciles', async t => {
   const statusWrites = async () => (await ourWrites()).filter(write => write === 'patch nodepools/status one').length;
   const before = [await reconciles(), await statusWrites()];
 
-  // All of them have happened by the time it sees the first.
+  // All changes are done before it sees the first one.
   watching.child.kill('SIGSTOP');
   for (let round = 1; round <= rounds; round++) {
     const status = { allocatable: { cpu: String(4 + round) } };
@@ -183,7 +183,7 @@ test('handles a burst of changes in a few reconciles', async t => {
   await eventually('the last of them is answered', async () => (await cpu()) === String(nodes * (4 + rounds)));
   const after = [await reconciles(), await statusWrites()];
   const [reconciled = 0, written = 0] = after.map((count, index) => count - (before[index] ?? 0));
-  // One for what has come when a worker is free, one more for what comes meanwhile: 200 changes come in some reads.
+  // One for what is queued when a worker is free, one more for what arrives meanwhile: 200 changes arrive in some reads.
   assert.ok(reconciled <= (nodes * rounds) / 10, `${reconciled} reconciles`);
   assert.ok(written <= reconciled, `${written} writes of the status`);
 });
@@ -197,7 +197,7 @@ test('the first Ctrl-C waits for the writes under way, the second ends it at onc
   const patches = () => watching.log().match(/request body: .*"tier":"one"/g)?.length ?? 0;
   const before = patches();
 
-  // The change has come when it wakes up, and nobody answers its write.
+  // It reads the change when it continues, and its write gets no response.
   watching.child.kill('SIGSTOP');
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await sleep(2_000);

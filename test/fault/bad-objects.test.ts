@@ -1,4 +1,4 @@
-/** Objects that no rule of ours would let in: pools written while the resource had no schema, nodes with odd quantities. */
+/** Objects that validation would refuse: pools written under a CRD without a schema, and nodes with odd quantities. */
 import assert from 'node:assert/strict';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
@@ -14,20 +14,20 @@ import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 
 const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
-/** All that a person may ask of pools. */
+/** The commands that read pools. */
 const READS = [
   ...['', 'wide', 'json', 'yaml', 'name'].map(format => ['get', ...(format === '' ? [] : ['-o', format])]),
   ['describe'],
   ['diff'],
   ['events'],
 ];
-/** What no terminal is to be given: C0 but for the line feed, DEL, C1, and what changes the direction of writing. */
+/** Must not reach a terminal: C0 except line feed, DEL, C1, and bidirectional controls. */
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
 const testEnv = useFaultEnv();
 const api = () => raw(testEnv.cluster());
 
-/** Whoever may write definitions may write this one; it stays until the test ends. */
+/** A CRD without schema, until the test ends. */
 async function takeSchemaAway(t: { after(fn: () => unknown): void }): Promise<() => Promise<void>> {
   const { spec } = (await api().expect('GET', DEFINITION)) as { spec: { versions: object[] } };
   const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
@@ -53,7 +53,7 @@ const write = (name: string, spec: unknown, metadata: object = {}) =>
     spec,
   });
 
-/** Fails unless every wrong pool is 422 with its reason and nothing of it is on a node, and the good ones are as ever. */
+/** Fails unless every invalid pool has status 422 with its reason and changed no node, and valid pools are unaffected. */
 async function assertJudged(child: Child): Promise<void> {
   for (const [name, [, reason]] of Object.entries(BAD_SPECS)) {
     const isJudged = async () => {
@@ -70,7 +70,7 @@ async function assertJudged(child: Child): Promise<void> {
   for (const name of ['good', ...Object.keys(ODD_STATUSES)]) {
     await eventually(`${name} is reconciled`, async () => {
       const { status } = (await testEnv.getPool(name)) ?? {};
-      // An odd status may say 200 before it is written over.
+      // An odd status may say 200 before it is overwritten.
       return status?.status === 200 && status.allocatable?.cpu === '4';
     });
     const { metadata } = await testEnv.node(`n-${name}`);
@@ -79,11 +79,11 @@ async function assertJudged(child: Child): Promise<void> {
   }
 }
 
-/** Every verb that reads ends as it should, and gives a terminal nothing that it would obey. */
+/** Every command that reads exits with its code and prints no control characters. */
 async function assertReadable(): Promise<void> {
   for (const args of READS) {
     const { code, stdout, stderr } = await cli(testEnv.cluster(), args);
-    // `diff` says by its code whether there is a difference.
+    // The exit code of `diff` shows whether there is a difference.
     assert.ok(code === 0 || (args[0] === 'diff' && code === 1), `${args.join(' ')}: ${code} ${stderr}`);
     assert.equal(stderr, '', args.join(' '));
     assert.doesNotMatch(stdout, CONTROL, args.join(' '));
@@ -112,14 +112,14 @@ row(
 
     const giveBack = await takeSchemaAway(t);
     for (const [name, [spec]] of Object.entries(BAD_SPECS)) await write(name, spec);
-    // The most that the server lets an object have.
+    // The server's limit for an object.
     await write('annotated', {}, { annotations: { big: 'x'.repeat(256 * 1024 - 3) } });
     for (const [name, status] of Object.entries(ODD_STATUSES)) {
       await write(name, { labels: { tier: name } });
       await api().expect('PATCH', `${POOLS}/${name}/status`, { status });
     }
     facts.pools = names.length;
-    // A pool that was good, and whose nodes nobody could name now.
+    // A pool that was valid, whose nodes are unknown now.
     await api().expect('PATCH', `${POOLS}/holder`, { spec: { nodeSelector: 'x' } });
     await change(run.model);
     await assertJudged(child);
@@ -131,7 +131,7 @@ row(
       assert.match(stderr, new RegExp(`^error: nodepool ${name}: spec.*: expected .*; next: mend it in your editor`));
     }
 
-    // Another process sees them all for the first time; and the rules come back, for what is there already as well.
+    // Another process sees them all for the first time; and the validation rules apply again, also to existing objects.
     assert.ok(child.isAlive, child.log());
     assert.equal(await child.end(), 0);
     for (const loose of [true, false]) {
@@ -148,7 +148,7 @@ row(
     const { code, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     assert.deepEqual([code, stderr], [3, '']);
 
-    // The ways out: to mend it, or to delete it.
+    // The user can fix the pool or delete it.
     await testEnv.edit('holder', { spec: { nodeSelector: { group: 'x' } } });
     const bad = Object.keys(BAD_SPECS);
     for (const args of [['delete', '--yes', ...bad], ['reconcile']]) {
@@ -156,7 +156,7 @@ row(
       assert.deepEqual([done.code, done.stderr], [0, ''], args.join(' '));
     }
     assert.equal((await testEnv.getPool('holder'))?.status?.status, 200);
-    // Without them all is as if they had never been.
+    // After that the state is as without them.
     const left = ['holder', 'good', 'annotated', ...Object.keys(ODD_STATUSES)];
     const gone = await cli(testEnv.cluster(), ['delete', '--yes', ...left]);
     assert.deepEqual([gone.code, gone.stderr], [0, '']);
@@ -211,7 +211,7 @@ row(
     assert.equal((await status())?.allocatable?.['example.com/x'], '2022');
     assert.equal(sum, 2022);
 
-    // The server takes a number of 20,000 digits. It is not worked out.
+    // The server accepts a number of 20,000 digits, which is not computed.
     assert.equal((await withQuantity('huge', '1e20000')).status, 201);
     const odd = Object.keys(ODD_RECORDS);
     for (const [name, record] of Object.entries(ODD_RECORDS)) {
@@ -245,7 +245,7 @@ row(
       warnings.filter(line => !line.includes(' RecordInvalid of NodePool odd: ')),
       [],
     );
-    // Each odd record is told when it is replaced.
+    // An event reports each odd record that is replaced.
     for (const name of odd)
       assert.ok(
         warnings.some(line => line.includes(name)),

@@ -1,4 +1,4 @@
-/** A minute of it, always with the same choices; `npm run chaos` takes others, and longer. */
+/** A minute of chaos, always with the same seed; `npm run chaos` runs others, and longer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chaos } from './chaos.ts';

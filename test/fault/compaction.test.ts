@@ -1,4 +1,4 @@
-/** etcd is compacted behind an API server without a watch cache, so that nothing between the product and etcd remembers. */
+/** etcd is compacted behind an API server without a watch cache, so that no cache keeps the history. */
 import assert from 'node:assert/strict';
 import { cli } from '../cluster/harness.ts';
 import type { LiveNode } from '../e2e/test-env.ts';
@@ -34,7 +34,7 @@ row(
     const { proxy, model, child, mark } = run;
     await proxy.refuse();
     await model.removeNode('dies');
-    // Without its finalizer: nothing says any more that the pool has ever been, but what is on its node.
+    // Without its finalizer: only the record on its node shows that the pool existed.
     await model.client.expect('PATCH', `${POOLS}/gone`, { metadata: { finalizers: null } });
     await model.deletePool('gone');
     await model.client.expect('DELETE', `${CLASSES}/node-pool-one`);
@@ -42,7 +42,7 @@ row(
     const asked = proxy.requests.length;
     await proxy.accept();
     await eventually('the pool is noticed to be gone', async () => isReleased(await testEnv.node('released')), 60_000);
-    // Here the test is the garbage collector.
+    // The test acts as the garbage collector.
     await model.client.expect('DELETE', `${CLASSES}/node-pool-gone`);
     await converged(model, proxy, 60_000);
     const relists = () => proxy.requests.slice(asked).filter(isList);
@@ -62,14 +62,14 @@ row(
   },
 );
 
-/** The server has no WatchList; etcd is compacted before the second page of the first list of nodes. Gives the pages asked for. */
+/** Without WatchList; compacts etcd before the second page of the first list of nodes. Returns the requested pages. */
 function compactInsideList(proxy: FaultProxy, model: Model): () => Asked[] {
   const first = proxy.requests.length;
   let compacted: Promise<string> | undefined;
   proxy.onRequest(asked => {
     if (isWatch(asked) && isList(asked)) return answerWith(422, 'sendInitialEvents is forbidden');
     if (asked.path !== NODES || !asked.query.has('continue') || compacted !== undefined) return undefined;
-    // With something newer than the list, which is kept else.
+    // After a newer write, as the newest revision is not compacted.
     compacted = model.label('n0', { team: 'theirs' }).then(() => compact(testEnv.cluster().etcdUrl));
     return delay(compacted);
   });

@@ -1,4 +1,4 @@
-/** Somebody else writes the node between our read and our write, again and again. */
+/** Somebody else repeatedly writes the node between our read and our write. */
 import assert from 'node:assert/strict';
 import { raw } from '../cluster/raw.ts';
 import { role } from '../e2e/test-env.ts';
@@ -15,7 +15,7 @@ const NODE = '/api/v1/nodes/';
 
 const isNodePatch = ({ method, path }: Asked) => method === 'PATCH' && path.startsWith(NODE);
 
-/** Lets `act` change the node before our write arrives: the write is refused with 409. */
+/** Runs `act` on the node before our write arrives, which then gets a 409. */
 function crossed(act: (node: string) => Promise<unknown>): Treatment {
   return async ({ asked, forward, pass }) => {
     await act(asked.path.slice(NODE.length));

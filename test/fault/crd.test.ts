@@ -1,4 +1,4 @@
-/** The definition of the NodePool resource goes, and comes back, under a process that watches it. */
+/** The CRD of NodePool is deleted and recreated under a process that watches it. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
@@ -22,7 +22,7 @@ const WITHOUT_MS = 3_000;
 const testEnv = useFaultEnv();
 const api = () => raw(testEnv.cluster());
 
-/** Whether the API answers for pools. */
+/** Whether the API server serves pools. */
 const isServed = async () => (await api().request('GET', POOLS)).status === 200;
 
 row(
@@ -42,7 +42,7 @@ row(
     model.pools.clear();
     await assertFree(model);
     const [mark, asked] = [await auditMark(testEnv.cluster()), proxy.requests.length];
-    // What is a pool's to set is anybody's now.
+    // Without pools these keys belong to others.
     await model.label('drifts', { tier: 'free' });
     await sleep(WITHOUT_MS);
     assert.ok(child.isAlive, child.log());
@@ -61,7 +61,7 @@ row(
   },
 );
 
-/** Nothing on the nodes is a pool's, and all that is not is there; no RuntimeClass is left. */
+/** Nodes have only foreign labels and taints, all of them; no RuntimeClass is left. */
 async function assertFree({ nodes }: Model): Promise<void> {
   const items = async <T>(path: string) => ((await api().expect('GET', path)) as { items: T[] }).items;
   for (const { metadata, spec } of await items<LiveNode>('/api/v1/nodes')) {

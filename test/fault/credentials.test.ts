@@ -1,4 +1,4 @@
-/** The token of a service account, as an exec plugin gives it, stops being good while the product runs. */
+/** The token of a service account from an exec plugin becomes invalid while the product runs. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -24,12 +24,12 @@ import { holdWatches } from './streams.ts';
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const SECRETS = '/api/v1/namespaces/default/secrets';
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
-/** For how long the API server goes on taking a token that it has taken before: 10 s. */
+/** How long the API server caches a successful token review: 10 s. */
 const REVOKED_MS = 20_000;
 
 const MANY = Array.from({ length: 20 }, (_, at) => `many-${at}`);
 const BAD_MS = 6_000;
-/** client-go, too, logs in once more for each request that is refused; the requests are spaced by their back-offs. */
+/** client-go, too, logs in once more for each refused request; the requests have their back-offs. */
 const MOST_LOGINS = 20;
 
 const testEnv = useFaultEnv();
@@ -37,11 +37,11 @@ const admin = () => raw(testEnv.cluster());
 
 interface Token {
   text: string;
-  /** Resolves when the server refuses it. */
+  /** Resolves when the server refuses the token. */
   revoke(): Promise<void>;
 }
 
-/** A service account that may do everything, its proxy, and a plugin that gives what give() was last told. */
+/** A service account with cluster-admin, its proxy, and an exec plugin that returns the last token passed to give(). */
 async function login(t: Test) {
   const { server, ca, dir, authority } = testEnv.cluster();
   const proxy = await startProxy({ server, ca }, dir, serverCertificate(authority, ['127.0.0.1']));
@@ -76,7 +76,7 @@ async function login(t: Test) {
   };
 }
 
-/** Bound to a secret, with which it ends. */
+/** A token bound to a secret, whose deletion revokes it. */
 async function newToken(account: string): Promise<Token> {
   const name = `for-${randomUUID()}`;
   await admin().expect('POST', SECRETS, { metadata: { name } });
@@ -106,7 +106,7 @@ const refused = (requests: Asked[]) =>
 
 const addMany = (model: Model) => model.addNodes(...MANY.map(name => ({ name, labels: role('two') })));
 
-/** The scenario with a token that is revoked now, and another for the plugin's next run. */
+/** The scenario with a revoked token, and another one for the plugin's next run. */
 async function running(t: Test) {
   const robot = await login(t);
   const [first, second] = [await robot.newToken(), await robot.newToken()];
@@ -117,13 +117,13 @@ async function running(t: Test) {
   return { ...robot, ...run, second, since: () => run.proxy.requests.slice(asked) };
 }
 
-/** The plugin ran once more for all requests that were refused. Gives how many. */
+/** Checks that the plugin ran once more for all refused requests; returns their number. */
 async function assertOneLogin({ since, runs }: Awaited<ReturnType<typeof running>>): Promise<number> {
   assert.equal(await runs(), 2);
   return refused(since());
 }
 
-/** The changes, with the credentials of now, and what they end in. */
+/** Makes the changes with the current credentials, and judges the end. */
 async function assertGoesOn(run: Run): Promise<void> {
   await change(run.model);
   await judge(testEnv, run);
@@ -147,7 +147,7 @@ row(
     held.release();
     await converged(model, proxy);
     facts.refused = await assertOneLogin(run);
-    // As many as were sent before the first refusal came back; the others wait for the login.
+    // As many as were sent before the first refusal arrived; the others wait for the login.
     assert.ok(facts.refused > 0);
     const once = Object.fromEntries(MANY.map(name => [`patch nodes ${name}`, 1]));
     assert.deepEqual(await writes(testEnv.cluster(), mark), once);

@@ -1,4 +1,4 @@
-/** Connections that were idle are dead when they are needed, and nobody has said so. */
+/** Idle connections go silent without a FIN or RST. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { converged, useFaultEnv } from './fault-env.ts';
@@ -7,7 +7,7 @@ import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 
 const testEnv = useFaultEnv();
-/** A write's deadline, and what follows. */
+/** The deadline of a write, and the retry. */
 const MOST_S = 30 + 15;
 /** As with client-go, whose ping ends all streams of a dead connection after 45 s. */
 const MOST_TOGETHER_S = 50;
@@ -23,12 +23,12 @@ row(
   async (t, facts) => {
     const run = await begin(testEnv, t);
     const { proxy, model } = run;
-    // Leaves a handful of connections behind.
+    // Leaves some idle connections behind.
     await change(model);
     await judge(testEnv, run);
     proxy.silenceIdle();
     const since = performance.now();
-    // A RuntimeClass, nodes and a status, one after the other.
+    // Writes of a RuntimeClass, nodes and a status, one after the other.
     await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });
     await converged(model, proxy, 150_000);
     const seconds = (performance.now() - since) / 1000;

@@ -1,4 +1,4 @@
-/** A server, or a cache before it, that gives the same page for ever. */
+/** A server, or a cache before it, that returns the same page forever. */
 import assert from 'node:assert/strict';
 import { cli } from '../cluster/harness.ts';
 import { eventually } from '../e2e/watching.ts';
@@ -11,7 +11,7 @@ import { answerWith } from './treatments.ts';
 const NODES = '/api/v1/nodes';
 const testEnv = useFaultEnv();
 
-/** A page of the server's, in JSON, that says there is another one. */
+/** A page of the server in JSON, with a continue token. */
 const samePage: Treatment = ({ client }) => {
   const page = { kind: 'NodeList', apiVersion: 'v1', metadata: { resourceVersion: '1', continue: 'again' }, items: [] };
   client.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page));

@@ -1,4 +1,4 @@
-/** A server that fails in every way it can, and comes back. */
+/** A server that fails with errors or refuses connections, and recovers. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../e2e/watching.ts';
@@ -66,14 +66,14 @@ row(
     await judge(testEnv, run, 60_000);
     const attempts = child.lines(/next attempt in/).length;
     assert.ok(attempts >= 3 * 2 && attempts <= 3 * 4, `${attempts} attempts of three watches in 5 s`);
-    // A server that was away may have been restored from a backup meanwhile.
+    // An unavailable server may have been restored from a backup meanwhile.
     const lists = () =>
       proxy.requests
         .slice(before)
         .filter(isList)
         .map(({ path }) => path.split('/').at(-1))
         .sort();
-    // A cache whose last attempt failed late is still waiting for the next one.
+    // A reflector whose last attempt failed late still waits for its back-off.
     await eventually('each cache lists anew', () => lists().length >= 3);
     assert.deepEqual(lists(), ['nodepools', 'nodes', 'runtimeclasses']);
     facts.watchAttemptsIn5s = attempts;

@@ -1,4 +1,4 @@
-/** A control plane with the NodePool resource, for tests that put a proxy before it and the product behind that. */
+/** The test environment with a proxy between the product and the API server, and a model of the cluster. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../cluster/control-plane.ts';
@@ -16,17 +16,17 @@ export interface Test {
 
 export interface FaultEnv extends TestEnv {
   cluster(): ControlPlane;
-  /** An empty one; use one a test. */
+  /** An empty model; use one per test. */
   model(): Model;
-  /** Before the API server; it ends with the test. */
+  /** A proxy before the API server; it ends with the test. */
   proxy(t: Test): Promise<FaultProxy>;
 }
 
-/** How long nothing is written until it is quiet. */
+/** Without a write for this long the product is quiet. */
 const QUIET_MS = 300;
 const POLL_MS = 50;
 
-/** As useTestEnv, with an audit log. */
+/** useTestEnv with an audit log. */
 export function useFaultEnv(options: ClusterOptions = {}): FaultEnv {
   const testEnv = useTestEnv({ audit: true, ...options });
   return {
@@ -41,8 +41,8 @@ export function useFaultEnv(options: ClusterOptions = {}): FaultEnv {
 }
 
 /**
- * Resolves when the cluster is as the model says and the product has written nothing for a while.
- * Fails after `ms` with what is not as it should be.
+ * Resolves when the cluster is in the state of the model and the product has written nothing for a while.
+ * Fails after `ms` with the differences.
  */
 export async function converged(model: Model, proxy: FaultProxy, ms = 60_000): Promise<void> {
   const end = performance.now() + ms;

@@ -1,4 +1,4 @@
-/** The reflector alone, following the nodes behind a proxy, and judged as sieve judges what does not write. */
+/** The reflector alone behind a proxy, judged by the events of its store and its requests. */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/controller/clock.ts';
@@ -23,7 +23,7 @@ interface Live {
   spec: { taints?: Taint[] };
 }
 
-/** Follows the nodes through a proxy; resolves when the first watch is open. @param isJson whether nothing else is spoken */
+/** Follows the nodes through a proxy; resolves when the first watch is open. @param isJson answers in JSON only */
 export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
   const proxy = await startProxy(cluster, cluster.dir);
   proxy.isJson = isJson;

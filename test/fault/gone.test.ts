@@ -1,4 +1,4 @@
-/** What the server has forgotten has to be listed again, once. */
+/** An expired resourceVersion leads to exactly one relist. */
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
 import { isList } from './asked.ts';

@@ -1,4 +1,4 @@
-/** SIGKILL at any moment: every piece of work is begun anew by the next process, and ends the same. */
+/** SIGKILL at any moment: the next process repeats the work and reaches the same state. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isReconcileWrite, isWrite } from './asked.ts';
@@ -13,7 +13,7 @@ import { hang } from './treatments.ts';
 
 const testEnv = useFaultEnv();
 
-/** Lets that many writes through. `reached` turns true when the last of them was answered; further ones go nowhere. */
+/** Forwards that many writes. `reached` becomes true with the last response; further writes are dropped. */
 function limitWrites(proxy: FaultProxy, most: number) {
   let [sent, answered] = [0, 0];
   const undo = proxy.onRequest(asked => {
@@ -27,7 +27,7 @@ function limitWrites(proxy: FaultProxy, most: number) {
   return { undo, reached: () => answered >= most };
 }
 
-/** Runs the changes and kills the process when its Nth write was answered; false when it did not write that often. */
+/** Runs the changes and kills the process after the response to its Nth write; false if it writes less often. */
 async function killAfter(t: Test, writes: number): Promise<boolean> {
   const run = await begin(testEnv, t);
   const { proxy, model, child, wanted, mark } = run;
@@ -49,7 +49,7 @@ async function killAfter(t: Test, writes: number): Promise<boolean> {
   return kills;
 }
 
-/** No write for this long after the changes: there is no Nth one. */
+/** Without a write for this long after the changes there is no Nth one. */
 const QUIET_MS = 3_000;
 
 row(

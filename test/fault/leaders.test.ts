@@ -1,4 +1,4 @@
-/** Two processes, of which one is halted for longer than its lease while it has work, and goes on. */
+/** Two processes; the leader is stopped for longer than its lease while it has work, then continued. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { answerWith } from './treatments.ts';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
 const MANY = 300;
 const NAMES = Array.from({ length: MANY }, (_, at) => `n${at}`);
-/** After it went on, by then a write would have come. */
+/** A write would arrive within this time after it continues. */
 const LATE_MS = 500;
 const LONGER_THAN_A_LEASE_MS = 16_000;
 
@@ -36,7 +36,7 @@ async function labelled(): Promise<number> {
   return items.length;
 }
 
-/** Writes that the user asked the server for after a moment of the time of day. Leases are left out. */
+/** Write requests of the user after that time, without leases. */
 async function writesAfter(user: string, moment: number): Promise<string[]> {
   const lines = await auditLines(testEnv.cluster());
   return lines
@@ -46,7 +46,7 @@ async function writesAfter(user: string, moment: number): Promise<string[]> {
     .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.name}: ${responseStatus?.code}`);
 }
 
-/** As an administrator of that name. */
+/** A proxy for an administrator of that name. */
 async function proxyAs(t: Test, user: string): Promise<FaultProxy> {
   const { server, ca, authority, dir } = testEnv.cluster();
   const proxy = await startProxy({ server, ca, admin: clientCertificate(authority, user, ['system:masters']) }, dir);
@@ -54,7 +54,7 @@ async function proxyAs(t: Test, user: string): Promise<FaultProxy> {
   return proxy;
 }
 
-/** Keeps back the answer to the Nth write of a node. Resolves when the server has given it, with what sends it. */
+/** Holds the response to the Nth write of a node. Resolves when the server has sent it, with a function that forwards it. */
 function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
   let writes = 0;
   return new Promise(resolve => {
@@ -90,7 +90,7 @@ row(
     const answer = await amid;
     halted.signal('SIGSTOP');
     const [stopped, asked] = [Date.now(), first.requests.length];
-    // The first that it learns when it goes on: that it may send the next one.
+    // The first event after it continues: it may send the next request.
     answer();
     const done = await labelled();
     assert.ok(done < MANY, 'it was halted too late to show anything');
@@ -101,8 +101,8 @@ row(
     assert.equal(await halted.end('SIGCONT'), 1);
     assert.match(halted.log(), /the lease is lost/);
     await sleep(LATE_MS);
-    // Only what had been allowed and was not on the wire yet could come late (the transport asks in the same turn as it
-    // sends), and its one place for a request was taken by the write that was held.
+    // Only a write that was allowed but not yet sent could arrive late (the transport checks in the same turn as it
+    // sends), and the held write occupied its only request slot.
     assert.deepEqual(first.requests.slice(asked).filter(isWork), []);
     assert.deepEqual(await writesAfter('first', stopped), []);
     facts.writesLeftToTheHalted = MANY - done;
@@ -113,7 +113,7 @@ row(
   },
 );
 
-/** Nothing was created twice, whoever led, and no process went back. */
+/** Nothing was created twice, whoever led, and no watch started from an older state. */
 async function assertOnce(mark: number, ...proxies: FaultProxy[]): Promise<void> {
   assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
   for (const { requests } of proxies) assertNeverBack(requests);
@@ -129,7 +129,7 @@ row(
   async (t, facts) => {
     const [proxy, second, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
     const mark = await auditMark(testEnv.cluster());
-    // More than a process has requests under way at a time.
+    // More than the requests in flight of a process.
     const names = NAMES.slice(0, 40);
     await model.addNodes(...names.map(name => ({ name, labels: role('one') })));
     const putOff = () =>

@@ -1,4 +1,4 @@
-/** What arrives is cut off inside a line, or is not what a watch or a list is made of: of JSON, which has lines. */
+/** JSON watches and lists that are cut inside a line, or contain something else. */
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
@@ -33,7 +33,7 @@ const lists = (requests: Asked[]) => requests.filter(isList).length;
 const nextWatch = (proxy: FaultProxy, { id, path }: Asked) =>
   proxy.requests.find(later => later.id > id && isWatchOf(path)(later));
 
-/** Waits until each of these watches has a successor, and tries that all work: a node and a RuntimeClass are repaired. */
+/** Waits until each of these watches was reopened, and checks that drift of a node and a RuntimeClass is repaired. */
 async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
   await eventually('the watches are asked for again', () => broken.every(asked => nextWatch(proxy, asked)), 30_000);
   await model.drift('moves', { tier: 'drifted' });
@@ -79,7 +79,7 @@ for (const end of Object.keys(ENDS) as End[]) {
   );
 }
 
-/** Lines that are no event. */
+/** Lines that are no watch event. */
 const NO_EVENTS = [
   {},
   { hello: 'world' },
@@ -93,7 +93,7 @@ const NO_EVENTS = [
   { type: 'RENAMED', object: { metadata: { name: 'joins', uid: 'x', resourceVersion: '1' } } },
   { type: 'BOOKMARK', object: {} },
 ];
-/** Events of what is no object of the cluster. */
+/** Watch events without a valid object. */
 const NO_OBJECTS = [
   { type: 'ADDED', object: {} },
   { type: 'MODIFIED', object: { metadata: { name: 'stays' } } },
@@ -159,7 +159,7 @@ row(
   },
 );
 
-/** The server is asked, and what it answers is replaced. */
+/** Forwards the request and replaces the response. */
 function lie(text: string): Treatment {
   return async ({ forward, client }) => {
     (await forward()).resume();
@@ -182,7 +182,7 @@ row(
       [HTML, 'null', '{}', '{"kind":"Node","metadata":{"na'],
     ];
     const told = new Map<string, number>();
-    /** The next of the lies for what has this name; undefined when it has had them all. */
+    /** The next false response for this name; undefined after the last one. */
     const nextOf = (name: string, lies: string[]) => {
       const count = told.get(name) ?? 0;
       told.set(name, count + 1);

@@ -1,4 +1,4 @@
-/** What the watch did not tell, or told late. */
+/** Watch events that arrive late or never. */
 import assert from 'node:assert/strict';
 import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
@@ -16,7 +16,7 @@ import { answerWith } from './treatments.ts';
 const testEnv = useFaultEnv();
 const ONE = { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' as const }], handler: 'runc' };
 
-/** Lets nothing of what was held be told as events: the caches have to list. */
+/** Answers with 410 instead of the held events, so that the reflectors relist. */
 async function loseHeld(proxy: FaultProxy, release: () => void): Promise<void> {
   const expired = new Set<string>();
   const undo = proxy.onRequest(asked => {
@@ -75,7 +75,7 @@ for (const told of ['late', 'never'] as const) {
       await model.removeNode('short');
       await model.removeNode('again');
       await model.addNodes({ name: 'again', labels: role('one') });
-      // Somebody strips the finalizer: what the old pool gave stays behind.
+      // Somebody strips the finalizer, so the values of the old pool stay.
       await testEnv.edit('one', { metadata: { finalizers: [] } });
       await model.deletePool('one');
       await model.createPool('one', ONE);

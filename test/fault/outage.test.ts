@@ -1,4 +1,4 @@
-/** The API server is away for a minute, with writes under way. */
+/** The API server is unavailable for a minute, with writes in flight. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../e2e/watching.ts';
@@ -57,7 +57,7 @@ row(
 
 const delays = (lines: string[]) => lines.map(line => Number(/next attempt in ([\d.]+) s/.exec(line)?.[1]) * 1000);
 
-/** Each delay is of its step, lengthened by up to as much again; the log has tenths of a second. */
+/** Each delay is that of its step plus jitter of up to 100 %; the log has tenths of a second. */
 function assertBackoff(lines: string[]): void {
   delays(lines).forEach((delay, index) => {
     const base = Math.min(FIRST_MS * 2 ** index, CAP_MS);

@@ -1,4 +1,4 @@
-/** The controller under its own service account, of whose permissions some are taken away and given back while it runs. */
+/** The controller with its service account, which loses and regains permissions while it runs. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const testEnv = useFaultEnv();
 const admin = () => raw(testEnv.cluster());
 let installed: Promise<unknown> | undefined;
 
-/** What `path` grants is gone until what this gives is called, or the test ends. */
+/** Deletes the binding at `path` until the returned function is called or the test ends. */
 async function withdraw(t: Test, path: string): Promise<() => Promise<void>> {
   const { metadata, ...rest } = (await admin().expect('GET', path)) as { metadata: object };
   await admin().expect('DELETE', path);
@@ -124,13 +124,13 @@ row(
     assert.ok(attempts < 20, `${attempts} attempts`);
     facts.attempts = attempts;
     assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodepools/status two': 1 });
-    // Others are none the worse: a pool without nodes, and a RuntimeClass.
+    // Other writes succeed: a pool without nodes, and a RuntimeClass.
     await model.createPool('other', { handler: 'runc' });
     await eventually(
       'another pool is reconciled',
       async () => (await testEnv.getPool('other'))?.status?.status === 200,
     );
-    // The changes, too, come while nodes cannot be written.
+    // The changes happen while nodes cannot be written.
     await change(model);
     await giveBack();
     await model.deletePool('other');

@@ -1,4 +1,4 @@
-/** The reflector alone behind the proxy: exactly which requests it makes after a fault, and what it tells. */
+/** The reflector alone behind the proxy: its exact requests after a fault, and its events. */
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
@@ -39,7 +39,7 @@ for (const how of ['RST', 'FIN'] as const) {
   );
 }
 
-/** Each before the next event of node a, which has to come through all the same. */
+/** Inserts each before the next event of node a, which must still arrive. */
 async function forgeInTurn({ proxy, told }: Following, texts: readonly string[]): Promise<void> {
   for (const [index, forged] of texts.entries()) {
     const forging = forgeNextLine(proxy, forged);
@@ -126,7 +126,7 @@ row(
     const following = await follow(t, cluster(), true);
     const { proxy, told, lists } = following;
     for (const [index, gone] of ['a', 'b'].entries()) {
-      // What happens while the watch is held is only in the list that follows.
+      // Changes while the watch is held are only in the list that follows.
       const ending = index === 0 ? endWith(proxy, `${JSON.stringify(EXPIRED)}\n`) : undefined;
       const hold = index === 0 ? undefined : holdWatches(proxy);
       await deleteNodes(cluster(), [gone]);
@@ -189,7 +189,7 @@ row(
       names.map(name => ({ name })),
     );
     const [silent, other] = [await follow(t, cluster()), await follow(t, cluster())];
-    // A server that is busy with so many nodes may have ended a list: that is not what is judged here.
+    // A server that is busy with so many nodes may have ended a list, which is not judged here.
     const [silentLists, otherLists] = [silent.lists(), other.lists()];
     for (const { log } of [silent, other]) log.length = 0;
     let bytes = 0;
@@ -216,7 +216,7 @@ row(
     await until(() => other.told.length > before);
     assert.equal(other.told.at(-1), 'updated node-7');
     assert.deepEqual([other.lists() - otherLists, other.log], [0, []]);
-    // A bookmark or two, and the two nodes.
+    // One or two bookmarks, and the two nodes.
     assert.ok(bytes < 40_000, `${bytes} bytes`);
     facts.bytesToGoOn = bytes;
     for (const following of [silent, other]) await judge(following, ...names, 'unseen');

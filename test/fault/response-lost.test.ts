@@ -1,4 +1,4 @@
-/** The server did it and the product never heard: it has to find out what it did. */
+/** The server did the write but its response is lost. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isReconcileWrite, isWrite } from './asked.ts';
@@ -49,7 +49,7 @@ row(
     await change(run.model);
     await sleep(5_000);
     undo();
-    // All is done as far as the server knows; that the product knows it too shows at the next change.
+    // The server has all writes; the next change shows that the product knows it, too.
     await judge(testEnv, run);
     await run.model.drift('joins', { tier: null });
     await converged(run.model, run.proxy);

@@ -15,11 +15,11 @@ import { row } from './row.ts';
 
 const FAULT = 'etcd restored from a backup';
 const RESTORED = /etcd was restored from a backup/;
-/** A shorter stop may be a busy machine (src/controller/resync.ts), and no etcd is restored in less. */
+/** A shorter stop may be a busy machine (src/controller/resync.ts), and restoring etcd takes longer. */
 const NOTICED_MS = 8_000;
 const testEnv = useFaultEnv({ own: true });
 
-/** Gives what puts the cluster back to where it is now, and the model of it. */
+/** Backs up etcd; returns a function that restores it and returns the model of then. */
 async function backUp(model: Model): Promise<() => Promise<Model>> {
   const folder = join(testEnv.cluster().dir, 'backup');
   const copyOf = new Model(testEnv.cluster);
@@ -58,7 +58,7 @@ async function loseFuture(model: Model): Promise<void> {
   await model.deletePool('gone');
 }
 
-/** Drift and an edit after the restore are followed, and nothing else is done. */
+/** Checks that drift and an edit after the restore are reconciled, and nothing else is written. */
 async function goesOn(model: Model, proxy: FaultProxy): Promise<void> {
   const mark = await auditMark(testEnv.cluster());
   await model.drift('drifts', { tier: 'drifted' });
@@ -160,7 +160,7 @@ row(
     children.push(startChild(t, proxy, ...flags));
     await children[1]?.synced();
     const restore = await backUp(model);
-    // The one that led has lost its lease while the server was away.
+    // The leader has lost its lease during the outage.
     await eventually('one is left, or both', () => children.some(({ isAlive }) => isAlive));
     await converged(model, proxy);
     await loseFuture(model);

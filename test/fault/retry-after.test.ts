@@ -1,4 +1,4 @@
-/** A server that asks for patience gets it. */
+/** Retry-After is respected. */
 import assert from 'node:assert/strict';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
 import { useFaultEnv } from './fault-env.ts';
@@ -10,7 +10,7 @@ import { answerWith } from './treatments.ts';
 const testEnv = useFaultEnv();
 /** Longer than the back-off could be by chance. */
 const SECONDS = 5;
-/** A pool's finalizer is set by whoever needs it first: two requests for it may be under way at once. */
+/** Several workers may set the finalizer of a pool, so two such requests may be in flight. */
 const isOfMany = ({ method, path }: Asked) => method === 'PATCH' && /\/nodepools\/[^/]+$/.test(path);
 
 row(

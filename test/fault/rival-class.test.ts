@@ -69,7 +69,7 @@ row(
     const child = startChild(t, testEnv.cluster());
     await child.synced();
     await sleep(WATCHED_MS);
-    // Of one shot 1; of the watch at once, and after 1 s, 2 s and 4 s.
+    // One of reconcile; those of the watch at once, and after 1 s, 2 s and 4 s.
     facts.writes = await classWrites(mark);
     assert.ok(facts.writes <= 6, `${facts.writes} writes`);
     assert.equal((await raw(testEnv.cluster()).request('GET', `${CLASSES}/${NAME}`)).status, 200);

@@ -1,4 +1,4 @@
-/** Something on the server, or beside us, that undoes what is written on a node as often as it is written. */
+/** Policies, webhooks or controllers that revert node writes as often as they are made. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
@@ -37,7 +37,7 @@ const MUTATIONS: Record<string, Mutation> = {
         : [JSONPatch{op: "add", path: "/spec/taints/-", value: ${TAINT}}]`,
     },
   },
-  // What no pool sets is the policy's business.
+  // Keys that no pool sets belong to the policy.
   calm: {
     patchType: 'ApplyConfiguration',
     applyConfiguration: { expression: 'Object{metadata: Object.metadata{labels: {"team": "theirs"}}}' },
@@ -63,7 +63,7 @@ const MESSAGES: Record<string, RegExp> = {
   hook: /changed by an admission policy or webhook .*: label tier was sent with value "ours" and is "theirs"/,
 };
 
-/** Two nodes and a pool for each rival, and for a policy that changes what no pool sets. */
+/** Two nodes and a pool for each rival, and for a policy that changes foreign keys. */
 async function prepare(t: Test): Promise<Mutator[]> {
   const names = [...RIVALS, 'calm'];
   await testEnv.nodes(...names.flatMap(name => ['a', 'b'].map(at => ({ name: `${name}-${at}`, labels: role(name) }))));
@@ -168,7 +168,7 @@ row(
     );
     const statusWrites = (await writes(testEnv.cluster(), mark))['patch nodepools/status fought'] ?? 0;
     assert.ok(statusWrites <= 3, `${statusWrites} writes of the status`);
-    // Others are not kept waiting.
+    // Other pools are not delayed.
     await testEnv.patchNode('late', { metadata: { labels: role('calm') } });
     await eventually('a node joins', async () => (await testEnv.node('late')).metadata.labels.tier === 'ours', 20_000);
 

@@ -1,4 +1,4 @@
-/** Nothing comes any more and no socket is closed: only a clock can tell. */
+/** The peer goes silent without closing sockets: only deadlines notice. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
@@ -16,19 +16,19 @@ import { answerWith, hang, hangAnswer } from './treatments.ts';
 
 const NODES = '/api/v1/nodes';
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
-/** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
+/** The deadline of a list or write, and a margin for a busy machine and the back-off. */
 const [DEADLINE_S, MARGIN_S] = [30, 10];
 
 const testEnv = useFaultEnv();
 
-/** The answer begins and stops inside a line. */
+/** The response starts and stops inside a line. */
 const hangInside: Treatment = async ({ forward, client }) => {
   const answer = await forward();
   client.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' });
   answer.once('data', (piece: Buffer) => client.write(piece.subarray(0, piece.length - 10)));
 };
 
-/** By the names of requests whose first one does not get its answer: writes of each kind. */
+/** Writes of each kind, by name; the first one of each gets no response. */
 const WRITES: Record<string, Treatment> = {
   [`PATCH ${NODES}/joins`]: hang,
   [`PATCH ${NODES}/moves`]: hangAnswer,
@@ -49,7 +49,7 @@ const LISTS: Record<string, Treatment> = {
 
 const nameOf = (asked: Asked) => `${isWatch(asked) ? 'WATCH' : asked.method} ${asked.path}`;
 
-/** Does it to the first request of each name; gives these requests. */
+/** Applies the treatment to the first request of each name; returns these requests. */
 function hangFirst(proxy: FaultProxy, treatments: Record<string, Treatment>): Map<string, Asked> {
   const hung = new Map<string, Asked>();
   proxy.onRequest(asked => {
@@ -62,7 +62,7 @@ function hangFirst(proxy: FaultProxy, treatments: Record<string, Treatment>): Ma
   return hung;
 }
 
-/** Seconds until the request was sent again; fails when that was not after the deadline. */
+/** Seconds until the request was retried; fails when that is not the deadline. */
 function sentAgainAfter({ requests }: FaultProxy, first: Asked): number {
   const name = nameOf(first);
   const second = requests.find(later => later.id > first.id && nameOf(later) === name);
@@ -76,7 +76,7 @@ function assertDeadline(seconds: number, what: string): void {
   assert.ok(seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S, `${what}: after ${seconds.toFixed(1)} s`);
 }
 
-/** Pools that each do one thing and wait for no other pool. */
+/** Pools that each need one kind of write and do not depend on each other. */
 async function ofOneThing(model: Model): Promise<void> {
   await model.createPool('status-only', {});
   await model.createPool('class-only', {});
@@ -100,7 +100,7 @@ row(
     await eventually('all the writes hang', () => hung.size === Object.keys(WRITES).length, 60_000);
     const since = Date.now();
     const speak = proxy.silence();
-    // Nobody tells of these.
+    // No watch reports these.
     await model.label('bystander', role('one'));
     await model.removeNode('stays');
     await model.createPool('late', { labels: { tier: 'late' }, handler: 'kata' });
@@ -158,7 +158,7 @@ row(
     await child.synced(60_000);
     await converged(model, proxy);
     const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
-    // The page is sent again without a word where another list found the connections dead a moment before its own deadline.
+    // The page is retried without a log line if another list found the connections dead just before its deadline.
     for (const name of ['nodes', 'nodepools']) {
       const why = new RegExp(` ${name}: the list did not get on.*next attempt in`);
       assert.equal(child.lines(why).length, 1, child.log());

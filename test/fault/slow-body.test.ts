@@ -1,4 +1,4 @@
-/** Answers come at 1 kB/s: each byte is a sign of life, and the whole never comes. */
+/** Responses arrive at 1 kB/s: bytes keep coming, but the whole never arrives. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { eventually } from '../e2e/watching.ts';
@@ -14,11 +14,11 @@ import { answerWith, throttle } from './treatments.ts';
 
 const NODES = '/api/v1/nodes';
 const slow = throttle(1_000);
-/** Bytes of an annotation: far more than come within any deadline, and less than the server allows. */
+/** Bytes of an annotation: more than arrive within any deadline, and less than the server's limit. */
 const BIG = 200_000;
-/** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
+/** The deadline of a list or write, and a margin for a busy machine and the back-off. */
 const [DEADLINE_S, MARGIN_S] = [30, 10];
-/** Megabytes that a process may grow by meanwhile: it has just started, and its heap is not at its usual size. */
+/** Megabytes that a process may grow meanwhile: after its start the heap still grows. */
 const MOST_GROWTH = 40;
 
 const testEnv = useFaultEnv();
@@ -27,12 +27,12 @@ async function makeBig({ client }: Model, path: string): Promise<void> {
   await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': noise(BIG) } } });
 }
 
-/** Nothing that would be shorter compressed, to speak of. */
+/** Random text, which compression does not shorten. */
 function noise(length: number): string {
   return randomBytes(length).toString('base64').slice(0, length);
 }
 
-/** Seconds between the two; fails when that is not the deadline. */
+/** Seconds between two requests; fails when that is not the deadline. */
 function deadline({ method, path, at }: Asked, again: Asked): number {
   const seconds = (again.at - at) / 1000;
   const inTime = seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S;
@@ -40,13 +40,13 @@ function deadline({ method, path, at }: Asked, again: Asked): number {
   return seconds;
 }
 
-/** The last request before this one that was the same, if it has not had its whole answer. */
+/** The last equal request before this one, if its response is incomplete. */
 function givenUp({ requests }: FaultProxy, { id, method, path }: Asked): Asked | undefined {
   const last = requests.findLast(asked => asked.id < id && asked.method === method && asked.path === path);
   return last?.answeredAt === undefined ? last : undefined;
 }
 
-/** Megabytes by which the process has grown at most. */
+/** The peak growth of the process in megabytes. */
 async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
   const { peak } = await child.memory();
   assert.ok(peak - rss < MOST_GROWTH, `from ${rss} to ${peak} MB`);
@@ -63,7 +63,7 @@ row(
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
-    // The first by name: the others would come one by one, and a list that gets on is left in peace.
+    // The first one by name: otherwise the objects before it arrive, and a list with progress does not fail.
     await makeBig(model, `${NODES}/bystander`);
     await makeBig(model, `${POOLS}/one`);
     const mark = await auditMark(testEnv.cluster());
@@ -76,7 +76,7 @@ row(
         hasStreams = false;
         return answerWith(422, 'sendInitialEvents is forbidden');
       }
-      // The command reads the pools once before its caches do.
+      // The command lists the pools once before its caches do.
       if (slowed.has(path) || (path === POOLS && hasStreams)) return undefined;
       slowed.set(path, asked);
       return path === NODES || path === POOLS ? slow : undefined;
@@ -111,7 +111,7 @@ row(
   async (t, facts) => {
     const run = await begin(testEnv, t);
     const { proxy, model, child } = run;
-    // The line of the one keeps the watch busy; the answer to the other's write is as long.
+    // The event of one pool keeps the watch busy; the response to the write of the other one is as long.
     await makeBig(model, `${NODES}/joins`);
     await makeBig(model, `${NODES}/later`);
     await converged(model, proxy);
@@ -120,11 +120,11 @@ row(
     const again: [Asked, Asked][] = [];
     proxy.onRequest(asked => {
       if (asked.path === NODES && isWatch(asked)) return watches.push(asked) === 1 ? slow : undefined;
-      // Each is of one object, which is not written twice at a time.
+      // Each request is for one object, which has one write in flight at a time.
       if (again.length > 0 || asked.method !== 'PATCH' || !isReconcileWrite(asked)) return undefined;
       const first = givenUp(proxy, asked);
       if (first === undefined) return slow;
-      // From now on the speed is back.
+      // From here on the speed is normal.
       again.push([first, asked]);
       return undefined;
     });

@@ -1,4 +1,4 @@
-/** Half a minute of it, with a seed of its own each time; `npm run soak` takes longer. */
+/** Half a minute of soak, with a new seed each time; `npm run soak` takes longer. */
 import { test } from 'node:test';
 import { useFaultEnv } from './fault-env.ts';
 import { soak } from './soak.ts';

@@ -1,6 +1,6 @@
 /**
- * Two API servers on one etcd; the second is cut off from etcd for one resource and serves what its cache had of it. For
- * the others it is as good as the first: what a client concludes from the old half, it can write on the other.
+ * Two API servers on one etcd; the second one is cut off from etcd for one resource and serves stale objects from its
+ * cache. Other resources are current, so a client can write conclusions from stale data.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,12 +19,12 @@ import { watched } from './runs.ts';
 import { answerWith } from './treatments.ts';
 
 const NODES = '/api/v1/nodes';
-/** Time for the product to do what it must not do. What it does, it does within a second. */
+/** Time in which a wrong write would happen; the product writes within a second. */
 const TEMPTATION_MS = 6_000;
 
 const testEnv = useFaultEnv({ own: true });
 
-/** The second API server, which has heard of all that the model has. Its cache of `what` is frozen with the link. */
+/** The second API server, which has the state of the model. Freezing the link freezes its cache of `what`. */
 async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {
   const { etcdUrl, startAnother, ca, admin } = testEnv.cluster();
   const link = await linkToEtcd(etcdUrl);
@@ -47,8 +47,8 @@ async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {
 }
 
 /**
- * A process whose caches begin on that server, when it has had time for what it must not do.
- * Its first request is answered by the first server: `--watch` asks for the pools once before it starts its caches.
+ * Starts a process whose caches begin on that server, and waits so long that a wrong write would have happened.
+ * Its first request goes to the first server: `--watch` lists the pools once before it starts its caches.
  */
 async function startThere(t: Test, proxy: FaultProxy, upstream: Upstream): Promise<Child> {
   const asked = proxy.requests.length;
@@ -118,7 +118,7 @@ row(
     const { proxy, model, child: before } = await watched(testEnv, t);
     const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
-    // On the second server this pool does not exist: its nodes carry the record of a pool that is gone.
+    // On the second server this pool does not exist: its nodes have the record of a deleted pool.
     await model.createPool('new', { labels: { tier: 'new' } });
     await converged(model, proxy);
     assert.equal(await before.end(), 0);

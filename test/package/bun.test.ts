@@ -1,4 +1,4 @@
-/** The copy of Bun in the cache, which becomes a part of every executable. */
+/** The cached copy of Bun, which is part of every executable. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The version is in package.json; all that has one follows it. */
+/** Every version in the repository is that of package.json. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
