@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AUDIT_POLICY } from './audit.ts';
 import { ensureBinaries, findBinary } from './binaries.ts';
 import { type Authority, clientCertificate, createAuthority, type KeyPair, serverCertificate } from './certificates.ts';
+import { apiserverFlags, etcdFlags } from './control-plane-flags.ts';
 import { writeKubeconfig } from './credentials.ts';
 import { type Daemon, startDaemon, startWatcher, type Watcher } from './daemon.ts';
 import type { ProgressStream } from './progress.ts';
@@ -193,39 +194,6 @@ async function start(
     startApiserver,
     startAnother,
   };
-}
-
-function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {
-  return [
-    `--data-dir=${data}`,
-    `--listen-client-urls=${clientUrl}`,
-    `--advertise-client-urls=${clientUrl}`,
-    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
-    '--unsafe-no-fsync',
-    '--log-level=warn',
-  ];
-}
-
-function apiserverFlags(file: (name: string) => string, etcdUrl: string, port: number): string[] {
-  return [
-    `--etcd-servers=${etcdUrl}`,
-    '--bind-address=127.0.0.1',
-    `--secure-port=${port}`,
-    `--cert-dir=${file('certs')}`,
-    `--tls-cert-file=${file('apiserver.crt')}`,
-    `--tls-private-key-file=${file('apiserver.key')}`,
-    `--client-ca-file=${file('ca.crt')}`,
-    '--authorization-mode=Node,RBAC',
-    '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-key-file=${file('service-account.key')}`,
-    `--service-account-signing-key-file=${file('service-account.key')}`,
-    '--service-cluster-ip-range=10.0.0.0/24',
-    '--allow-privileged',
-    // TaintNodesByCondition marks every new node as not ready, for a node controller to unmark: there is none.
-    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
-    // The endpoints of the service "kubernetes" may not be a loopback address.
-    '--endpoint-reconciler-type=none',
-  ];
 }
 
 async function ready(server: string, ca: string, admin: KeyPair, daemons: readonly Daemon[]): Promise<void> {

@@ -5,14 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect as connectSocket, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { systemClock } from '../../src/controller/clock.ts';
-import { loadCredentials } from '../../src/kube/auth/credentials.ts';
-import { loadAccess } from '../../src/kube/auth/kubeconfig.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import { Api } from '../../src/kube/resources/api.ts';
-import { EVENTS } from '../../src/kube/resources/resource.ts';
-import type { Request } from '../../src/kube/transport/request.ts';
-import { Transport } from '../../src/kube/transport/transport.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
@@ -20,7 +13,7 @@ import { raw } from '../cluster/raw.ts';
 import { eventually } from './watching.ts';
 
 describe('the transport', () => {
-  const cluster = useCluster({ own: true });
+  const cluster = useCluster();
 
   async function open(t: TestContext, kubeconfig: string, log: string[] = [], concurrency = 8): Promise<Connection> {
     const keep = (level: number, text: () => string) => level <= 6 && log.push(text());
@@ -162,91 +155,6 @@ describe('the transport', () => {
     assert.ok(answers(429) > 0, 'nothing was turned away');
     assert.equal(answers(200), 6);
   });
-
-  test('restarts a list once when its continue token expired', { skip: process.platform !== 'linux' }, async t => {
-    // Events have no watch cache, so a compacted revision shows at once.
-    const events = '/apis/events.k8s.io/v1/namespaces/default/events';
-    const admin = raw(cluster());
-    const make = (i: number) => admin.expect('POST', events, event(`listed-${i}`));
-    await Promise.all(Array.from({ length: 600 }, (_, i) => make(i)));
-    const access = loadAccess({ kubeconfig: cluster().kubeconfig, env: {} });
-    const transport = new Transport({
-      access,
-      credentials: () => loadCredentials(access, { env: process.env }),
-      userAgent: 'test',
-      env: {},
-      clock: systemClock,
-      log: () => {},
-    });
-    t.after(() => transport.close());
-    const first = JSON.parse((await transport.request({ path: events, query: { limit: '1' } })).text);
-    await make(600);
-    await compact(Number(first.metadata.resourceVersion) + 1);
-
-    const asked: (string | undefined)[] = [];
-    let [stale, seen] = [1, 0];
-    const real = transport.request.bind(transport);
-    transport.request = async (request: Request) => {
-      const token = request.query?.continue;
-      asked.push(token === undefined ? 'start' : 'next');
-      const old = token !== undefined && stale-- > 0;
-      const answer = await real(
-        old ? { ...request, query: { ...request.query, continue: first.metadata.continue } } : request,
-      );
-      if (answer.status === 410) seen += 1;
-      return answer;
-    };
-    const api = new Api(transport, () => new Date());
-    let restarts = 0;
-    const nameOf = (item: { metadata: { name: string } }) => item.metadata.name;
-    const names = await api.list(EVENTS, nameOf, {}, () => {
-      restarts += 1;
-    });
-    assert.deepEqual([seen, restarts], [1, 1]);
-    assert.deepEqual(asked, ['start', 'next', 'start', 'next']);
-    const listed = names.filter(name => name.startsWith('listed-'));
-    assert.equal(listed.length, 601);
-    assert.equal(new Set(listed).size, 601);
-
-    [stale, seen] = [9, 0];
-    await assert.rejects(
-      api.list(EVENTS, () => 0),
-      /^NodepoolError: cannot list events: .* 410: /,
-    );
-    assert.equal(seen, 2);
-  });
-
-  function event(name: string) {
-    return {
-      apiVersion: 'events.k8s.io/v1',
-      kind: 'Event',
-      metadata: { name, namespace: 'default' },
-      eventTime: '2026-01-01T00:00:00.000000Z',
-      reportingController: 'test',
-      reportingInstance: 'test',
-      action: 'Test',
-      reason: 'Test',
-      type: 'Normal',
-      note: name,
-      regarding: { kind: 'Node', name: 'a', namespace: 'default' },
-    };
-  }
-
-  /** Compacts etcd up to `revision`, as the API server does every five minutes. */
-  async function compact(revision: number): Promise<void> {
-    for (const pid of cluster().pids) {
-      const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-      const etcd = words.find(word => word.startsWith('--etcd-servers='))?.slice('--etcd-servers='.length);
-      if (etcd === undefined) continue;
-      const answer = await fetch(`${etcd}/v3/kv/compaction`, {
-        method: 'POST',
-        body: JSON.stringify({ revision, physical: true }),
-      });
-      assert.equal(answer.status, 200, await answer.text());
-      return;
-    }
-    assert.fail('no process of the control plane names etcd');
-  }
 
   test('uses the proxy-url of the kubeconfig', async t => {
     const target = new URL(cluster().server);

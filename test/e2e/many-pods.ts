@@ -168,3 +168,9 @@ export async function createPods(cluster: ControlPlane, node: string, pods: read
 export async function deletePods(cluster: ControlPlane): Promise<void> {
   await raw(cluster).expect('DELETE', `${PODS}?gracePeriodSeconds=0`);
 }
+
+/** Deletes all pods and creates the RuntimeClass. Not in a hook: hooks may run at the same time as those of the test environment. */
+export async function preparePods(cluster: ControlPlane): Promise<void> {
+  await deletePods(cluster);
+  await createHeavyRuntime(cluster);
+}

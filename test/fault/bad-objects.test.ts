@@ -12,8 +12,8 @@ import { POOLS } from './model.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
+import { removeSchema } from './schema.ts';
 
-const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
 /** The commands that read pools. */
 const READS = [
   ...['', 'wide', 'json', 'yaml', 'name'].map(format => ['get', ...(format === '' ? [] : ['-o', format])]),
@@ -26,24 +26,6 @@ const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
 const testEnv = useFaultEnv();
 const api = () => raw(testEnv.cluster());
-
-/** A CRD without schema, until the test ends. */
-async function takeSchemaAway(t: { after(fn: () => unknown): void }): Promise<() => Promise<void>> {
-  const { spec } = (await api().expect('GET', DEFINITION)) as { spec: { versions: object[] } };
-  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const versions = spec.versions.map(version => ({ ...version, schema: { openAPIV3Schema } }));
-  const probe = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'probe' }, spec: 5 };
-  const takes = async () => (await api().request('POST', `${POOLS}?dryRun=All`, probe)).status === 201;
-  const isServed = async () => (await api().request('GET', POOLS)).status === 200;
-  const set = async (to: object[], loose: boolean) => {
-    await api().expect('PATCH', DEFINITION, { spec: { versions: to } });
-    await eventually(`the server takes anything: ${loose}`, async () => (await takes()) === loose && isServed());
-  };
-  const giveBack = () => set(spec.versions, false);
-  t.after(giveBack);
-  await set(versions, true);
-  return giveBack;
-}
 
 const write = (name: string, spec: unknown, metadata: object = {}) =>
   api().expect('POST', POOLS, {
@@ -110,7 +92,7 @@ row(
     const isHeld = async () => (await testEnv.node('held')).metadata.labels.tier === 'held';
     await eventually('a pool holds its node', isHeld);
 
-    const giveBack = await takeSchemaAway(t);
+    const giveBack = await removeSchema(t, api());
     for (const [name, [spec]] of Object.entries(BAD_SPECS)) await write(name, spec);
     // The server's limit for an object.
     await write('annotated', {}, { annotations: { big: 'x'.repeat(256 * 1024 - 3) } });

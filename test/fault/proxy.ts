@@ -12,9 +12,10 @@ import { Agent, createServer as createTlsServer, request as httpsRequest } from 
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { TLSSocket } from 'node:tls';
 import type { KeyPair } from '../cluster/certificates.ts';
 import { type Asked, isWatch } from './asked.ts';
+import { kubeconfigOf } from './proxy-kubeconfig.ts';
+import { reset } from './reset.ts';
 
 /** The server, and the client certificate; without one the client's Authorization header is forwarded. */
 export interface Upstream {
@@ -239,32 +240,6 @@ export async function startProxy(upstream: Upstream, folder: string, serving?: K
   const proxy = new FaultProxy(server, upstream, folder, serving !== undefined);
   await writeFile(proxy.kubeconfig, kubeconfigOf(proxy.url, {}), { mode: 0o600 });
   return proxy;
-}
-
-/**
- * A kubeconfig for that server, as JSON.
- * @param user its credentials, as in a kubeconfig
- * @param ca PEM of who signed the server's certificate
- */
-export function kubeconfigOf(server: string, user: object, ca?: string): string {
-  const authority = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'proxy',
-    contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'user' } }],
-    clusters: [{ name: 'proxy', cluster: { server, ...authority } }],
-    users: [{ name: 'user', user }],
-  });
-}
-
-/**
- * Closes a connection with RST. Node can reset neither a closing connection, which it would leak, nor one with
- * TLS.
- */
-export function reset(socket: Socket | null): void {
-  if (socket?.writableEnded || socket instanceof TLSSocket) socket.destroy();
-  else socket?.resetAndDestroy();
 }
 
 function agentFor({ ca, admin }: Upstream): Agent {

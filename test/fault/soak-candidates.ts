@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { isWrite } from './asked.ts';
 import { Child } from './child.ts';
 import { assertNeverBack } from './oracle.ts';
-import { type FaultProxy, kubeconfigOf } from './proxy.ts';
+import type { FaultProxy } from './proxy.ts';
+import { kubeconfigOf } from './proxy-kubeconfig.ts';
 
 interface Life {
   child: Child;

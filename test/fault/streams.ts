@@ -1,7 +1,8 @@
 /** Faults of open watches. */
 import type { ServerResponse } from 'node:http';
 import type { Asked } from './asked.ts';
-import { type FaultProxy, reset } from './proxy.ts';
+import type { FaultProxy } from './proxy.ts';
+import { reset } from './reset.ts';
 
 type Which = (asked: Asked) => boolean;
 

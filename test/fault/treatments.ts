@@ -1,6 +1,7 @@
 /** Faults of single requests. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reset, type Treatment } from './proxy.ts';
+import type { Treatment } from './proxy.ts';
+import { reset } from './reset.ts';
 
 /** The proxy answers with a Status as of the API server, without forwarding. */
 export function answerWith(status: number, message: string, headers: Record<string, string> = {}): Treatment {
