@@ -52,7 +52,7 @@ export async function reset(cluster: ControlPlane, pools: NodePool[], nodes: num
   );
 }
 
-/** Every pool anew: without status, finalizer or RuntimeClass. */
+/** Recreates every pool without status, finalizer or RuntimeClass. */
 export async function recreatePools(cluster: ControlPlane, pools: NodePool[]): Promise<void> {
   const client = raw(cluster);
   const path = `/apis/${API_VERSION}/nodepools`;

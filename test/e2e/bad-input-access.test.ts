@@ -89,16 +89,16 @@ test('reports an expired certificate and a bad token', async () => {
 test('names the missing permission in every command on a 403', async () => {
   const bob = await kubeconfigFor(cluster(), 'bob');
   const pools = 'nodepools.nodes.lailin.xyz';
-  const definition = 'customresourcedefinitions.apiextensions.k8s.io';
-  const cannotGetDefinition = `get CustomResourceDefinition "${pools}"`;
+  const crd = 'customresourcedefinitions.apiextensions.k8s.io';
+  const cannotGetCrd = `get CustomResourceDefinition "${pools}"`;
   const cases: [args: string[], cannot: string, lacks: string][] = [
     [['get'], 'list nodepools', `list on ${pools}`],
     [['create', 'x'], 'create NodePool "x"', `create on ${pools}`],
     [['edit', 'x', '--label', 'a=b'], 'get NodePool "x"', `get on ${pools}`],
     [['delete', 'x'], 'get NodePool "x"', `get on ${pools}`],
     [['events'], 'list events', 'list on events.events.k8s.io'],
-    [['install'], cannotGetDefinition, `get on ${definition}`],
-    [['uninstall', '--cascade'], cannotGetDefinition, `get on ${definition}`],
+    [['install'], cannotGetCrd, `get on ${crd}`],
+    [['uninstall', '--cascade'], cannotGetCrd, `get on ${crd}`],
   ];
   for (const [args, cannot, lacks] of cases) {
     const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with verb ${lacks}`;

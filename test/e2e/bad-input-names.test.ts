@@ -8,7 +8,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
 const NAMES = ['.', '..', 'worker/status', 'x/../worker', 'worker%2Fstatus'];
-const VERBS: [before: string[], after: string[]][] = [
+const COMMANDS: [before: string[], after: string[]][] = [
   [['get'], []],
   [['get'], ['-o', 'yaml']],
   [['edit'], ['--label', 'new=label']],
@@ -26,11 +26,11 @@ test('every command refuses invalid names in one line and writes nothing', async
   await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
   const before = [await testEnv.getPool('worker'), await testEnv.node('a')];
-  for (const [verb, flags] of VERBS) {
+  for (const [command, flags] of COMMANDS) {
     await Promise.all(
       NAMES.map(async name => {
-        const { code, stdout, stderr } = await cli(cluster(), [...verb, name, ...flags]);
-        const what = `${verb.join(' ')} ${name}: ${stderr}`;
+        const { code, stdout, stderr } = await cli(cluster(), [...command, name, ...flags]);
+        const what = `${command.join(' ')} ${name}: ${stderr}`;
         assert.ok(code === 1 || code === 2, what);
         assert.equal(stdout, '', what);
         assert.match(stderr, /^error: [^\n]*(cannot be the name of|not found)[^\n]*\n$/, what);

@@ -12,7 +12,7 @@ import { commandsOf } from './commands.ts';
 import { doctorOf, POOLS } from './doctoring.ts';
 import { eventually } from './watching.ts';
 
-const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
 
 describe('before and after install', () => {
   const cluster = useCluster({});
@@ -68,14 +68,14 @@ describe('before and after install', () => {
 
   test('reports an outdated CRD and its pools, and accepts the current one', async () => {
     await ok(['install']);
-    const installed = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
+    const installed = (await raw(cluster()).expect('GET', CRD)) as Crd;
     const schema = installed.spec.versions[0].schema.openAPIV3Schema;
     // The validation rules name fields that are removed here.
     delete schema['x-kubernetes-validations'];
     const { properties } = schema;
     const { nodeSelector: _, unmanaged: __, ...known } = properties.spec.properties;
     properties.spec = { type: 'object', properties: { ...known, handler: { type: 'string' } } };
-    await raw(cluster()).expect('PUT', DEFINITION, installed);
+    await raw(cluster()).expect('PUT', CRD, installed);
     // The handler of the earlier CRD answers 503 until it has been replaced.
     const bad = {
       apiVersion: 'nodes.lailin.xyz/v1',
@@ -101,9 +101,9 @@ describe('before and after install', () => {
     const now = await doctor();
     assert.equal(now.find('definition').status, 'ok');
     assert.equal(now.find('specs').status, 'error', 'the pool is as it was');
-    const stricter = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
+    const stricter = (await raw(cluster()).expect('GET', CRD)) as Crd;
     stricter.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.labels.maxProperties = 7;
-    await raw(cluster()).expect('PUT', DEFINITION, stricter);
+    await raw(cluster()).expect('PUT', CRD, stricter);
     // While the handler of the pools is replaced, requests may get 503.
     const { checks } = JSON.parse((await cli(cluster(), ['doctor', '-o', 'json'])).stdout) as { checks: Check[] };
     const { status, details } = checks.find(({ id }) => id === 'definition') ?? {};
@@ -111,7 +111,7 @@ describe('before and after install', () => {
   });
 });
 
-interface Definition {
+interface Crd {
   spec: { versions: [{ schema: { openAPIV3Schema: RootSchema } }] };
 }
 interface RootSchema {

@@ -10,16 +10,16 @@ import { kubectl, useCluster } from '../cluster/harness.ts';
 import { type RawClient, raw } from '../cluster/raw.ts';
 import { POOL_CASES } from '../contract/pool-cases.ts';
 
-const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const DEFINITION = `${DEFINITIONS}/nodepools.nodes.lailin.xyz`;
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const CRD = `${CRDS}/nodepools.nodes.lailin.xyz`;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const HEAD = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool' };
 const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
 
 const file = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
-const definition = load(readFileSync(file, 'utf8')) as Definition;
+const crd = load(readFileSync(file, 'utf8')) as Crd;
 
-interface Definition {
+interface Crd {
   spec: { versions: { schema?: unknown }[] } & Record<string, unknown>;
 }
 
@@ -33,7 +33,7 @@ const client = () => raw(cluster());
 
 describe('the rules of the CRD', () => {
   before(async () => {
-    await client().expect('POST', DEFINITIONS, definition);
+    await client().expect('POST', CRDS, crd);
     await untilServed(client());
   });
 
@@ -174,14 +174,14 @@ describe('a pool created before the rules', () => {
   ];
 
   before(async () => {
-    await client().request('DELETE', DEFINITION);
-    await until(async () => (await client().request('GET', DEFINITION)).status === 404);
-    await client().expect('POST', DEFINITIONS, permissive());
+    await client().request('DELETE', CRD);
+    await until(async () => (await client().request('GET', CRD)).status === 404);
+    await client().expect('POST', CRDS, permissive());
     await untilServed(client());
     for (const [name, spec] of old) {
       await client().expect('POST', POOLS, { ...HEAD, metadata: { name, finalizers: [FINALIZER] }, spec });
     }
-    await client().expect('PATCH', DEFINITION, { spec: definition.spec });
+    await client().expect('PATCH', CRD, { spec: crd.spec });
     await until(async () => {
       const probe = { ...HEAD, metadata: { name: 'control-plane' }, spec: {} };
       return (await client().request('POST', `${POOLS}?dryRun=All`, probe)).status === 422;
@@ -205,8 +205,8 @@ describe('a pool created before the rules', () => {
 function permissive(): unknown {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return {
-    ...definition,
-    spec: { ...definition.spec, versions: definition.spec.versions.map(v => ({ ...v, schema })) },
+    ...crd,
+    spec: { ...crd.spec, versions: crd.spec.versions.map(v => ({ ...v, schema })) },
   };
 }
 

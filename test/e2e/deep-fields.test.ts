@@ -77,7 +77,7 @@ test('a watch continues after a deeply nested object', async t => {
   await create('deep');
   await eventually('its node is labelled', async () => (await testEnv.node('a')).metadata.labels.tier === 'x');
   await testEnv.edit('deep', { spec: { labels: { tier: 'y' } } });
-  await eventually('its node is labelled anew', async () => (await testEnv.node('a')).metadata.labels.tier === 'y');
+  await eventually('its node is labelled again', async () => (await testEnv.node('a')).metadata.labels.tier === 'y');
   assert.doesNotMatch(watch.log(), /call stack|error/i);
 });
 

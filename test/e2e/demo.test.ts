@@ -10,7 +10,7 @@ import { cacheFolder } from '../cluster/binaries.ts';
 import { type RunResult, run } from '../cluster/run.ts';
 
 const SETUP = join(ROOT, 'scripts', 'setup.mjs');
-const VERBS = ['install', 'create', 'diff', 'reconcile', 'get', 'describe', 'edit', 'events', 'delete', 'uninstall'];
+const COMMANDS = ['install', 'create', 'diff', 'reconcile', 'get', 'describe', 'edit', 'events', 'delete', 'uninstall'];
 
 /** Runs it with its own home and TMPDIR; returns the files it left there. */
 async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { left: string[] }> {
@@ -37,10 +37,10 @@ test('echoes every command before its real output, and leaves nothing behind', a
   const { code, stdout, stderr, left } = await demo(t);
   assert.deepEqual([code, left], [0, []], stderr.slice(-1000));
   const echoed = stdout.split('\n').filter(line => line.startsWith('$ kubectl'));
-  for (const verb of VERBS)
+  for (const command of COMMANDS)
     assert.ok(
-      echoed.some(line => line.startsWith(`$ kubectl nodepool ${verb}`)),
-      verb,
+      echoed.some(line => line.startsWith(`$ kubectl nodepool ${command}`)),
+      command,
     );
   const after = (command: string) =>
     stdout

@@ -84,7 +84,7 @@ describe('the example memcached', () => {
     });
     await runs(4);
     await kubectlOk(cluster(), 'delete', 'deployment', 'memcached-sample');
-    await eventually('it is made anew', async () => {
+    await eventually('it is recreated', async () => {
       const { body } = await raw(cluster()).request('GET', DEPLOYMENT);
       const uid = (body as Partial<Deployment>).metadata?.uid;
       return uid !== undefined && uid !== metadata.uid;

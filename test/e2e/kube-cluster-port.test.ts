@@ -15,10 +15,10 @@ describe('the cluster port', () => {
   let connection: Connection;
 
   before(async () => {
-    const definition = await readCrd();
+    const manifest = await readCrd();
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    await connection.crd.apply(definition, { dryRun: false });
+    await connection.crd.apply(manifest, { dryRun: false });
     await connection.crd.waitUntilEstablished(10_000);
   });
   after(() => connection?.close());

@@ -11,12 +11,12 @@ import { createPool, pool, readCrd } from './pools.ts';
 describe('the ports of a connection', () => {
   const cluster = useCluster();
   let connection: Connection;
-  let definition: Record<string, unknown>;
+  let manifest: Record<string, unknown>;
 
   before(async () => {
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    definition = await readCrd();
+    manifest = await readCrd();
   });
   after(() => connection?.close());
 
@@ -29,7 +29,7 @@ describe('the ports of a connection', () => {
   describe('the CRD', () => {
     test('is missing at first, and so are pools', async () => {
       assert.equal(await connection.crd.get(), undefined);
-      assert.equal(await connection.crd.delete(definition, { dryRun: false }), 'gone');
+      assert.equal(await connection.crd.delete(manifest, { dryRun: false }), 'gone');
       await assert.rejects(connection.pools.list(), (error: NodepoolError) => {
         assert.equal(error.message, `the server ${cluster().server} does not have the NodePool resource`);
         assert.equal(error.next, 'run `kubectl nodepool install`');
@@ -44,20 +44,20 @@ describe('the ports of a connection', () => {
     });
 
     test('is applied once, then unchanged; a dry run persists nothing', async () => {
-      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'created');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: true }), 'created');
       assert.equal(await connection.crd.get(), undefined);
-      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'created');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: false }), 'created');
       await connection.crd.waitUntilEstablished(10_000);
       assert.deepEqual(await connection.pools.list(), []);
-      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'unchanged');
-      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: false }), 'unchanged');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: true }), 'unchanged');
 
-      const relabelled = structuredClone(definition) as { metadata: { labels?: Record<string, string> } };
+      const relabelled = structuredClone(manifest) as { metadata: { labels?: Record<string, string> } };
       relabelled.metadata.labels = { ...relabelled.metadata.labels, tried: 'yes' };
       assert.equal(await connection.crd.apply(relabelled, { dryRun: true }), 'configured');
-      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: true }), 'unchanged');
       assert.equal(await connection.crd.apply(relabelled, { dryRun: false }), 'configured');
-      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'configured');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: false }), 'configured');
     });
   });
 

@@ -107,7 +107,7 @@ test('the policy allows node writes without the CRD and applies again after inst
 }, async () => {
   await apply();
   await testEnv.nodes({ name: 'a' });
-  const { apiVersion, kind, spec } = (await raw(cluster()).expect('GET', CRD)) as Definition;
+  const { apiVersion, kind, spec } = (await raw(cluster()).expect('GET', CRD)) as Crd;
   await raw(cluster()).expect('DELETE', CRD);
   await eventually('it is gone', async () => (await raw(cluster()).request('GET', CRD)).status === 404);
   for (let round = 0; round < 20; round++) {
@@ -132,7 +132,7 @@ test('the policy allows node writes without the CRD and applies again after inst
   assert.equal((await kubelet('a').heartbeat()).status, 200);
 });
 
-interface Definition {
+interface Crd {
   apiVersion: string;
   kind: string;
   spec: { versions: { schema: object }[] };

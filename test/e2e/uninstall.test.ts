@@ -14,7 +14,7 @@ import { role, taintsOf, useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const { refused, unchanged } = commandsOf(testEnv.cluster);
 
-const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
+const CRD = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
 
 /** Pool a was removed without its finalizer, and nodes m and n keep what it applied; pool b exists. */
 async function orphans(): Promise<void> {
@@ -39,7 +39,7 @@ test('refuses while nodes have records of deleted pools, with their number and t
     1,
     `error: 1 pool exists: b; ${nodes}; next: delete them first, or add --cascade, which releases their nodes and deletes them`,
   );
-  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${DEFINITION} deleted (dry run)\n`;
+  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${CRD} deleted (dry run)\n`;
   assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
 });
 
@@ -88,7 +88,7 @@ test('--cascade also releases nodes of deleted pools', async () => {
   await orphans();
   await testEnv.pool('b');
   const { code, stdout, stderr } = await cli(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);
-  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${DEFINITION} deleted\n`;
+  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${CRD} deleted\n`;
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: said, stderr: '' });
   for (const name of ['m', 'n']) {
     const node = await testEnv.node(name);

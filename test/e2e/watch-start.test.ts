@@ -63,9 +63,9 @@ test('--log-format json logs a missing CRD', async t => {
   await raw(cluster()).expect('DELETE', crd);
   await eventually('it is gone', async () => (await raw(cluster()).request('GET', crd)).status === 404);
   t.after(async () => {
-    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const { name, annotations } = metadata;
-    await raw(cluster()).expect('POST', definitions, { ...kind, metadata: { name, annotations }, spec });
+    await raw(cluster()).expect('POST', crds, { ...kind, metadata: { name, annotations }, spec });
     const served = async () => (await raw(cluster()).request('GET', '/apis/nodes.lailin.xyz/v1/nodepools')).status;
     await eventually('it is back', async () => (await served()) === 200);
   });

@@ -150,7 +150,7 @@ row(
     });
 
     async function assertHeld(): Promise<void> {
-      assert.ok(await isHeld(), 'the node is not let go');
+      assert.ok(await isHeld(), 'the node is not released');
       await eventually('it is told', async () => (await testEnv.getPool('holder'))?.status?.status === 422);
       const pool = await testEnv.getPool('holder');
       assert.equal(condition(pool, 'Applied').message, 'spec.nodeSelector: expected a map, found "x"');

@@ -15,8 +15,8 @@ import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 
-const DEFINITION = 'nodepools.nodes.lailin.xyz';
-const PATH = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${DEFINITION}`;
+const CRD = 'nodepools.nodes.lailin.xyz';
+const PATH = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${CRD}`;
 const WITHOUT_MS = 3_000;
 
 const testEnv = useFaultEnv();
@@ -37,7 +37,7 @@ row(
     const { proxy, model, child } = run;
 
     const specs = [...model.pools];
-    const { code, stderr } = await kubectl(testEnv.cluster(), ['delete', 'crd', DEFINITION, '--timeout=30s']);
+    const { code, stderr } = await kubectl(testEnv.cluster(), ['delete', 'crd', CRD, '--timeout=30s']);
     assert.equal(code, 0, stderr);
     model.pools.clear();
     await assertFree(model);

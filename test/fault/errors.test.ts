@@ -74,7 +74,7 @@ row(
         .map(({ path }) => path.split('/').at(-1))
         .sort();
     // A reflector whose last attempt failed late still waits for its back-off.
-    await eventually('each cache lists anew', () => lists().length >= 3);
+    await eventually('each cache relists', () => lists().length >= 3);
     assert.deepEqual(lists(), ['nodepools', 'nodes', 'runtimeclasses']);
     facts.watchAttemptsIn5s = attempts;
   },

@@ -17,7 +17,7 @@ import { answerWith, delay, drop, hang, loseAnswer, throttle } from './treatment
 /** The user of the candidates. */
 export const USER = 'candidate';
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
-const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
 /** There may be no leader, and watches may be in back-off. */
 const RELEASE_MS = 90_000;
 
@@ -93,9 +93,9 @@ export const FAULTS: Record<string, Fault> = {
   },
   'CRD deleted': ({ cluster, churn, alone }) =>
     alone(async () => {
-      await raw(cluster).expect('DELETE', DEFINITION);
-      const isGone = async () => (await raw(cluster).request('GET', DEFINITION)).status === 404;
-      await eventually('the pools are released, and the definition goes', isGone, RELEASE_MS);
+      await raw(cluster).expect('DELETE', CRD);
+      const isGone = async () => (await raw(cluster).request('GET', CRD)).status === 404;
+      await eventually('the pools are released, and the CRD is deleted', isGone, RELEASE_MS);
       const { code, stderr } = await cli(cluster, ['install']);
       assert.equal(code, 0, stderr);
       await churn.recreatePools();

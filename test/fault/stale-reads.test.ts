@@ -89,7 +89,7 @@ row(
     });
     proxy.switchTo(upstream);
     proxy.cut();
-    await eventually('it lists the pools anew', () =>
+    await eventually('it relists the pools', () =>
       proxy.requests.slice(asked).some(request => isPools(request) && isList(request)),
     );
     await model.drift('later', { tier: 'drifted' });
