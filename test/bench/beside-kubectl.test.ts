@@ -1,6 +1,6 @@
 /**
- * The quick part of `npm run bench` on a small cluster. Limits are well above what is usual, and hold for the least CPU time of
- * some runs by turns: what else the machine does cannot break them.
+ * The quick part of `npm run bench` on a small cluster. Limits are well above usual values and apply to the least CPU
+ * time of some alternating runs, so that other load does not break them.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -17,7 +17,7 @@ import { type Programs, readNodes, readPools, startUp } from './races.ts';
 
 const [NODES, POOLS, ROUNDS] = [3_000, 20, 5];
 const BUILD_MS = 300_000;
-/** MB; it is the target for 5,000 nodes. A program that held the whole body would need 27 more. */
+/** MB, the target for 5,000 nodes. Holding a whole response body would need 27 more. */
 const MOST_MEMORY = 110;
 
 const cluster = useCluster({ own: true });
@@ -56,7 +56,7 @@ test('writes nothing and bounds memory when nothing is to do', async () => {
   }
 });
 
-/** @param most the CPU time of each, in times of the peer's */
+/** @param most the limit of each CPU time, as a multiple of the peer's */
 async function race(what: Race, most: number): Promise<Result[]> {
   const { peer, others } = await runRace(what, ROUNDS);
   assert.notEqual(others.length, 0);

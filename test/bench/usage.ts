@@ -13,9 +13,9 @@ export async function cpuSeconds(pid: number): Promise<number> {
 /** Millions of bytes. */
 export interface Memory {
   now: number;
-  /** At most so far. */
+  /** The peak. */
   peak: number;
-  /** Of those now, pages of files: the program itself, which the kernel may drop and read again. */
+  /** Pages of files among these: the program itself, which the kernel may drop and reread. */
   files: number;
 }
 

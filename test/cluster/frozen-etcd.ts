@@ -1,4 +1,4 @@
-/** A way to etcd that can be stopped: an API server behind it goes on serving what its caches have. */
+/** A link to etcd that can be frozen, so that an API server serves stale data from its caches. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface EtcdLink {

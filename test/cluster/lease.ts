@@ -23,7 +23,7 @@ export function lenderSocket(): string | undefined {
   return process.env.NODEPOOL_TEST_LENDER;
 }
 
-/** With a folder and a kubeconfig of its own; stop() gives it back. Others use the API server later: it cannot be stopped. */
+/** With its own folder and kubeconfig; stop() returns it. The API server cannot be stopped, as others use it later. */
 export async function leaseControlPlane(socketPath: string, kind: LeaseKind): Promise<ControlPlane> {
   const socket = connect(socketPath);
   socket.write(`${kind}\n`);
@@ -34,7 +34,7 @@ export async function leaseControlPlane(socketPath: string, kind: LeaseKind): Pr
   });
   const lease = JSON.parse(answer) as Lease | { error: string };
   if ('error' in lease) throw new Error(lease.error);
-  // The process may end with it: the lender takes it back then.
+  // The lender also takes it back when this process exits.
   socket.unref().on('error', () => {});
   const { authority, auditLog, ...rest } = lease;
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-lease-'));

@@ -63,7 +63,7 @@ export async function socksProxy(t: TestContext, { port, login }: ProxyBehaviour
   const asked: string[] = [];
   const server = createServer(async socket => {
     socket.on('error', () => {});
-    // A client waits for each answer before it goes on.
+    // A client waits for each response before it continues.
     const next = () => new Promise<Buffer>(resolve => socket.once('data', resolve));
     const methods = (await next()).subarray(2);
     const method = login === undefined ? 0 : 2;

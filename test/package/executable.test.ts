@@ -76,7 +76,7 @@ test('reads no settings from the current folder', async t => {
   const cwd = await temporaryFolder(t);
   await writeFile(join(cwd, 'evil.js'), "console.log('EVIL');\n");
   await writeFile(join(cwd, 'bunfig.toml'), 'preload = ["./evil.js"]\n');
-  // Its kubeconfig would be the one that is read.
+  // The program would read this kubeconfig.
   await writeFile(join(cwd, '.env'), `KUBECONFIG=${join(cwd, 'evil')}\nBUN_OPTIONS=--preload=./evil.js\n`);
   await writeFile(join(cwd, 'evil'), '{contexts: [{name: evil, context: {}}]}');
   const start = (...args: string[]) => run(executablePath(host), args, { cwd, env: { HOME: cwd } });
@@ -150,7 +150,7 @@ test('krew finds the .exe on Windows', async t => {
   const windows = TARGETS.filter(({ os }) => os === 'windows');
   for (const target of windows) {
     const krew = await krewIn(await temporaryFolder(t));
-    // What is inside does not matter: it is not run.
+    // The content does not matter, as it is not run.
     const path = await writeArchive(target, join(folder, KREW_FILE), LICENSES, krew.root);
     const args = ['install', `--manifest=${await manifest(krew.root, path, windows)}`, `--archive=${path}`];
     const { code, stderr } = await krew.run(args, { KREW_OS: target.os, KREW_ARCH: target.arch });

@@ -28,7 +28,7 @@ before(
   { timeout: 2 * PACK_MS },
 );
 
-/** Not in the project's folder: others are using its dist/npm. */
+/** Not in the project's folder, whose dist/npm is in use. */
 async function pack(name: string, umask: number): Promise<Packed> {
   const copy = join(folder, name);
   await mkdir(join(copy, 'packed'), { recursive: true });
@@ -47,7 +47,7 @@ async function pack(name: string, umask: number): Promise<Packed> {
   return { path: join(copy, path), files };
 }
 
-/** npm as on a new machine: an empty home and cache, and no settings of the run that started this. */
+/** npm as on a new machine: with an empty home and cache, and without settings of this run. */
 function npm(args: readonly string[]): Promise<RunResult> {
   const home = join(folder, 'home');
   const kept = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'));

@@ -31,7 +31,7 @@ test('lists bundled packages with licence and hash, and Bun', () => {
   }
   const runtimes = bom.components.at(-1)?.components?.filter(({ name }) => name.startsWith('@oven/bun-')) ?? [];
   assert.equal(runtimes.length, TARGETS.length);
-  // A name in place of an id or an expression is what no scanner understands.
+  // Scanners do not understand a name instead of an id or an expression.
   for (const part of bom.components.at(-1)?.components ?? []) {
     assert.ok(part.licenses[0]?.license?.id ?? part.licenses[0]?.expression, part.name);
   }
